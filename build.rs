@@ -1,7 +1,8 @@
-//! Writes the table of each family of rules from the files in its folder, so that a new rule is one file and its `mod` line:
-//! without the line the table does not compile, and without the file the line does not.
+//! Writes the rule table of each rule family from the files in its folder, so that a new rule is one file and its `mod`
+//! line.
+//! Without the `mod` line the table does not compile; without the file the `mod` line does not.
 
-#![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by the environment")]
+#![expect(clippy::disallowed_methods, reason = "cargo passes everything to build scripts through the environment")]
 
 use std::path::Path;
 use std::{env, fs, io};
@@ -21,7 +22,7 @@ fn main() -> io::Result<()> {
         let mut rules = Vec::new();
         for file in fs::read_dir(&family)? {
             let file = file?.path();
-            // Not what an editor or a file manager left there.
+            // Skips files that editors or file managers create.
             if file.extension().is_some_and(|extension| extension == "rs") {
                 rules.push(stem(&file)?);
             }
@@ -37,5 +38,5 @@ fn stem(path: &Path) -> io::Result<String> {
     path.file_stem()
         .and_then(|stem| stem.to_str())
         .map(str::to_owned)
-        .ok_or_else(|| io::Error::other(format!("{}: not the name of a module", path.display())))
+        .ok_or_else(|| io::Error::other(format!("{}: not a module name", path.display())))
 }

@@ -1,4 +1,5 @@
-//! `cargo bench --no-default-features --bench formats`: a saved report with 30,000 findings, written again in every format by the
+//! `cargo bench --no-default-features --bench formats`: rewrites a saved report with 30,000 findings in every format,
+//! with the
 //! built binary.
 
 #![expect(
@@ -7,7 +8,7 @@
     clippy::print_stdout,
     clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "a measurement that cannot be taken is given up"
+    reason = "a failed measurement aborts the benchmark"
 )]
 
 use clap::ValueEnum;

@@ -1,7 +1,8 @@
-//! What a large cluster says of itself, read and judged: 5,000 Nodes, 20,000 pods and 3,000 Services, as kubectl prints them.
+//! Reads and judges the objects of a large cluster, as kubectl prints them: 5,000 Nodes, 20,000 pods and 3,000
+//! Services.
 //! `cargo bench --bench kubernetes --no-default-features`
 
-#![expect(clippy::unwrap_used, reason = "a bench that meets what it does not expect has failed")]
+#![expect(clippy::unwrap_used, reason = "a benchmark fails on unexpected input")]
 
 mod cluster;
 

@@ -1,18 +1,19 @@
-//! `cargo bench --bench live`: a scan of 200 instances with three instance profiles through 50 ms of latency, beside the
-//! longest chain of calls that depend on each other.
+//! `cargo bench --bench live`: a scan of 200 instances with three instance profiles at 50 ms of latency, compared with
+//! the
+//! longest chain of dependent calls.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement that cannot be taken is given up"
+    reason = "a failed measurement aborts the benchmark"
 )]
 #![allow(
     dead_code,
     clippy::allow_attributes,
     clippy::panic,
     clippy::too_many_lines,
-    reason = "the mock serves the tests first"
+    reason = "the mock is written for the tests"
 )]
 
 use std::process::Command;
@@ -55,7 +56,7 @@ fn main() {
         region.instances.push(instance);
     }
     inventory.canonicalise();
-    // `-- BINARY` measures another build of the tool beside this one, in turns.
+    // `-- BINARY` alternates runs with another build of the tool.
     let mut binaries = vec![env!("CARGO_BIN_EXE_tagaudit").to_owned()];
     binaries.extend(std::env::args().skip(1).filter(|argument| !argument.starts_with('-')));
     let mut times = vec![Vec::new(); binaries.len()];

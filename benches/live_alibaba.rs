@@ -1,18 +1,20 @@
-//! `cargo bench --no-default-features --features alibaba --bench live_alibaba`: a scan of 200 instances in Alibaba Cloud through 50 ms of
-//! latency, beside the longest chain of calls that depend on each other; once with the role of the nodes, once with a user of two groups.
+//! `cargo bench --no-default-features --features alibaba --bench live_alibaba`: a scan of 200 instances in Alibaba
+//! Cloud at 50 ms of
+//! latency, compared with the longest chain of dependent calls; once with the node role, once with a user in two
+//! groups.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a measurement that cannot be taken is given up"
+    reason = "a failed measurement aborts the benchmark"
 )]
 #![allow(
     dead_code,
     clippy::allow_attributes,
     clippy::panic,
     clippy::too_many_lines,
-    reason = "the mock serves the tests first"
+    reason = "the mock is written for the tests"
 )]
 
 use std::process::Command;
@@ -30,7 +32,8 @@ mod started_nodes;
 use alibaba_mock::{KEY_ID, Mock, SECRET};
 use tagaudit::alibaba::Inventory;
 
-/// Two pages of instances, their roles, the policies of a role, a policy. Identity and a principal that is named are read beside them.
+/// Two pages of instances, their roles, the policies of a role, a policy. Identity and named principals are read in
+/// parallel.
 const CHAIN: u32 = 5;
 const LATENCY: Duration = Duration::from_millis(50);
 const RUNS: usize = 21;

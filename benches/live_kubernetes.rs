@@ -1,15 +1,17 @@
-//! `cargo bench --no-default-features --features kubernetes --bench live_kubernetes`: a cluster of 5,000 Nodes, 20,000 pods in kube-system and
-//! 3,000 Services, read from a server on this machine in pages of 500 and judged: the whole process, with its peak of memory. The server keeps its
-//! pages from the first run on: it has the same two cores.
+//! `cargo bench --no-default-features --features kubernetes --bench live_kubernetes`: reads a cluster of 5,000 Nodes,
+//! 20,000 pods in
+//! kube-system and 3,000 Services from a local server in pages of 500 and judges it; measures the whole process and its
+//! peak memory. The
+//! server caches its pages after the first run, because it shares the same two cores.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that cannot be taken is given up")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed measurement aborts the benchmark")]
 #![allow(
     dead_code,
     clippy::allow_attributes,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::expect_used,
-    reason = "the double serves the tests first"
+    reason = "the test double is written for the tests"
 )]
 
 mod cluster;

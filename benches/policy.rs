@@ -1,6 +1,7 @@
-//! `cargo bench --no-default-features --bench policy`: what the policy engine promises, measured on one core.
+//! `cargo bench --no-default-features --bench policy`: performance of the policy engine, measured on one core.
 //!
-//! With the folder of AWS's managed policies as argument (`tests/managed_policies/fetch FOLDER` makes it) the documents are
+//! With the folder of AWS managed policies as argument (`tests/managed_policies/fetch FOLDER` creates it), the
+//! documents are
 //! linted as well: `cargo bench --no-default-features --bench policy -- FOLDER`.
 
 #![expect(
@@ -8,7 +9,7 @@
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a measurement that cannot be taken is given up"
+    reason = "a failed measurement aborts the benchmark"
 )]
 
 use std::hint::black_box;
@@ -33,7 +34,7 @@ fn main() {
     published("ack-2022", &RAM, "acs:ecs:cn-hangzhou:1234567890123456:instance/i-bp1");
     role_diff(catalogue);
     hostile(catalogue);
-    // Cargo itself hands over `--bench`.
+    // Cargo passes `--bench`.
     if let Some(folder) = std::env::args().skip(1).find(|argument| !argument.starts_with("--")) {
         managed(Path::new(&folder), catalogue);
     }
@@ -49,7 +50,7 @@ fn compiled(list: &Value) -> Vec<CompiledPolicy> {
     entries.iter().map(one).collect()
 }
 
-/// The sample questions on parsed policies, over and over.
+/// Repeats the sample questions on parsed policies.
 fn decisions() {
     let root = env!("CARGO_MANIFEST_DIR");
     let text = std::fs::read_to_string(format!("{root}/engine/tests/cases.jsonl")).unwrap();
@@ -87,7 +88,7 @@ fn decisions() {
     println!("decisions on the {} sample questions      {:.2} million a second", cases.len(), 1e-6 / each);
 }
 
-/// A published policy asked for each of its own actions: the same work in the language of each cloud.
+/// Asks a published policy for each action that it contains: the same work in the language of each cloud.
 fn published(name: &str, dialect: &'static Dialect, resource: &str) {
     let embedded = baseline::find(name).unwrap();
     let document = Document::parse_as(&embedded.document(None), dialect).unwrap();
@@ -107,7 +108,7 @@ fn published(name: &str, dialect: &'static Dialect, resource: &str) {
     println!("{name}, each of its {} actions: {:.2} million decisions a second", requests.len(), 1e-6 / each);
 }
 
-/// The control-plane baseline against a role that holds it, from parsed documents to the whole difference.
+/// Compares the control-plane baseline with a role that holds it, from parsed documents to the complete difference.
 fn role_diff(catalogue: &Catalogue) {
     let embedded = baseline::find("rancher-controlplane").unwrap();
     let document = Document::parse(&embedded.document(None)).unwrap();
@@ -123,7 +124,7 @@ fn role_diff(catalogue: &Catalogue) {
         regions: vec!["us-east-1".into()],
         ..Environment::default()
     };
-    for (what, extra) in [("that holds it", None), ("with narrow statements beside it", Some(narrow))] {
+    for (what, extra) in [("that holds it", None), ("with additional narrow statements", Some(narrow))] {
         let mut identity = vec![NamedDocument { name: "baseline".into(), document: document.clone() }];
         identity.extend(extra.map(|document| NamedDocument { name: "narrow".into(), document }));
         let set = PolicySet::of_identity(identity);
@@ -142,7 +143,7 @@ fn role_diff(catalogue: &Catalogue) {
     }
 }
 
-/// A hundred patterns made to be expensive, and the answer about them.
+/// Answers a question about a hundred patterns that are expensive by design.
 fn hostile(catalogue: &Catalogue) {
     let resources: Vec<String> =
         (0..100).map(|n| format!("arn:aws:ec2:*:*:volume/*{}*{}*a?*b", n % 10, n / 10)).collect();
@@ -157,7 +158,7 @@ fn hostile(catalogue: &Catalogue) {
     println!("100 hostile patterns: {}, after {:.1} ms", answer.verdict.name(), milliseconds(started.elapsed()));
 }
 
-/// AWS's managed policies: parse, lint.
+/// Parses and lints AWS managed policies.
 fn managed(folder: &Path, catalogue: &Catalogue) {
     let mut texts: Vec<String> = std::fs::read_dir(folder)
         .unwrap()

@@ -1,12 +1,13 @@
-//! `cargo bench --no-default-features --bench recorded`: 100,000 instances, read, checked and reported by the built binary,
-//! beside the time that `serde_json` takes for the same bytes into its own types.
+//! `cargo bench --no-default-features --bench recorded`: 100,000 instances, read, checked and reported by the built
+//! binary,
+//! compared with the time that `serde_json` takes to parse the same bytes into its own types.
 
 #![expect(
     clippy::cast_precision_loss,
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::expect_used,
-    reason = "a measurement that cannot be taken is given up"
+    reason = "a failed measurement aborts the benchmark"
 )]
 
 use std::process::{Command, Stdio};

@@ -1,12 +1,14 @@
-//! `cargo bench --bench targets`: a scan of 200 accounts with 2 regions each through 20 ms of latency, one of which refuses,
-//! with more and fewer accounts at the same time; then twice as many accounts, for what memory grows by; and joining shards.
+//! `cargo bench --bench targets`: a scan of 200 accounts with 2 regions each at 20 ms of latency, one of which refuses
+//! access,
+//! with different numbers of concurrent accounts; then with twice as many accounts, to measure memory growth; and
+//! merging shards.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::cast_precision_loss,
-    reason = "a measurement that cannot be taken is given up"
+    reason = "a failed measurement aborts the benchmark"
 )]
 #![allow(
     dead_code,
@@ -14,7 +16,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::too_many_lines,
-    reason = "the mock serves the tests first"
+    reason = "the mock is written for the tests"
 )]
 
 use std::process::{Command, Stdio};
@@ -55,7 +57,7 @@ fn organization(number: usize) -> (Inventory, Vec<Value>) {
     let text = serde_json::to_string(&first).unwrap();
     let copies = (0..number).map(|index| serde_json::from_str(&text.replace(&first.account_id, &id(index))).unwrap());
     inventory.accounts = copies.collect();
-    // One refuses.
+    // One account refuses access.
     inventory.accounts.remove(number / 2);
     inventory.canonicalise();
     let members = (0..number).map(|index| json!({"Id": id(index), "Name": format!("team-{index}"), "State": "ACTIVE"}));

@@ -1,6 +1,7 @@
-//! Alibaba Cloud: what was read of it, the cluster in it, and what its controllers make of that. Nothing here is AWS's by
-//! analogy: kubernetes/cloud-provider-alibaba-cloud finds instances by providerID, wants no tag on networks, and decides by
-//! other permissions.
+//! Alibaba Cloud: its inventory, the cluster in it, and the permissions of its controllers. Nothing here is derived
+//! from AWS by
+//! analogy: kubernetes/cloud-provider-alibaba-cloud finds instances by providerID, needs no tags on networks, and needs
+//! different permissions.
 
 use crate::resource::ResourceKind;
 use crate::transition::Target;
@@ -23,11 +24,11 @@ pub use provider_id::ProviderId;
 pub(crate) use unlisted::unlisted;
 pub use view::{ClusterView, Evidence, Member, RegionView};
 
-/// The tag by which Alibaba Cloud's Kubernetes components know what is of a cluster; its value is the cluster id.
+/// Tag by which Alibaba Cloud's Kubernetes components identify the resources of a cluster; its value is the cluster id.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/model/tag/tags.go`.
 pub const CLUSTER_TAG: &str = "ack.aliyun.com";
 
-/// The tag by which the controller knows the load balancer of a Service; its value is made of the Service's UID.
+/// Tag by which the controller identifies the load balancer of a Service; its value is derived from the Service's UID.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#TAGKEY`.
 pub const SERVICE_TAG: &str = "kubernetes.do.not.delete";
 
@@ -38,15 +39,15 @@ pub fn service_tag_value(uid: &str) -> String {
     format!("a{}", uid.replace('-', "")).chars().take(32).collect()
 }
 
-/// Tags that the controller takes a classic load balancer to have at most; beyond them it adds none.
+/// Maximum number of tags that the controller assumes for a classic load balancer; beyond it the controller adds none.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/model/loadbalancer.go#MaxLBTagNum`.
 pub const LOAD_BALANCER_TAG_QUOTA: usize = 10;
 
-/// The cluster id of a controller whose configuration names none.
+/// Cluster id that a controller uses if its configuration sets none.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#ClusterID`.
 pub const DEFAULT_CLUSTER_ID: &str = "clusterid";
 
-/// The name of a resource that is written to: an instance of ECS, a role or a custom policy of RAM.
+/// ARN of a resource that can be written to: an ECS instance, a RAM role or a custom RAM policy.
 #[must_use]
 pub fn arn_of(account_id: &str, target: &Target) -> Option<String> {
     match (target.kind, target.region.as_deref()) {
@@ -57,28 +58,28 @@ pub fn arn_of(account_id: &str, target: &Target) -> Option<String> {
     }
 }
 
-/// The name of a principal: `acs:ram::ACCOUNT:role/NAME`.
+/// ARN of a principal: `acs:ram::ACCOUNT:role/NAME`.
 #[must_use]
 pub fn principal_arn(account_id: &str, kind: PrincipalKind, name: &str) -> String {
     format!("acs:ram::{account_id}:{}/{name}", kind.name())
 }
 
-/// The name of an instance of ECS.
+/// ARN of an ECS instance.
 #[must_use]
 pub fn instance_arn(account_id: &str, region: &str, id: &str) -> String {
     format!("acs:ecs:{region}:{account_id}:instance/{id}")
 }
 
-/// Tags that are set by Alibaba Cloud itself begin so.
+/// Prefix of tags that Alibaba Cloud sets itself.
 pub const SYSTEM_TAG_PREFIX: &str = "acs:";
 
-/// Tags that a resource may have. Source: ECS 2014-05-26, `TagResources`.
+/// Maximum number of tags on a resource. Source: ECS 2014-05-26, `TagResources`.
 pub const TAG_QUOTA: usize = 20;
 
-/// Characters of a custom policy. Source: RAM documentation, "Limits" (2025-12-16).
+/// Maximum length of a custom policy, in characters. Source: RAM documentation, "Limits" (2025-12-16).
 pub const POLICY_QUOTA: usize = 6_144;
 
-/// Custom policies that may be attached to a role, user or group; it may be raised. Source: as [`POLICY_QUOTA`].
+/// Custom policies that may be attached to a role, user or group; the quota can be raised. Source: as [`POLICY_QUOTA`].
 pub const CUSTOM_ATTACHMENTS_QUOTA: usize = 10;
 
 /// System policies that may be attached. Source: as [`POLICY_QUOTA`].

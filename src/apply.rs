@@ -1,9 +1,12 @@
-//! Carrying a plan out: look, write, note down, look again. The only place that writes to an account.
+//! Applies a plan: read, write, record, read again. The only place that writes to an account.
 //!
-//! Wave by wave, batch by batch: the resources of a batch are read just before it is written, and what is not as planned
-//! is left alone. Every call is noted in the journal before and after. What a lost answer means is found out by looking,
-//! never by sending again blindly. Between the look and the write a moment remains in which somebody else can write: neither EC2
-//! nor ECS has a conditional create.
+//! Wave by wave, batch by batch: the resources of a batch are read just before it is written, and a resource that has
+//! left
+//! its planned state is not written to. Every call is recorded in the journal before and after. The effect of a call
+//! whose answer was
+//! lost is determined by reading, never by blindly sending it again. Between the read and the write another writer can
+//! still
+//! interfere: neither EC2 nor ECS has a conditional create.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,58 +23,58 @@ mod writer;
 use applier::Applier;
 pub use writer::Connection;
 
-/// What came of a change, and why.
+/// Outcome of a change, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeOutcome {
     /// Id of the change.
     pub change: String,
-    /// What came of it.
+    /// Outcome.
     pub outcome: Outcome,
-    /// Why, for a person.
+    /// Reason, for display.
     pub detail: Option<String>,
 }
 
-/// How carrying a plan out ended.
+/// Result of applying a plan.
 #[derive(Debug)]
 pub struct Applied {
-    /// What came of each change that was come to, in the order of the plan.
+    /// Outcome of each change that was reached, in the order of the plan.
     pub outcomes: Vec<ChangeOutcome>,
-    /// Changes that were not come to.
+    /// Number of changes that were not reached.
     pub open: usize,
-    /// Why it stopped before the end.
+    /// Reason for stopping before the end.
     pub stopped: Option<Stop>,
 }
 
-/// Why a run stops before its end.
+/// Reason for stopping a run before its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
     /// Ctrl-C or SIGTERM.
     Signal(ErrorKind),
-    /// No further write can succeed: throttled for good, credentials, no answers.
+    /// No further write can succeed: persistent throttling, unusable credentials, no answers.
     Blocked(String),
 }
 
-/// How a plan is carried out.
+/// Options for applying a plan.
 #[derive(Debug)]
 pub struct Options<'a> {
     /// Connection.
     pub connection: &'a Connection<'a>,
-    /// How long to wait for a change to show.
+    /// Maximum time to wait until a change is visible.
     pub verify_timeout: Duration,
-    /// Told about every step, for standard error.
+    /// Receives a message about every step, for standard error.
     pub tell: fn(&str),
 }
 
-/// Why nothing was carried out.
+/// Reason why nothing was applied.
 #[derive(Debug)]
 pub enum ApplyError {
     /// The account cannot be reached.
     Provider(Error),
-    /// It is not the plan's account.
+    /// The credentials belong to another account than the plan.
     OtherAccount {
         /// Account and partition of the plan.
         planned: (String, String),
-        /// Those of the credentials.
+        /// Account and partition of the credentials.
         found: (String, String),
     },
     /// The journal cannot be written: nothing may be sent.
@@ -112,7 +115,7 @@ async fn connect(plan: &Plan, connection: &Connection<'_>) -> Result<Box<dyn Acc
     Ok(writer)
 }
 
-/// The caller who would carry a plan out: its ARN, and the profile that is named.
+/// The caller who would apply a plan: its ARN, and the profile if one is named.
 ///
 /// # Errors
 /// When the account cannot be reached, or is another one.
@@ -124,7 +127,7 @@ pub fn caller(plan: &Plan, connection: &Connection<'_>) -> Result<(String, Optio
     })
 }
 
-/// Asks the cloud for every call of a plan that has a dry run whether this caller may make it, without making it.
+/// Asks the cloud, for every call of a plan that has a dry run, whether this caller may make it, without making it.
 ///
 /// # Errors
 /// When the account cannot be reached, or is another one.
@@ -145,7 +148,7 @@ pub fn dry_run(plan: &Plan, connection: &Connection<'_>) -> Result<BTreeMap<Stri
     })
 }
 
-/// Finds out what came of a run that was broken off, notes it, and ends the run: nothing is sent.
+/// Determines and records the outcome of an interrupted run, and ends the run. Sends nothing.
 ///
 /// # Errors
 /// When the account cannot be reached, is another one, or the journal cannot be written.
@@ -170,7 +173,7 @@ pub fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Res
     })
 }
 
-/// Carries a plan out, or goes on with the run of it that was broken off; `left_out` says of which changes nothing is sent, and why.
+/// Applies a plan, or resumes its interrupted run; `left_out` maps changes for which nothing is sent to the reason.
 ///
 /// # Errors
 /// When the account cannot be reached, is another one, or the journal cannot be written.
@@ -181,7 +184,7 @@ pub fn apply(
     left_out: &BTreeMap<String, String>,
     options: &Options<'_>,
 ) -> Result<Applied, ApplyError> {
-    // From here on a signal is noted, and the call in flight is finished and written down first.
+    // From here on a signal is recorded, and the call in flight is first completed and journaled.
     let stop = SignalGuard::begin();
     let runtime = runtime()?;
     runtime.block_on(async {
@@ -209,7 +212,7 @@ pub fn apply(
     })
 }
 
-/// Whether every change of a plan that was carried out is in place.
+/// True if every change of an applied plan is in place.
 #[must_use]
 pub fn is_whole(applied: &Applied) -> bool {
     applied.stopped.is_none() && applied.open == 0 && applied.outcomes.iter().all(|one| one.outcome.is_good())

@@ -28,15 +28,15 @@ pub use configuration::Configuration;
 pub use not_audited::NotAudited;
 pub use roles::{ActionReport, ExcessReport, RoleReport};
 
-/// What an audit is needed for.
+/// Consumer of the findings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A report prints commands: each has to be tried first.
+    /// A report: it prints commands, and each is tried first.
     Report,
-    /// A plan is made of the findings, and tries what it holds by itself.
+    /// A plan: it is built from the findings and tries its own changes.
     Plan,
 }
-/// Audits estates for a cluster, all with the same options: the one that was read, and what plans would make of it.
+/// Audits estates for one cluster with one set of options: the estate that was read, and the copies that plans change.
 #[derive(Debug, Clone, Copy)]
 pub struct Auditor<'a> {
     /// The cluster id.
@@ -75,8 +75,9 @@ impl<'a> Auditor<'a> {
         self.kubernetes.nodes.as_deref()
     }
 
-    /// Audits an estate for a report. Fixes that are called safe are those that `--fix` makes without consent, and every printed command
-    /// was tried on a copy.
+    /// Audits an estate for a report. Fixes that are reported as safe are those that `--fix` makes without consent, and
+    /// every printed
+    /// command was tried on a copy.
     ///
     /// # Errors
     /// When a baseline is broken.
@@ -126,7 +127,7 @@ impl<'a> Auditor<'a> {
         })
     }
 
-    /// The contradiction between the cluster's tag and its Nodes, where both name instances and have none in common.
+    /// Contradiction between the cluster's tag and its Nodes, if both name instances and have none in common.
     #[must_use]
     pub fn apart(&self, estate: EstateRef<'_>) -> Option<Apart> {
         match estate {
@@ -185,19 +186,19 @@ pub struct Audit {
     pub cluster_id: String,
     /// Accounts and regions that were read.
     pub accounts: Vec<Account>,
-    /// Where the evidence comes from.
+    /// Origin of the evidence.
     pub source: Source,
-    /// The configuration that changed severities and waived findings, where there was one.
+    /// Configuration that changed severities and waived findings, if any.
     pub configuration: Option<Configuration>,
-    /// What could not be audited.
+    /// Reads and roles that could not be audited.
     pub not_audited: Vec<NotAudited>,
-    /// True if nothing that was read is of the cluster, and there is no finding.
+    /// True if nothing that was read belongs to the cluster and there is no finding.
     pub nothing_to_audit: bool,
     /// Findings, worst first.
     pub findings: Vec<Finding>,
     /// The roles of the nodes, compared with their baselines.
     pub roles: Vec<RoleReport>,
-    /// What became of each rule that was asked for, by its id.
+    /// Outcomes of the selected rules, by rule id.
     pub rules: Vec<RuleOutcome>,
     /// Resources read, by kind.
     pub resources: BTreeMap<ResourceKind, usize>,
@@ -208,13 +209,13 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Whether everything could be audited.
+    /// True if everything could be audited.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.not_audited.is_empty()
     }
 
-    /// How many findings are at least this bad.
+    /// Number of open findings of at least this severity.
     #[must_use]
     pub fn at_least(&self, severity: Severity) -> usize {
         self.open().filter(|finding| finding.severity >= severity).count()
@@ -226,7 +227,7 @@ impl Audit {
     }
 }
 
-/// How many nodes have each set of roles; a question mark marks a guess.
+/// Counts the nodes of each set of roles; a question mark marks a guess.
 fn count_nodes<'r>(assigned: impl Iterator<Item = &'r RoleAssignment>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for assignment in assigned {

@@ -1,4 +1,5 @@
-//! Baselines: what the policies of a node should grant. Embedded documents with their sources, or a file.
+//! Baselines: the permissions that the policies of a node should grant. Embedded documents with their sources, or a
+//! file.
 
 use crate::policy::{
     Condition, Document, DocumentError, Effect, IAM, NamedDocument, Need, PolicySet, PreparedPolicies, Statement,
@@ -8,31 +9,31 @@ mod embedded;
 
 pub use embedded::{EMBEDDED, Embedded, find};
 
-/// A baseline ready to compare with.
+/// A baseline ready for comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
     /// Embedded name or file name.
     pub name: String,
-    /// The actions asked for, as the document spells them, in its order and each once.
+    /// The required actions, spelled and ordered as in the document, without duplicates.
     pub actions: Vec<String>,
-    /// The document, without the statements that are optional.
+    /// The document, without its optional statements.
     pub document: Document,
-    /// What statements whose `Sid` starts with `Optional` name: nobody asks for it, and it is no excess either.
+    /// Actions of statements whose `Sid` starts with `Optional`: not required, and not excess either.
     pub optional: Vec<Need>,
 }
 
-/// Why a baseline cannot be used.
+/// Reason why a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// The document is broken.
+    /// The document is not a policy document.
     #[error("the baseline `{name}` is not a policy document")]
     Document {
         /// Name or file.
         name: String,
-        /// What is wrong.
+        /// The defect.
         source: DocumentError,
     },
-    /// The document asks for nothing.
+    /// The document requires nothing.
     #[error("the baseline `{name}` allows no action, so there is nothing to compare with")]
     Empty {
         /// Name or file.
@@ -41,8 +42,9 @@ pub enum BaselineError {
 }
 
 impl Baseline {
-    /// Reads a baseline from a policy document, in the language that it says: its `Allow` statements say what should be
-    /// granted.
+    /// Reads a baseline from a policy document, in the language that the document states: its `Allow` statements list
+    /// the required
+    /// permissions.
     ///
     /// # Errors
     /// When it is not a policy document or allows nothing.
@@ -72,7 +74,7 @@ impl Baseline {
         Ok(Self { name: name.to_owned(), actions, document, optional })
     }
 
-    /// Several baselines as one that asks for what each of them does.
+    /// Merges baselines into one that requires everything that any of them requires.
     #[must_use]
     pub fn together(name: &str, parts: Vec<Self>) -> Self {
         let mut parts = parts.into_iter();
@@ -97,7 +99,7 @@ impl Baseline {
         all
     }
 
-    /// Everything that it asks for, with the resources.
+    /// All required actions, with their resources.
     #[must_use]
     pub fn needs(&self) -> Vec<Need> {
         let each = self.actions.iter();
@@ -105,7 +107,7 @@ impl Baseline {
         asked.chain(self.optional.iter().cloned()).collect()
     }
 
-    /// The resources on which it asks for an action; all when empty.
+    /// The resources on which an action is required; all if empty.
     #[must_use]
     pub fn resources(&self, action: &str) -> Vec<String> {
         let mut resources = Vec::new();
@@ -120,7 +122,7 @@ impl Baseline {
         resources
     }
 
-    /// Where it asks for an action: resource patterns, each with the conditions under which. Nothing is everything.
+    /// Scopes in which an action is required: resource patterns, each with its conditions. Empty means everywhere.
     #[must_use]
     pub fn asked(&self, action: &str) -> Vec<(String, Vec<Condition>)> {
         let mut asked: Vec<(String, Vec<Condition>)> = Vec::new();
@@ -137,7 +139,7 @@ impl Baseline {
         asked
     }
 
-    /// Its own Deny statements, which take requests out of what it asks for; `None` where it has none.
+    /// The baseline's own Deny statements, which exclude requests from the required ones; `None` if it has none.
     #[must_use]
     pub fn denies(&self) -> Option<PreparedPolicies> {
         let has_some = self.document.statements.iter().any(|statement| statement.effect == Effect::Deny);
@@ -147,13 +149,13 @@ impl Baseline {
         })
     }
 
-    /// Whether it asks for an action on some resources or under conditions only.
+    /// True if an action is required only on some resources or under conditions.
     #[must_use]
     pub fn is_limited(&self, action: &str) -> bool {
         !self.asked(action).is_empty()
     }
 
-    /// The statements that ask for an action.
+    /// The statements that require an action.
     fn asking<'s>(&'s self, action: &'s str) -> impl Iterator<Item = &'s Statement> {
         self.document.statements.iter().filter(move |statement| {
             statement.effect == Effect::Allow
@@ -232,22 +234,23 @@ mod tests {
         for embedded in EMBEDDED {
             let catalogue = Catalogue::of(embedded.dialect);
             let (_, found) = lint(&embedded.document(None), PolicyKind::Managed, catalogue);
-            // What is published lists some actions twice, and the baseline is that to the letter.
+            // Published policies list some actions twice, and the baselines reproduce them verbatim.
             let expected: &[&str] = match embedded.name {
-                "rancher-controlplane" => &["`elasticloadbalancing:AddTags` is in the list already"],
+                "rancher-controlplane" => &["duplicate pattern `elasticloadbalancing:AddTags`"],
                 "ack-2019" => &[
-                    "`ecs:describe*` covers `ecs:DescribeNetworkInterfaces` already",
-                    "`ecs:describe*` covers `ecs:DescribeInstanceAttribute` already",
+                    "`ecs:describe*` already covers `ecs:DescribeNetworkInterfaces`",
+                    "`ecs:describe*` already covers `ecs:DescribeInstanceAttribute`",
                 ],
                 "ack-2022" => &[
-                    "`slb:describe*` covers `slb:DescribeVServerGroups` already",
-                    "`slb:describe*` covers `slb:DescribeVServerGroupAttribute` already",
-                    "`slb:ModifyLoadBalancerInternetSpec` is in the list already",
+                    "`slb:describe*` already covers `slb:DescribeVServerGroups`",
+                    "`slb:describe*` already covers `slb:DescribeVServerGroupAttribute`",
+                    "duplicate pattern `slb:ModifyLoadBalancerInternetSpec`",
                 ],
-                "alicloud-csi-disk" => &["`ecs:CreateSnapshot` is in the list already"],
+                "alicloud-csi-disk" => &["duplicate pattern `ecs:CreateSnapshot`"],
                 _ => &[],
             };
-            // Controllers that create load balancers create the role of Elastic Load Balancing, and their policies do not say so.
+            // Controllers that create load balancers create the Elastic Load Balancing role, and their policies do not
+            // restrict that.
             let messages: Vec<&str> = found
                 .iter()
                 .filter(|finding| finding.check != "service-linked-role-everywhere")

@@ -1,4 +1,4 @@
-//! The command line: arguments in, exit codes out. What a command does stands in `run`.
+//! The command line: arguments in, exit codes out. Module `run` carries out the commands.
 
 use std::path::PathBuf;
 
@@ -45,14 +45,14 @@ pub use failure::{Exit, Failure};
 pub use run::main;
 pub use text_commands::rules_markdown;
 
-/// The exit codes, below the help.
+/// Table of exit codes, below the help.
 fn exit_codes() -> String {
     let lines = Exit::ALL.map(|exit| format!("  {:<4} {}", exit.code(), exit.meaning()));
     format!("Exit codes:\n{}", lines.join("\n"))
 }
 
-/// Audits what a self-managed Kubernetes cluster needs from AWS or Alibaba Cloud: cluster tags, security groups, subnets, and the IAM or
-/// RAM policies of its nodes.
+/// Audit the AWS or Alibaba Cloud resources that a self-managed Kubernetes cluster needs: cluster tags, security
+/// groups, subnets, and the IAM or RAM policies of its nodes
 #[derive(Debug, Parser)]
 #[command(name = "tagaudit", version, propagate_version = true, arg_required_else_help = true, after_help = exit_codes())]
 pub struct Cli {
@@ -62,42 +62,42 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Collect, check, report
+    /// Audit a cluster and report findings
     Scan(Box<ScanArgs>),
-    /// Carry out a plan that `scan --fix --plan-out` saved
+    /// Apply a plan saved by `scan --fix --plan-out`
     Apply(Box<fix::args::ApplyArgs>),
-    /// Take back a fix, finished or broken off
+    /// Undo a completed or interrupted fix
     Undo(Box<fix::args::UndoArgs>),
-    /// List the cluster ids seen in the account and region, by kind of resource and value
+    /// List the cluster ids found in the account and region, by kind of resource and value
     Clusters(ClustersArgs),
-    /// Collect only, and write the inventory for auditing elsewhere
+    /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),
-    /// Check manifests and the configurations of clusters: no account and no cluster needed
+    /// Check manifests and cluster configurations, without an account or a cluster
     Lint(lint::LintArgs),
-    /// Say how far a cluster is on its way from Kubernetes' own AWS provider to the external one, and the next safe step
+    /// Show how far a cluster has migrated from the in-tree AWS provider to the external one, and the next safe step
     Migrate(Box<migrate::MigrateArgs>),
-    /// The policy engine on files: no account needed
+    /// Run the policy engine on files, without an account
     #[command(subcommand)]
     Policy(policy::args::PolicyCommand),
-    /// Show a saved report again, in any format
+    /// Show a saved report in any format
     Report(ReportArgs),
-    /// Join the reports of the shards of a run
+    /// Merge the reports of the shards of a run
     Merge(merge::MergeArgs),
     /// Check a configuration, or print its schema
     #[command(subcommand)]
     Config(ConfigCommand),
     /// List the rules
     Rules(RulesArgs),
-    /// Explain one rule (condition, what breaks, fix, sources), or what a node is started with
+    /// Explain a rule (condition, impact, fix, sources), or show the arguments that a node is started with
     Explain(ExplainArgs),
-    /// Print a correct minimal set for a cloud controller: configuration, chart values or manifest, policies, tags
+    /// Print a correct minimal setup for a cloud controller: configuration, chart values or manifest, policies, tags
     Example(example::ExampleArgs),
-    /// The embedded baseline policies
+    /// List or print the embedded baseline policies
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Print the least-privilege IAM policy that a scan, or a fix, itself needs
+    /// Print the least-privilege IAM policy for a scan or a fix
     Permissions(PermissionsArgs),
-    /// Print a completion script for a shell
+    /// Print a shell completion script
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,
@@ -105,16 +105,16 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// A report that `scan --format json` wrote; `-` for standard input
+    /// Report written by `scan --format json`; `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Of a report of many clusters, this one
+    /// Show only this cluster of a report of many clusters
     #[arg(long, value_name = "ID", help_heading = "Scope")]
     cluster_id: Option<String>,
-    /// The account of that cluster, where others have one with the same id
+    /// Account of that cluster, if other accounts have one with the same id
     #[arg(long, value_name = "ID", help_heading = "Scope", requires = "cluster_id")]
     account: Option<String>,
-    /// Its region, where the account has another one with the same id
+    /// Region of that cluster, if the account has another one with the same id
     #[arg(long, value_name = "REGION", help_heading = "Scope", requires = "cluster_id")]
     region: Option<String>,
     #[command(flatten)]
@@ -125,7 +125,7 @@ struct ReportArgs {
 
 #[derive(Debug, Args)]
 struct ScanArgs {
-    /// The cluster id: what follows `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists them)
+    /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
     #[arg(
         long,
         value_name = "ID",
@@ -144,7 +144,7 @@ struct ScanArgs {
     /// Run only these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     rule: Vec<String>,
-    /// Leave these rules out; repeatable, `*` and `?` allowed
+    /// Skip these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     skip_rule: Vec<String>,
     #[command(flatten)]
@@ -167,15 +167,16 @@ struct ClustersArgs {
 
 #[derive(Debug, Args)]
 struct RecordArgs {
-    /// File to write; only its owner may read it
+    /// File to write; readable only by its owner
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     source: SourceArgs,
-    /// Ask the cluster itself as well, through this context of the kubeconfig, or `in-cluster`
+    /// Also read the cluster itself, through this context of the kubeconfig, or `in-cluster`
     #[arg(long, value_name = "NAME", help_heading = "Scope")]
     kube_context: Option<String>,
-    /// Record what kubectl printed as well: files in JSON or YAML, or `-`; repeatable. Of each object only what rules look at is kept
+    /// Also record the output of kubectl: files in JSON or YAML, or `-`; repeatable. Only the fields that rules check
+    /// are kept
     #[arg(long, value_name = "FILE", help_heading = "Scope", conflicts_with = "kube_context")]
     kubernetes: Vec<PathBuf>,
     #[command(flatten)]
@@ -201,11 +202,11 @@ struct ExplainArgs {
     /// Rule id
     #[arg(required_unless_present = "effective", conflicts_with = "effective")]
     rule: Option<String>,
-    /// Show what a Node, or the nodes of a configuration whose name holds this, are really started with: drop-ins, selectors
-    /// and lists merged, each with the place that decides it
+    /// Show the effective arguments of a Node, or of the nodes of a configuration whose name contains this: drop-ins,
+    /// selectors and lists merged, each with the place that sets it
     #[arg(long, value_name = "NODE", requires = "kubernetes")]
     effective: Option<String>,
-    /// Nodes and configurations, as with `scan --kubernetes`; repeatable
+    /// Nodes and configurations, as for `scan --kubernetes`; repeatable
     #[arg(long, value_name = "PATH", requires = "effective")]
     kubernetes: Vec<PathBuf>,
     /// Output format
@@ -224,7 +225,7 @@ enum ExplainFormat {
 enum ConfigCommand {
     /// Check a configuration without a scan
     Check {
-        /// The file [default: tagaudit.toml]
+        /// Configuration file [default: tagaudit.toml]
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
@@ -238,9 +239,9 @@ enum BaselineCommand {
     List,
     /// Print a baseline as a policy document
     Show {
-        /// Name
+        /// Name of the baseline
         name: String,
-        /// Version of the cloud controller manager, for the computed ones
+        /// Version of the cloud controller manager, for computed baselines
         #[arg(long, value_name = "VERSION")]
         controller_version: Option<ControllerVersion>,
     },
@@ -248,34 +249,35 @@ enum BaselineCommand {
 
 #[derive(Debug, Args)]
 struct PermissionsArgs {
-    /// Cloud that is asked: `aws` or `alibaba`
+    /// Cloud provider: `aws` or `alibaba`
     #[arg(long, value_enum, default_value_t = ProviderName::Aws)]
     provider: ProviderName,
     /// Output format
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     format: PermissionsFormat,
-    /// Print what carrying out and undoing a fix needs, instead of what a scan needs
+    /// Print the permissions to apply and undo a fix instead of those of a scan
     #[arg(long)]
     fix: bool,
-    /// Print the rights in the cluster that --kube-context needs, as roles and bindings for a `ServiceAccount`
+    /// Print the cluster permissions that --kube-context needs, as roles and bindings for a `ServiceAccount`
     #[arg(long, conflicts_with_all = ["fix", "target_role", "provider", "account"])]
     kubernetes: bool,
-    /// The `ServiceAccount` that gets them
+    /// `ServiceAccount` that gets the permissions
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tagaudit/tagaudit", requires = "kubernetes", value_parser = service_account)]
     service_account: (String, String),
-    /// Let a scan of many accounts assume the role of this name in each
+    /// Allow a scan of many accounts to assume the role of this name in each
     #[arg(long, value_name = "NAME", value_parser = crate::target::role_name, conflicts_with = "fix")]
     target_role: Option<String>,
-    /// Let it list the accounts of the organization
+    /// Allow the scan to list the accounts of the organization
     #[arg(long, requires = "target_role")]
     organization: bool,
-    /// Limit the fix to the tags of this cluster; repeatable, for answers that change a neighbour's tags too
+    /// Limit the fix to the tags of this cluster; repeatable, for answers that also change a neighbour's tags
     #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
     cluster_id: Vec<String>,
-    /// Let the fix add to the policies of this role of the nodes; repeatable. Without one it writes nothing in IAM or RAM
+    /// Allow the fix to add to the policies of this role of the nodes; repeatable. Without it, the fix writes nothing
+    /// in IAM or RAM
     #[arg(long, value_name = "ARN", requires_all = ["fix", "own_role"], value_parser = role_arn)]
     role: Vec<String>,
-    /// The role that tagaudit itself runs as; its own policies are never written
+    /// Role that tagaudit itself runs as; its policies are never written
     #[arg(long, value_name = "ARN", requires = "fix", value_parser = role_arn)]
     own_role: Option<String>,
     /// Account of the resources; any by default
@@ -290,7 +292,7 @@ struct PermissionsArgs {
 enum PermissionsFormat {
     /// The policy document
     Policy,
-    /// What each action is for
+    /// Purpose of each action
     Table,
 }
 

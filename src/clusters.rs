@@ -1,4 +1,4 @@
-//! Every cluster id in an inventory, by kind and value: what a newcomer needs first.
+//! Every cluster id in an inventory, by resource kind and tag value: the starting point for a new user.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::inventory::{Gap, Inventory, Read};
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG};
 
-/// What was found of one cluster id in one region.
+/// Uses of one cluster id in one region.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ClusterUse {
     /// The id.
@@ -31,7 +31,7 @@ pub struct Clusters {
     pub schema: &'static str,
     /// One entry per id and region, those with instances first.
     pub clusters: Vec<ClusterUse>,
-    /// What could not be read.
+    /// Reads that failed.
     pub not_audited: Vec<Gap>,
 }
 
@@ -47,7 +47,7 @@ pub const READS: [Read; 8] = [
     Read::DescribeNetworkInterfaces,
 ];
 
-/// The same for Alibaba Cloud.
+/// Calls whose failure makes the list of ids incomplete in Alibaba Cloud.
 pub const ALIBABA_READS: [Read; 8] = [
     Read::AssumeRole,
     Read::DescribeDisks,
@@ -94,7 +94,7 @@ impl Clusters {
         Self::counted(uses.into_values().collect(), &inventory.gaps, &READS)
     }
 
-    /// Counts the tags of clusters in Alibaba Cloud: `ack.aliyun.com`, and those of installers.
+    /// Counts the cluster tags in Alibaba Cloud: `ack.aliyun.com`, and those of installers.
     #[must_use]
     pub fn of_alibaba(inventory: &alibaba::Inventory) -> Self {
         let mut uses: BTreeMap<(&str, &str, String), ClusterUse> = BTreeMap::new();
@@ -136,7 +136,7 @@ impl Clusters {
         Self { schema: "tagaudit.clusters/1", clusters, not_audited }
     }
 
-    /// The ids, each once.
+    /// The distinct ids.
     #[must_use]
     pub fn ids(&self) -> BTreeSet<String> {
         self.clusters.iter().map(|cluster| cluster.cluster_id.clone()).collect()

@@ -1,4 +1,4 @@
-//! `tagaudit.toml`: options of a scan, targets, other severities, and waivers. Every mistake is told with its place.
+//! `tagaudit.toml`: options of a scan, targets, severity overrides, and waivers. Every error has its place.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ mod waivers;
 pub use schema::schema;
 pub use waivers::Notice;
 
-/// The name under which it is found in the working folder.
+/// File name in the working folder.
 pub const FILE: &str = "tagaudit.toml";
 
 /// Longest configuration that is read, in bytes.
@@ -26,13 +26,13 @@ pub const MAX_BYTES: u64 = 1 << 20;
 /// A configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The file, as it was named.
+    /// The file, as the caller named it.
     pub file: String,
     /// Options of `scan`, in the order of the file.
     pub options: Vec<ConfigOption>,
-    /// Rules that are as bad as the operator says.
+    /// Severities that the operator overrides.
     pub severities: Vec<SeverityOverride>,
-    /// Findings that are left as they are, for a time.
+    /// Findings that are accepted for a time.
     pub waivers: Vec<Waiver>,
     /// Accounts to audit.
     pub targets: Vec<Target>,
@@ -50,78 +50,78 @@ pub struct Place {
 /// An option of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigOption {
-    /// Its long name.
+    /// Long name.
     pub name: String,
-    /// Its values; none for a flag that is switched off.
+    /// Values; none for a flag that is switched off.
     pub values: Vec<Option<String>>,
-    /// Where it stands.
+    /// Place in the file.
     pub place: Place,
 }
 
-/// What an option takes.
+/// Specification of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionSpec {
     /// Long name.
     pub name: String,
-    /// What it says about itself.
+    /// Help text.
     pub help: String,
-    /// What it takes.
+    /// Kind of value.
     pub takes: Takes,
-    /// Values that it takes, where it does not take any.
+    /// Permitted values; empty if any value is permitted.
     pub choices: Vec<String>,
 }
 
-/// What an option takes.
+/// Kind of value that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// `true` or `false`.
     Flag,
-    /// A text or a number.
+    /// A string or a number.
     One,
-    /// One of those, or a list of them.
+    /// A string or a number, or a list of them.
     Many,
 }
 
-/// A rule whose findings are as bad as the operator says.
+/// A rule whose findings get a severity that the operator chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeverityOverride {
     /// Rule id.
     pub rule: String,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
 }
 
-/// A decision to leave something as it is, for a time.
+/// A decision to accept a finding for a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiver {
     /// Rule id.
     pub rule: String,
-    /// Resources that it is about, by id or ARN; without `*` and `?`, exactly one.
+    /// Id or ARN of the resources; without `*` and `?`, exactly one resource.
     pub resource: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
-    /// Who decided it.
+    /// Person who decided it.
     pub owner: Option<String>,
-    /// The last day on which it holds, in UTC.
+    /// The last day on which the waiver is valid, in UTC.
     pub expires: Date,
-    /// Where it stands.
+    /// Place in the file.
     pub place: Place,
 }
 
-/// What is wrong with a configuration, and where.
+/// A defect of a configuration, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// The file.
     pub file: String,
-    /// Where.
+    /// Place in the file.
     pub place: Place,
-    /// What is wrong.
+    /// The defect.
     pub reason: String,
-    /// What to do about it.
+    /// Advice, if there is any.
     pub help: Option<String>,
 }
 
-/// Characters of a reason, which may quote what somebody typed, that are shown.
+/// Number of characters of a reason that are shown; a reason may quote user input.
 const MOST: usize = 300;
 
 impl fmt::Display for ConfigError {
@@ -134,11 +134,11 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// What is being read.
+/// State of the parser.
 struct Reader<'t> {
     file: &'t str,
     text: &'t str,
-    /// Where each line begins, in bytes.
+    /// Byte offset of the start of each line.
     lines: Vec<usize>,
 }
 
@@ -146,10 +146,10 @@ type Table<'t> = DeTable<'t>;
 type Value<'t> = Spanned<DeValue<'t>>;
 
 impl Config {
-    /// Reads a configuration; `options` are those that it may hold.
+    /// Reads a configuration; `options` are the permitted options.
     ///
     /// # Errors
-    /// When it is not TOML, or says something that means nothing.
+    /// If the text is not TOML, or an entry is invalid.
     pub fn parse(file: &str, text: &str, options: &[OptionSpec]) -> Result<Self, ConfigError> {
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
         let reader = Reader { file, text, lines: std::iter::once(0).chain(starts).collect() };
@@ -178,17 +178,15 @@ impl Config {
                     }
                 }
                 other => {
-                    let error = reader.error(at, format!("nothing is called `{other}`"));
+                    let error = reader.error(at, format!("unknown key `{other}`"));
                     return Err(match nearest(other, ["scan", "severity", "target", "waiver"]) {
                         Some(name) => error.help(format!("did you mean `{name}`?")),
-                        None => {
-                            error.help("a configuration holds `[scan]`, `[severity]`, `[[target]]` and `[[waiver]]`")
-                        }
+                        None => error.help("valid tables are `[scan]`, `[severity]`, `[[target]]` and `[[waiver]]`"),
                     });
                 }
             }
         }
-        // A table of TOML has no order.
+        // TOML tables are unordered.
         config.options.sort_by_key(|option| option.place);
         config.severities.sort_by(|a, b| a.rule.cmp(&b.rule));
         Ok(config)
@@ -209,7 +207,9 @@ impl Reader<'_> {
     fn table<'v, 't>(&self, value: &'v Value<'t>, name: &str) -> Result<&'v Table<'t>, ConfigError> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),
-            _ => Err(self.error(value.span().start, format!("`{name}` is a table")).help(format!("write `[{name}]`"))),
+            _ => Err(self
+                .error(value.span().start, format!("`{name}` must be a table"))
+                .help(format!("write `[{name}]`"))),
         }
     }
 
@@ -218,20 +218,20 @@ impl Reader<'_> {
         match value.get_ref() {
             DeValue::Array(tables) => Ok(tables),
             _ => Err(self
-                .error(at, format!("`{name}` is a list of tables"))
+                .error(at, format!("`{name}` must be a list of tables"))
                 .help(format!("write `[[{name}]]`, in two pairs of brackets"))),
         }
     }
 
-    /// Refuses every key of a table but these.
+    /// Rejects every key of a table but these.
     fn only(&self, table: &Table<'_>, what: &str, keys: [&str; 5]) -> Result<(), ConfigError> {
         let Some((key, _)) = table.iter().find(|(key, _)| !keys.contains(&key.get_ref().as_ref())) else {
             return Ok(());
         };
-        let error = self.error(key.span().start, format!("a {what} has no `{}`", key.get_ref()));
+        let error = self.error(key.span().start, format!("unknown key `{}` in a {what}", key.get_ref()));
         Err(match nearest(key.get_ref(), keys) {
             Some(name) => error.help(format!("did you mean `{name}`?")),
-            None => error.help(format!("it has {}", keys.join(", "))),
+            None => error.help(format!("valid keys: {}", keys.join(", "))),
         })
     }
 
@@ -239,7 +239,7 @@ impl Reader<'_> {
         match value.get_ref() {
             DeValue::String(text) if !text.trim().is_empty() => Ok(text.clone().into_owned()),
             DeValue::String(_) => Err(self.error(value.span().start, format!("`{name}` is empty"))),
-            _ => Err(self.error(value.span().start, format!("`{name}` is a text, in quotation marks"))),
+            _ => Err(self.error(value.span().start, format!("`{name}` must be a string in quotes"))),
         }
     }
 
@@ -248,20 +248,17 @@ impl Reader<'_> {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
-                let error = self.error(
-                    key.span().start,
-                    format!("no option of `tagaudit scan` in a configuration is called `{name}`"),
-                );
+                let error = self.error(key.span().start, format!("there is no option `{name}` in `[scan]`"));
                 return Err(match nearest(name, specs.iter().map(|spec| spec.name.as_str())) {
                     Some(nearest) => error.help(format!("did you mean `{nearest}`?")),
-                    None => error.help("what writes, and where requests go, is said on the command line alone; `tagaudit config schema` names the options"),
+                    None => error.help("options that write or redirect requests are accepted on the command line only; `tagaudit config schema` lists the others"),
                 });
             };
             let at = value.span().start;
             let values = match (spec.takes, value.get_ref()) {
                 (Takes::Flag, DeValue::Boolean(true)) => vec![None],
                 (Takes::Flag, DeValue::Boolean(false)) => Vec::new(),
-                (Takes::Flag, _) => return Err(self.error(at, format!("`{name}` is `true` or `false`"))),
+                (Takes::Flag, _) => return Err(self.error(at, format!("`{name}` must be `true` or `false`"))),
                 (Takes::Many, DeValue::Array(values)) => {
                     values.iter().map(|value| self.scalar(value, name).map(Some)).collect::<Result<_, _>>()?
                 }
@@ -276,9 +273,7 @@ impl Reader<'_> {
         match value.get_ref() {
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().replace('_', "")),
             DeValue::String(_) => self.text(value, name),
-            _ => {
-                Err(self.error(value.span().start, format!("`{name}` is a text in quotation marks, or a whole number")))
-            }
+            _ => Err(self.error(value.span().start, format!("`{name}` must be a string in quotes or an integer"))),
         }
     }
 
@@ -288,8 +283,8 @@ impl Reader<'_> {
             let rule = self.rule(key.get_ref(), key.span().start)?;
             let severity = self.text(value, &rule)?;
             let Some(severity) = Severity::WORST_FIRST.into_iter().find(|known| known.name() == severity) else {
-                let reason = format!("`{severity}` is no severity");
-                return Err(self.error(value.span().start, reason).help("`error`, `warning` or `info`"));
+                let reason = format!("`{severity}` is not a severity");
+                return Err(self.error(value.span().start, reason).help("write `error`, `warning` or `info`"));
             };
             severities.push(SeverityOverride { rule, severity });
         }
@@ -315,13 +310,13 @@ impl Reader<'_> {
         let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
         let missing =
             |name: &str, why: &str| self.error(at, format!("the waiver has no `{name}`")).help(why.to_owned());
-        let rule_at = table.get("rule").ok_or_else(|| missing("rule", "name the rule: rule = \"…\""))?.span().start;
+        let rule_at = table.get("rule").ok_or_else(|| missing("rule", "add the rule id: rule = \"…\""))?.span().start;
         let rule = self.rule(&text("rule")?.unwrap_or_default(), rule_at)?;
         let resource =
-            text("resource")?.ok_or_else(|| missing("resource", "name it by id or ARN, with `*` for several"))?;
-        let reason = text("reason")?.ok_or_else(|| missing("reason", "say why: whoever comes next has to know"))?;
+            text("resource")?.ok_or_else(|| missing("resource", "add an id or ARN, with `*` for several"))?;
+        let reason = text("reason")?.ok_or_else(|| missing("reason", "add the reason, for later readers"))?;
         let expires =
-            table.get("expires").ok_or_else(|| missing("expires", "give the last day: expires = 2026-12-31"))?;
+            table.get("expires").ok_or_else(|| missing("expires", "add the last valid day: expires = 2026-12-31"))?;
         Ok(Waiver {
             rule,
             resource,
@@ -338,11 +333,11 @@ impl Reader<'_> {
             DeValue::String(text) => text.clone().into_owned(),
             _ => String::new(),
         };
-        // A date alone: with a time of day it would matter where the day ends.
+        // A plain date: a time of day would raise the question of when the day ends.
         let is_date = text.len() == "2026-12-31".len();
         text.parse().ok().filter(|_| is_date).ok_or_else(|| {
-            self.error(value.span().start, "`expires` is a date")
-                .help("the last day on which it holds, in UTC: expires = 2026-12-31")
+            self.error(value.span().start, "`expires` must be a date")
+                .help("write the last valid day, in UTC: expires = 2026-12-31")
         })
     }
 }
@@ -354,7 +349,7 @@ impl ConfigError {
     }
 }
 
-/// The name that may be meant.
+/// The known name that is closest to `name`.
 fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     names
         .into_iter()

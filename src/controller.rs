@@ -1,4 +1,4 @@
-//! What the cloud controller really calls, per version: `policies/controller-calls.json`, read from its source.
+//! Calls of the cloud controller, per version: `policies/controller-calls.json`, extracted from its source code.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct ControllerVersion {
 }
 
 impl ControllerVersion {
-    /// A version by its parts.
+    /// Creates a version from its parts.
     #[must_use]
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
@@ -27,7 +27,7 @@ impl ControllerVersion {
 }
 
 impl ControllerVersion {
-    /// The minor version of what is numbered 1.x, as Kubernetes is; `None` for another major version.
+    /// The minor version of a 1.x version, as Kubernetes numbers them; `None` for another major version.
     #[must_use]
     pub const fn minor(self) -> Option<u32> {
         if self.major == 1 { Some(self.minor) } else { None }
@@ -64,23 +64,23 @@ impl fmt::Display for ControllerVersion {
     }
 }
 
-/// When an action is needed.
+/// Condition under which an action is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
-    /// By every cluster with LoadBalancer Services.
+    /// Every cluster with LoadBalancer Services needs it.
     Always,
     /// Only with a feature.
     Feature,
-    /// Once in the life of an account, for its first load balancer: nearly every account is past that.
+    /// Once per account, for its first load balancer; nearly every account has one.
     Once,
-    /// Called, but a denial is survived.
+    /// Called, but the controller tolerates a denial.
     Tolerated,
-    /// Only with a feature that no document lists and that has to be turned on.
+    /// Only with an undocumented feature that is off by default.
     OptIn,
-    /// By the volume code beside the controller, not by the controller.
+    /// Called by the volume code next to the controller, not by the controller.
     Storage,
-    /// In the documents, and never called.
+    /// Documented, but never called.
     Never,
 }
 
@@ -92,19 +92,19 @@ pub struct Call {
     pub action: String,
     /// Node role whose policy needs it.
     pub node_role: CallRole,
-    /// When it is needed.
+    /// Condition under which it is needed.
     pub need: Need,
-    /// The feature, for those that depend on one.
+    /// The feature that it depends on, if any.
     #[serde(default)]
     pub feature: Option<String>,
-    /// Controllers of the controller manager that make the call; empty where it is none of them.
+    /// Controllers of the controller manager that make the call; empty if none of them does.
     #[serde(default)]
     pub controllers: Vec<Controller>,
-    /// Versions with a call site: from the first, up to the second without it.
+    /// Ranges of versions with a call site: first version, and the first one without it.
     called_by: Vec<(String, Option<String>)>,
-    /// What breaks without it.
+    /// Impact if it is denied.
     pub breaks: String,
-    /// Where that is decided.
+    /// Place in the source code that determines the call.
     pub source: String,
 }
 
@@ -115,17 +115,17 @@ pub struct Call {
 pub enum Controller {
     /// `cloud-node-controller` and `cloud-node-lifecycle-controller`: without them nothing works.
     Node,
-    /// `service-lb-controller`: off where the AWS Load Balancer Controller has all Services.
+    /// `service-lb-controller`: off if the AWS Load Balancer Controller handles all Services.
     Service,
     /// `node-route-controller`: off with `--configure-cloud-routes=false`.
     Route,
     /// `tagging-controller`.
     Tagging,
-    /// The controller of network load balancers, of Alibaba Cloud alone.
+    /// The controller of network load balancers; Alibaba Cloud only.
     Nlb,
 }
 
-/// Node roles with a policy of their own.
+/// Node roles with separate policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallRole {
@@ -136,7 +136,7 @@ pub enum CallRole {
 }
 
 impl CallRole {
-    /// The word in policy names and baselines.
+    /// The name in policy names and baselines.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -156,7 +156,7 @@ impl From<NodeRole> for CallRole {
 }
 
 impl Call {
-    /// Whether the given version makes this call; the newest one when the version is not known.
+    /// True if the given version makes this call; if the version is not known, the newest one.
     #[must_use]
     pub fn is_made_by(&self, version: Option<ControllerVersion>) -> bool {
         let Some(version) = version.or_else(|| newest().parse().ok()) else { return true };
@@ -164,7 +164,7 @@ impl Call {
         self.called_by.iter().any(|(from, until)| reached(from) && !until.as_deref().is_some_and(reached))
     }
 
-    /// Whether only controllers that are switched off make it.
+    /// True if only controllers that are switched off make the call.
     #[must_use]
     pub fn is_switched_off(&self, without: &[Controller]) -> bool {
         !self.controllers.is_empty() && self.controllers.iter().all(|controller| without.contains(controller))
@@ -192,24 +192,25 @@ pub fn calls() -> &'static [Call] {
     &FILE.calls
 }
 
-/// Newest controller version whose source was read.
+/// Newest controller version whose source code was read.
 #[must_use]
 pub fn newest() -> &'static str {
     &FILE.newest
 }
 
-/// The call that an action is for a node role.
+/// Looks up the call of an action for a node role.
 #[must_use]
 pub fn find(role: CallRole, action: &str) -> Option<&'static Call> {
     calls().iter().find(|call| call.node_role == role && call.action.eq_ignore_ascii_case(action))
 }
 
-/// Actions that code of this version calls for a node role, features included; what is never called is left out.
+/// Calls that the code of this version makes for a node role, features included; actions that are never called are
+/// omitted.
 pub fn effective(role: CallRole, version: Option<ControllerVersion>) -> impl Iterator<Item = &'static Call> {
     ever(role).filter(move |call| call.is_made_by(version))
 }
 
-/// Actions that code of a version calls for a node role, or of the version that an upgrade leads to.
+/// Calls that the code of a version, or of the target version of an upgrade, makes for a node role.
 pub fn effective_until(
     role: CallRole,
     version: Option<ControllerVersion>,
@@ -218,7 +219,7 @@ pub fn effective_until(
     ever(role).filter(move |call| call.is_made_by(version) || target.is_some() && call.is_made_by(target))
 }
 
-/// Actions that code of some version calls for a node role, of ones to come included.
+/// Calls that the code of any version, unreleased ones included, makes for a node role.
 pub fn ever(role: CallRole) -> impl Iterator<Item = &'static Call> {
     calls().iter().filter(move |call| call.node_role == role && !matches!(call.need, Need::Never | Need::Storage))
 }

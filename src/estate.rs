@@ -1,5 +1,6 @@
-//! What was read of a cloud. Clouds share no inventory that a rule could be written against: each has one of its own, with its
-//! own view and rules. What is shared is what comes after: findings, transitions, plans, journals and reports.
+//! Evidence that was read from a cloud. Clouds share no common inventory that rules could be written against: each has
+//! its own
+//! inventory, view and rules. They share the later stages: findings, transitions, plans, journals and reports.
 
 use crate::alibaba;
 use crate::inventory::kubernetes::Recording;
@@ -9,7 +10,7 @@ mod source;
 
 pub use source::{Account, Source, SourceKind};
 
-/// What was read of a cloud.
+/// Evidence that was read from a cloud.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Estate {
     /// Accounts of AWS.
@@ -18,7 +19,7 @@ pub enum Estate {
     Alibaba(alibaba::Inventory),
 }
 
-/// What was read of a cloud, by reference.
+/// Evidence that was read from a cloud, by reference.
 #[derive(Debug, Clone, Copy)]
 pub enum EstateRef<'a> {
     /// Accounts of AWS.
@@ -27,7 +28,7 @@ pub enum EstateRef<'a> {
     Alibaba(&'a alibaba::Inventory),
 }
 
-/// Who an account is, and where it was read.
+/// Identity of an account, and the regions that were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// Account id.
@@ -41,7 +42,7 @@ pub struct Identity {
 }
 
 impl EstateRef<'_> {
-    /// A copy.
+    /// Clones the estate.
     #[must_use]
     pub fn to_estate(self) -> Estate {
         match self {
@@ -60,7 +61,7 @@ impl EstateRef<'_> {
         }
     }
 
-    /// How many instances were read.
+    /// Number of instances that were read.
     #[must_use]
     pub fn instances(self) -> usize {
         match self {
@@ -84,7 +85,7 @@ impl EstateRef<'_> {
         }
     }
 
-    /// Its accounts.
+    /// The identities of its accounts.
     #[must_use]
     pub fn identities(self) -> Vec<Identity> {
         match self {
@@ -111,7 +112,7 @@ impl EstateRef<'_> {
         }
     }
 
-    /// When it was read, where that is known.
+    /// Time at which reading began; `None` if not known.
     #[must_use]
     pub fn collected_at(self) -> Option<String> {
         match self {
@@ -120,7 +121,7 @@ impl EstateRef<'_> {
         }
     }
 
-    /// When reading ended, where that is known.
+    /// Time at which reading ended; `None` if not known.
     #[must_use]
     pub fn collected_until(self) -> Option<String> {
         match self {
@@ -129,7 +130,7 @@ impl EstateRef<'_> {
         }
     }
 
-    /// The profile that it was read with.
+    /// Profile that it was read with.
     #[must_use]
     pub fn profile(self) -> Option<String> {
         match self {
@@ -138,7 +139,7 @@ impl EstateRef<'_> {
         }
     }
 
-    /// The part of one account, with the gaps that are of it.
+    /// The part of one account, with its gaps.
     #[must_use]
     pub fn of_account(self, account_id: &str) -> Estate {
         let mut part = self.to_estate();
@@ -157,7 +158,7 @@ impl EstateRef<'_> {
 }
 
 impl<'a> EstateRef<'a> {
-    /// What could not be read.
+    /// Reads that failed.
     #[must_use]
     pub fn gaps(self) -> &'a [Gap] {
         match self {
@@ -168,7 +169,7 @@ impl<'a> EstateRef<'a> {
 }
 
 impl Estate {
-    /// The same by reference.
+    /// Borrows the estate.
     #[must_use]
     pub fn as_ref(&self) -> EstateRef<'_> {
         match self {
@@ -177,7 +178,7 @@ impl Estate {
         }
     }
 
-    /// Reads a recorded inventory, of whichever cloud; `file` is only used in errors.
+    /// Reads a recorded inventory of any cloud; `file` is only used in errors.
     ///
     /// # Errors
     /// When the bytes are not JSON, not an inventory, or one of another schema.
@@ -188,7 +189,7 @@ impl Estate {
         }
     }
 
-    /// The bytes of the recorded form.
+    /// Serialises the recorded form.
     ///
     /// # Errors
     /// When serialising fails, which plain data does not.
@@ -199,7 +200,7 @@ impl Estate {
         }
     }
 
-    /// What the cluster said of itself, where it was asked.
+    /// The recording of the cluster; `None` if the cluster was not read.
     #[must_use]
     pub fn kubernetes(&self) -> Option<&Recording> {
         match self {
@@ -208,7 +209,7 @@ impl Estate {
         }
     }
 
-    /// The same, set.
+    /// Sets the recording of the cluster.
     pub fn set_kubernetes(&mut self, recording: Option<Recording>) {
         match self {
             Self::Aws(inventory) => inventory.kubernetes = recording,
@@ -222,10 +223,10 @@ impl Estate {
         self.as_ref().provider()
     }
 
-    /// Leaves out every region but these.
+    /// Drops all regions but these.
     ///
     /// # Errors
-    /// If it lacks one of them.
+    /// If one of them is missing.
     pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), MissingRegion> {
         match self {
             Self::Aws(inventory) => inventory.retain_regions(wanted),
@@ -233,13 +234,13 @@ impl Estate {
         }
     }
 
-    /// What could not be read.
+    /// Reads that failed.
     #[must_use]
     pub fn gaps(&self) -> &[Gap] {
         self.as_ref().gaps()
     }
 
-    /// Whether every region was refused so thoroughly that nothing is known.
+    /// True if every region was denied so completely that nothing is known.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
         match self {

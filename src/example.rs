@@ -11,7 +11,7 @@ use crate::tags;
 
 mod alibaba;
 
-/// A distribution of which there is an example.
+/// A distribution with an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distribution {
     /// RKE2.
@@ -29,13 +29,13 @@ pub enum Distribution {
 pub struct ExampleFile {
     /// Its name.
     pub name: &'static str,
-    /// Where it goes, or what is done with it.
+    /// Its location, or the command to run with it.
     pub about: String,
-    /// Its text.
+    /// Its content.
     pub text: String,
 }
 
-/// The images of the cloud controller by minor version: the latest that were published.
+/// The newest published images of the cloud controller, by minor version.
 /// Sources: kubernetes/k8s.io `registry.k8s.io/images/k8s-staging-provider-aws/images.yaml` 0137eda2; kubernetes/kops for 1.36.
 const IMAGES: [(u32, &str); 15] = [
     (22, "v1.22.8"),
@@ -55,18 +55,18 @@ const IMAGES: [(u32, &str); 15] = [
     (36, "v1.36.1"),
 ];
 
-/// The first minor version of Kubernetes without a provider for AWS of its own.
+/// The first minor version of Kubernetes without an in-tree AWS provider.
 pub(crate) const FIRST_WITHOUT_IN_TREE: u32 = 27;
 
-/// The tag of the image of the cloud controller for a minor version of Kubernetes.
+/// The image tag of the cloud controller for a minor version of Kubernetes.
 pub(crate) fn controller_image(minor: u32) -> Option<&'static str> {
     IMAGES.iter().find(|(known, _)| *known == minor).map(|(_, tag)| *tag)
 }
 
-/// What only the person at the machine knows, which the text that names it says.
+/// Comment for a value that only the operator knows.
 const NODE_NAME: &str = "# The private DNS name of the instance, by which the cloud controller finds it:\n# curl -s http://169.254.169.254/latest/meta-data/hostname, with a token where IMDSv2 is required.\n";
 
-/// The last minor version of RKE, whose end was in 2025.
+/// The last minor version of RKE, which ended in 2025.
 const LAST_OF_RKE: u32 = 32;
 
 /// Versions, distributions and images without an example.
@@ -85,15 +85,15 @@ pub enum ExampleError {
         last: u32,
     },
     /// A version after the end of RKE.
-    #[error("there is no RKE for Kubernetes {version}: 1.{LAST_OF_RKE} was the last")]
+    #[error("RKE does not support Kubernetes {version}: its last release was 1.{LAST_OF_RKE}")]
     Rke {
         /// The version.
         version: ControllerVersion,
     },
     /// RKE on Alibaba Cloud.
-    #[error("there is no example for RKE on Alibaba Cloud: its end was in 2025")]
+    #[error("there is no example for RKE on Alibaba Cloud: RKE ended in 2025")]
     RkeOnAlibaba,
-    /// The text is not the name of an image.
+    /// The text is not an image name.
     #[error("`{0}` is not an image")]
     Image(String),
     /// The image has no tag, or one that is not a version.
@@ -109,7 +109,7 @@ pub enum ExampleError {
     },
 }
 
-/// The files for a cluster of an id on Alibaba Cloud, with an image of its controller.
+/// The files for a cluster on Alibaba Cloud, with an image of its controller.
 ///
 /// # Errors
 /// When there is no example for the version, the distribution or the image.
@@ -123,7 +123,7 @@ pub fn on_alibaba(
     alibaba::example(distribution, version, cluster_id, image)
 }
 
-/// The minor version of Kubernetes and the tag of the controller's image, where both are known.
+/// The minor version of Kubernetes and the image tag of the controller, if both are known.
 fn known(version: ControllerVersion) -> Result<(u32, &'static str), ExampleError> {
     let (first, last) = (FIRST_WITHOUT_IN_TREE, IMAGES.last().map_or(0, |(minor, _)| *minor));
     let found =
@@ -131,7 +131,7 @@ fn known(version: ControllerVersion) -> Result<(u32, &'static str), ExampleError
     found.ok_or(ExampleError::Kubernetes { version, first, last })
 }
 
-/// The files for a cluster of an id on AWS.
+/// The files for a cluster on AWS.
 ///
 /// # Errors
 /// When there is no example for the version.
@@ -157,13 +157,13 @@ pub fn example(
     };
     files.push(policy(
         "policy-controlplane.json",
-        "the policy of the role of control-plane instances: what the controller's code calls",
+        "the policy for the role of control-plane instances: the calls of the controller",
         "effective-controlplane",
     ));
-    files.push(policy("policy-worker.json", "the policy of the role of all other instances", "effective-worker"));
+    files.push(policy("policy-worker.json", "the policy for the role of all other instances", "effective-worker"));
     files.push(ExampleFile {
         name: "tags.md",
-        about: "what has to be tagged".to_owned(),
+        about: "resources to tag".to_owned(),
         text: tagged(&tags::cluster_key(cluster_id)),
     });
     Ok(files)
@@ -173,8 +173,8 @@ fn tagged(key: &str) -> String {
     let mut text = String::from("| resource | tag | value |\n|---|---|---|\n");
     for (resource, key, value) in [
         ("every instance", key, "`owned`"),
-        ("one security group of every instance, and no second one", key, "`owned`"),
-        ("subnets for load balancers", key, "`shared`, or `owned` where no other cluster is there"),
+        ("exactly one security group of every instance", key, "`owned`"),
+        ("subnets for load balancers", key, "`shared`, or `owned` if no other cluster uses them"),
         ("public subnets", "kubernetes.io/role/elb", "`1`"),
         ("private subnets", "kubernetes.io/role/internal-elb", "`1`"),
     ] {
@@ -183,11 +183,11 @@ fn tagged(key: &str) -> String {
     text
 }
 
-/// What the chart is given: the labels and taints of control-plane nodes are the distribution's own.
+/// Values of the chart: the labels and taints of control-plane nodes depend on the distribution.
 fn values(distribution: Distribution, tag: &str) -> String {
     let selector = match distribution {
         Distribution::Rke2 | Distribution::K3s => "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\n",
-        // Maps are merged: the chart's own key has to go.
+        // Helm merges maps: the chart's own key has to be removed.
         Distribution::Rke => {
             "nodeSelector:\n  node-role.kubernetes.io/control-plane: null\n  node-role.kubernetes.io/controlplane: \"true\"\n"
         }
@@ -208,7 +208,7 @@ fn values(distribution: Distribution, tag: &str) -> String {
     text
 }
 
-/// The chart as the controller of RKE2 and K3s installs it.
+/// The chart as a `HelmChart` resource for RKE2 and K3s.
 fn helm_chart(distribution: Distribution, tag: &str, folder: &str) -> ExampleFile {
     let indented: String = values(distribution, tag).lines().flat_map(|line| ["    ", line, "\n"]).collect();
     ExampleFile {
@@ -298,9 +298,9 @@ fn kubeadm(minor: u32, tag: &str) -> Vec<ExampleFile> {
     files
 }
 
-/// Configurations of kubeadm, with what the name of the node takes.
+/// Configurations of kubeadm, with the given node name setting.
 fn kubeadm_files(minor: u32, name: &str, of_kubelet: &[(&str, &str)]) -> Vec<ExampleFile> {
-    // v1beta4 came with 1.31; extra arguments are a list there.
+    // v1beta4 was added in 1.31; its extra arguments are a list.
     let is_list = minor >= 31;
     let api = if is_list { "v1beta4" } else { "v1beta3" };
     let external =

@@ -1,4 +1,4 @@
-//! What a rule found: on which resource, what it breaks, and what would fix it.
+//! A finding of a rule: the resource, the impact, and the fix.
 
 mod caveat;
 
@@ -12,15 +12,15 @@ use crate::view::Confidence;
 
 pub use caveat::{Caveat, CaveatKind};
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is broken.
     Info,
-    /// Something will break, or works by luck.
+    /// It will break, or works only by chance.
     Warning,
-    /// The controller fails, or silently leaves something out.
+    /// The controller fails, or silently skips something.
     Error,
 }
 
@@ -38,7 +38,7 @@ impl Severity {
         }
     }
 
-    /// What a finding of it is called in a sentence.
+    /// The noun for a finding of this severity.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Severity {
 /// A resource in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceRef {
-    /// What it is.
+    /// Kind of resource.
     pub kind: ResourceKind,
     /// Its id; the ARN for IAM resources.
     pub id: String,
@@ -70,32 +70,32 @@ pub struct ResourceRef {
 }
 
 impl ResourceRef {
-    /// A reference by kind and id alone, as in `related`.
+    /// A reference with kind and id only, as in `related`.
     #[must_use]
     pub fn bare(kind: ResourceKind, id: impl Into<String>) -> Self {
         Self { kind, id: id.into(), arn: None, name: None, region: None, account_id: None }
     }
 
-    /// What it is within its account and region.
+    /// Key of the resource within its account and region.
     #[must_use]
     pub fn key(&self) -> ResourceKey<'_> {
         ResourceKey::new(self.kind, &self.id)
     }
 
-    /// The same without what the main resource of a finding already says.
+    /// The reference without the fields that the main resource of a finding already has.
     #[must_use]
     pub fn to_bare(&self) -> Self {
         Self { name: self.name.clone(), ..Self::bare(self.kind, self.id.clone()) }
     }
 }
 
-/// Who decides whether a fix is applied.
+/// Required consent before a fix is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Applicability {
-    /// There is nothing the tool could write.
+    /// The tool has nothing to write.
     None,
-    /// Right only with a choice that the tool cannot make.
+    /// Correct only with a choice that the tool cannot make.
     Choice,
     /// Deterministic, but it overwrites, deletes or widens something.
     Confirm,
@@ -121,16 +121,16 @@ impl Applicability {
 pub struct Choice {
     /// The answer.
     pub value: String,
-    /// What it means.
+    /// Its meaning.
     pub summary: String,
-    /// The writes that follow from it; none where it is nothing that the tool could write.
+    /// The resulting writes; empty if the tool has nothing to write.
     pub changes: Vec<Transition>,
-    /// Why these writes must not be made as things are; `None` where the trial on a copy held.
+    /// Reason why these writes must not be made in the current state; `None` if the trial on a copy passed.
     pub refused: Option<String>,
 }
 
 impl Choice {
-    /// An answer after which a person has to act.
+    /// An answer that requires manual action.
     #[must_use]
     pub fn advice(value: impl Into<String>, summary: impl Into<String>) -> Self {
         Self { value: value.into(), summary: summary.into(), changes: Vec::new(), refused: None }
@@ -143,18 +143,18 @@ impl Choice {
     }
 }
 
-/// What would fix a finding.
+/// Proposed fix of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// Who decides.
+    /// Required consent.
     pub applicability: Applicability,
-    /// What to do, one sentence.
+    /// The action, in one sentence.
     pub summary: String,
-    /// The writes, when they are known; a report names the calls that make them.
+    /// The writes, if they are known; a report lists the calls that make them.
     pub changes: Vec<Transition>,
-    /// The answers to choose from, when there is a question.
+    /// The answers to choose from, if there is a question.
     pub choices: Vec<Choice>,
-    /// Commands for a person whose effect no copy of the account shows: they are not tried.
+    /// Commands to run manually whose effect a copy of the account cannot show: they are not tried.
     pub untried: Vec<String>,
 }
 
@@ -178,7 +178,7 @@ impl Fix {
         Self { choices, ..Self::with(Applicability::Choice, summary, changes) }
     }
 
-    /// The same with a command that no copy of the account can try.
+    /// Adds a command that cannot be tried on a copy of the account.
     #[must_use]
     pub fn untried(mut self, command: impl Into<String>) -> Self {
         self.untried.push(command.into());
@@ -186,7 +186,7 @@ impl Fix {
     }
 }
 
-/// What to do, with the commands that were not tried, for where commands have no place of their own.
+/// The summary with its untried commands, for formats without a separate place for commands.
 pub(crate) fn described(summary: &str, untried: &[String]) -> String {
     if untried.is_empty() {
         return summary.to_owned();
@@ -194,36 +194,36 @@ pub(crate) fn described(summary: &str, untried: &[String]) -> String {
     format!("{summary} (not tried: {})", untried.join("; "))
 }
 
-/// Whether a finding was there before.
+/// Status of a finding relative to an earlier report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Not known from an earlier report.
+    /// Not in the earlier report.
     New,
     /// In the earlier report as well.
     Unchanged,
-    /// In the earlier report, and looked for in vain.
+    /// In the earlier report, and no longer found.
     Resolved,
-    /// In the earlier report, and not looked for.
+    /// In the earlier report, and not checked in this run.
     Unknown,
-    /// Left as it is, as the configuration says.
+    /// Accepted in the configuration.
     Waived,
 }
 
-/// A decision of the configuration, or of a comment in a file, to leave a finding as it is.
+/// A decision to accept a finding, from the configuration or from a comment in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
-    /// Why.
+    /// Reason.
     pub reason: String,
-    /// Who decided it.
+    /// Person who decided it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The last day on which it holds, in UTC; comments in files hold on.
+    /// The last valid day, in UTC; comments in files do not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
-    /// Where it stands: file and line.
+    /// File and line of the waiver.
     pub place: String,
-    /// Whether that day is over, so that the finding is open again.
+    /// True if that day has passed, so that the finding is open again.
     pub expired: bool,
 }
 
@@ -257,43 +257,45 @@ impl Status {
 pub struct Finding {
     /// Rule id.
     pub rule: &'static str,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
-    /// How sure it is that what it speaks of belongs to the cluster: as sure as the weakest evidence for an instance that it
+    /// Confidence that the finding's resources belong to the cluster: that of the weakest evidence for an instance that
+    /// the finding
     /// names as a node.
     pub confidence: Confidence,
-    /// The resource it is about; the first of them when one cause shows on many.
+    /// The affected resource; the first of them if one cause affects several.
     pub resource: ResourceRef,
-    /// Other resources: what causes it, and where else it shows.
+    /// Other resources: the cause, and further affected resources.
     pub related: Vec<ResourceRef>,
-    /// Where it stands in files.
+    /// Places in files.
     pub locations: Vec<Place>,
     /// One sentence with the facts.
     pub message: String,
-    /// One sentence: what breaks.
+    /// The impact, in one sentence.
     pub impact: String,
-    /// What would fix it.
+    /// Proposed fix.
     pub fix: Fix,
-    /// The writes that a report prints as commands: at first those of the fix, then what of them the trial on a copy leaves.
+    /// The writes that a report prints as commands: initially those of the fix, later those that passed the trial on a
+    /// copy.
     pub commands: Vec<Transition>,
-    /// What a person has to know before it is fixed.
+    /// Facts to know before the fix is applied.
     pub caveats: Vec<Caveat>,
-    /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
+    /// Stable across runs: hash of rule, resource or cause, and defect; no times, no order.
     pub fingerprint: String,
     /// New, or waived.
     pub status: Status,
-    /// The decision to leave it as it is, or that it is over.
+    /// The waiver, valid or expired.
     pub waiver: Option<Waiver>,
 }
 
 impl Finding {
-    /// What would fix it and what has to be known before, in one sentence.
+    /// The fix and its caveats, in one sentence.
     #[must_use]
     pub fn advice(&self) -> String {
         self.with_caveats(&described(&self.fix.summary, &self.fix.untried))
     }
 
-    /// A sentence with what has to be known before it is done.
+    /// A summary with its caveats, in one sentence.
     #[must_use]
     pub fn with_caveats(&self, summary: &str) -> String {
         self.caveats.iter().fold(summary.to_owned(), |advice, caveat| format!("{advice}; {caveat}"))
@@ -305,12 +307,12 @@ impl Finding {
 pub struct Key(Vec<String>);
 
 impl Key {
-    /// A key of several parts, in their order.
+    /// Creates a key of several parts, in their order.
     pub fn of<Part: Into<String>>(parts: impl IntoIterator<Item = Part>) -> Self {
         Self(parts.into_iter().map(Into::into).collect())
     }
 
-    /// This key followed by the parts of another one.
+    /// Appends the parts of another key.
     #[must_use]
     pub fn and(mut self, other: impl Into<Self>) -> Self {
         self.0.extend(other.into().0);
@@ -335,7 +337,7 @@ pub enum Cause {
     Pair(Key, Key),
 }
 
-/// The fingerprint of a rule, the account and region, and the cause on a resource: the first 128 bits of a SHA-256 in
+/// The fingerprint of a rule, account and region, and cause on a resource: the first 128 bits of a SHA-256 in
 /// hexadecimal.
 #[must_use]
 pub fn fingerprint(rule: &str, scope: &str, cause: &Cause, resource: &str) -> String {
@@ -354,7 +356,7 @@ pub fn fingerprint(rule: &str, scope: &str, cause: &Cause, resource: &str) -> St
         push(part);
     }
     for Key(parts) in keys {
-        // The number keeps keys of several parts apart; a key of one part is hashed as it is.
+        // The number keeps keys of several parts distinct; a key of one part is hashed unchanged.
         if parts.len() != 1 {
             push(&parts.len().to_string());
         }

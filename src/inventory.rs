@@ -1,7 +1,7 @@
-//! The one data type between collecting and checking: what was read, verbatim, and what could not be read.
+//! The one data type between collecting and checking: evidence that was read, verbatim, and the reads that failed.
 //!
-//! An empty list says "read, and there is none"; what was not read is a [`Gap`]. Nothing in here is derived: policy
-//! documents are kept as text, tags as they are, so that every run can be replayed and every rule tested on a literal.
+//! An empty list means "read, and empty"; a failed read is a [`Gap`]. Nothing in here is derived: policy
+//! documents and tags are kept verbatim, so that every run can be replayed and every rule tested on a literal.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub use network::{
 pub(crate) use unlisted::gaps as unlisted_gaps;
 pub use unlisted::{Unlisted, unlisted};
 
-/// The schema this version writes; the number grows when a field changes its meaning.
+/// The schema that this version writes; the number increases when a field changes its meaning.
 pub const SCHEMA: &str = "tagaudit.inventory/1";
 
 /// The cloud an inventory comes from.
@@ -47,7 +47,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Whether it is AWS, which files name only where they have to.
+    /// True for AWS, the default, which files omit where possible.
     #[must_use]
     pub fn is_aws(&self) -> bool {
         *self == Self::Aws
@@ -82,20 +82,20 @@ pub struct Inventory {
     pub tool_version: String,
     /// The cloud it describes.
     pub provider: Provider,
-    /// When reading began, RFC 3339 in UTC; absent when the evidence does not say (a folder of CLI outputs).
+    /// When reading began, RFC 3339 in UTC; absent if the evidence does not state it (a folder of CLI outputs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// When reading ended; absent where that is not known.
+    /// When reading ended; absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_until: Option<String>,
     /// One entry per account, sorted by account id.
     pub accounts: Vec<Account>,
     /// Every read that failed or could not be trusted.
     pub gaps: Vec<Gap>,
-    /// What the cluster said of itself, where it was asked.
+    /// The recording of the cluster; absent if the cluster was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<Recording>,
-    /// The profile of the credentials that it was read with, where one is named; a recording does not keep it.
+    /// The profile of the credentials that it was read with, if one is named; recordings do not store it.
     #[serde(skip)]
     pub profile: Option<String>,
 }
@@ -110,9 +110,9 @@ pub struct Account {
     pub partition: String,
     /// ARN of the caller that read the account.
     pub caller_arn: String,
-    /// Regions that were asked for.
+    /// Requested regions.
     pub regions: Vec<Region>,
-    /// Instance profiles that were looked up.
+    /// Instance profiles that were read.
     pub instance_profiles: Vec<InstanceProfile>,
     /// Roles of those profiles.
     pub roles: Vec<Role>,
@@ -146,7 +146,7 @@ pub struct Region {
     pub instance_profile_associations: Vec<InstanceProfileAssociation>,
     /// Availability, local and wavelength zones.
     pub availability_zones: Vec<AvailabilityZone>,
-    /// Ids that other resources name, that were asked for by id, and that are gone; sorted.
+    /// Ids that other resources name, that were requested by id, and that no longer exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
 }
@@ -173,21 +173,21 @@ pub struct Volume {
     pub tags: Vec<Tag>,
 }
 
-/// A region that an inventory does not hold.
+/// A region that is not in an inventory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no region `{0}`")]
 pub struct MissingRegion(pub String);
 
 impl Inventory {
-    /// Notes when reading ended.
+    /// Sets the time at which reading ended.
     pub fn read_until(&mut self, now: jiff::Timestamp) {
         self.collected_until = self.collected_at.as_ref().map(|_| format!("{now:.0}"));
     }
 
-    /// Keeps only these regions.
+    /// Drops all regions but these.
     ///
     /// # Errors
-    /// If it lacks one of them.
+    /// If one of them is missing.
     pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), MissingRegion> {
         let held = |name: &String| {
             self.accounts.iter().flat_map(|account| &account.regions).any(|region| region.name == *name)
@@ -202,7 +202,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Whether every region was refused so thoroughly that nothing is known.
+    /// True if every region was denied so completely that nothing is known.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
         !self.gaps.is_empty()
@@ -214,7 +214,7 @@ impl Inventory {
             })
     }
 
-    /// An inventory of nothing, ready to be filled.
+    /// Creates an empty inventory.
     #[must_use]
     pub fn new(provider: Provider, collected_at: Option<String>) -> Self {
         Self {
@@ -230,7 +230,7 @@ impl Inventory {
         }
     }
 
-    /// Puts everything in a fixed order and drops repeated entries: providers answer in any order, reports may not.
+    /// Sorts everything and drops duplicate entries: providers answer in any order, reports must not.
     pub fn canonicalise(&mut self) {
         self.accounts.sort_by(|a, b| a.account_id.cmp(&b.account_id));
         for account in &mut self.accounts {
@@ -268,14 +268,14 @@ impl Inventory {
 }
 
 impl Region {
-    /// A region in which nothing was read yet.
+    /// Creates a region in which nothing was read yet.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
     fn canonicalise(&mut self) {
-        /// Sorts by id, keeps the first of equals, and sorts the tags of each.
+        /// Sorts by id, keeps the first of equal entries, and sorts the tags of each.
         macro_rules! order {
             ($($list:ident),*) => {$(
                 self.$list.sort_by(|a, b| a.id.cmp(&b.id));

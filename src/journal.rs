@@ -1,5 +1,5 @@
-//! The journal of a fix: what was going to be written, and what came of it. One JSON object a line, appended and synced
-//! before and after every call, so that a run that was killed can be settled, continued, and taken back.
+//! The journal of a fix: intended writes and their outcomes. One JSON object per line, appended and synced
+//! before and after every call, so that a killed run can be settled, resumed, and undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,33 +11,33 @@ use serde::{Deserialize, Serialize};
 use crate::owner;
 use crate::plan::{Kind, Plan, PlannedChange};
 
-/// The schema this version writes; the number grows when a record changes its meaning.
+/// The schema that this version writes; the number increases when a record changes its meaning.
 pub const SCHEMA: &str = "tagaudit.journal/1";
-/// Largest journal that is read: 1 GiB, some hundred thousands of changes.
+/// Largest journal that is read: 1 GiB, some hundred thousand changes.
 pub const MAX_JOURNAL_BYTES: u64 = 1 << 30;
 
-/// What came of a change.
+/// Outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Made, and read back.
+    /// Applied, and verified by reading.
     Applied,
-    /// The value was the new one before.
+    /// Already in place before.
     Unchanged,
-    /// Made as far as the call says; reading back still showed the old value when the time was up.
+    /// Accepted by the call; reading still showed the old value at the timeout.
     Unconfirmed,
-    /// Somebody else wrote another value at the same time.
+    /// Another writer set another value at the same time.
     Conflict,
-    /// It was not as planned; nothing was written.
+    /// No longer in the planned state; nothing was written.
     Stale,
     /// The call was refused.
     Failed,
-    /// Not made when the run ended.
+    /// Not attempted before the run ended.
     NotAttempted,
 }
 
 impl Outcome {
-    /// The word for a person.
+    /// The name, for display.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the value is now what was planned.
+    /// True if the planned value is now in place.
     #[must_use]
     pub fn is_good(self) -> bool {
         matches!(self, Self::Applied | Self::Unchanged)
@@ -66,36 +66,36 @@ pub enum Record {
     Begin {
         /// [`SCHEMA`] of the writer.
         schema: String,
-        /// Names the run.
+        /// Id of the run.
         run: String,
-        /// When, RFC 3339 in UTC.
+        /// Time, RFC 3339 in UTC.
         at: String,
-        /// The run that it takes back.
+        /// The run that it undoes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         undoes: Option<String>,
-        /// What is going to be done.
+        /// The plan of the run.
         plan: Box<Plan>,
     },
     /// A call is about to be made.
     Intent {
         /// Run.
         run: String,
-        /// When.
+        /// Time.
         at: String,
         /// The call.
         operation: String,
-        /// Ids of the changes that it makes.
+        /// Ids of its changes.
         changes: Vec<String>,
     },
     /// A call was answered, or not.
     Result {
         /// Run.
         run: String,
-        /// When.
+        /// Time.
         at: String,
         /// Ids of the changes.
         changes: Vec<String>,
-        /// Whether the answer says that they were made; false also where there was no answer.
+        /// True if the answer confirms the changes; false also if there was no answer.
         accepted: bool,
         /// Request id of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,84 +104,84 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A call that was about to be made was not, as far as is known: it is open again.
+    /// A call that was announced was not made, as far as is known: its changes are open again.
     Reopened {
         /// Run.
         run: String,
-        /// When.
+        /// Time.
         at: String,
         /// Ids of the changes.
         changes: Vec<String>,
-        /// Whether the answer said so; otherwise nothing of it was seen, which can be too early.
+        /// True if the answer refused it; otherwise no effect was seen, which may be premature.
         refused: bool,
     },
-    /// It is known what came of changes.
+    /// The outcome of changes is known.
     Settled {
         /// Run.
         run: String,
-        /// When.
+        /// Time.
         at: String,
         /// Ids of the changes.
         changes: Vec<String>,
-        /// What came of them.
+        /// Outcome.
         outcome: Outcome,
-        /// Why, for a person.
+        /// Reason, for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// The run is over; nothing of it is open.
+    /// The run has ended; none of its changes is open.
     End {
         /// Run.
         run: String,
-        /// When.
+        /// Time.
         at: String,
     },
 }
 
-/// How far a change has come.
+/// Progress of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Nothing was sent.
     Open,
-    /// A call was about to be made, or was answered; what came of it is not known.
+    /// A call was announced or answered; the outcome is not known.
     InFlight,
-    /// It is known.
+    /// The outcome is known.
     Settled(Outcome),
 }
 
 /// A run of the journal.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// The run that it takes back.
+    /// The run that it undoes.
     pub undoes: Option<String>,
     /// Its plan.
     pub plan: Plan,
-    /// How far each change has come, by id.
+    /// Progress of each change, by id.
     pub progress: BTreeMap<String, Progress>,
-    /// Why things came as they did, by change.
+    /// Reasons for outcomes, by change.
     pub details: BTreeMap<String, String>,
-    /// Changes of which a call was made whose answer never came: what is found in place later is the run's own.
+    /// Changes with a call whose answer never arrived: if they are found in place later, they count as the run's own.
     pub doubtful: BTreeSet<String>,
-    /// Whether it is over.
+    /// True if it has ended.
     pub is_over: bool,
 }
 
 impl Run {
-    /// How far a change has come.
+    /// Progress of a change.
     #[must_use]
     pub fn progress_of(&self, change: &PlannedChange) -> Progress {
         self.progress.get(&change.id).copied().unwrap_or(Progress::Open)
     }
 
-    /// Whether it carries a plan out: the plan itself, or one made again within it.
+    /// True if it applies a plan: the plan itself, or one that was rebuilt within its approval.
     #[must_use]
     pub fn is_of(&self, plan: &Plan) -> bool {
         self.plan.digest == plan.digest || self.plan.approved.as_ref() == Some(&plan.digest)
     }
 
-    /// Changes that are in place as far as the run knows, and are the run's own.
+    /// The run's own changes that are in place, as far as it knows.
     #[must_use]
     pub fn made(&self) -> Vec<&PlannedChange> {
         let is_made = |change: &&PlannedChange| {
@@ -194,41 +194,41 @@ impl Run {
     }
 }
 
-/// Why a journal cannot be used.
+/// Reason why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The file cannot be opened, read or written.
     #[error("cannot {what} the journal `{path}`")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
         /// Path.
         path: PathBuf,
-        /// Why it failed.
+        /// Cause.
         source: std::io::Error,
     },
-    /// Others could have written it: what it says would be undone, or gone on with.
+    /// Others could have written it, and its content would be undone or resumed.
     #[error("the journal `{path}` is not trusted: {reason}")]
     Untrusted {
         /// Path.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         reason: &'static str,
     },
     /// Another process is using it.
-    #[error("another tagaudit is at work on this cluster: `{path}` is locked")]
+    #[error("another tagaudit process is using this cluster: `{path}` is locked")]
     Locked {
         /// Path.
         path: PathBuf,
     },
-    /// A line is no record.
-    #[error("`{path}` is not a journal of tagaudit: {reason} in line {line}")]
+    /// A line is not a record.
+    #[error("`{path}` is not a tagaudit journal: {reason} in line {line}")]
     Malformed {
         /// Path.
         path: PathBuf,
         /// One-based line.
         line: usize,
-        /// What is wrong.
+        /// The defect.
         reason: String,
     },
 }
@@ -238,13 +238,14 @@ pub enum JournalError {
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// Held for the cluster, whatever journal is used.
+    /// Lock of the cluster, whichever journal is used.
     _lock: Option<File>,
     /// Runs, in order.
     pub runs: Vec<Run>,
 }
 
-/// Creates a folder with its parents, for its owner alone whatever the umask is: others could remove or rename the journal in it.
+/// Creates a folder with its parents, accessible only to its owner regardless of the umask: others could remove or
+/// rename the journal.
 fn create_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -254,14 +255,14 @@ fn create_private(folder: &Path) -> std::io::Result<()> {
 }
 
 impl Journal {
-    /// Opens a journal, makes it if it is not there (0600), and locks it, and the lock file of the cluster if there is one.
+    /// Opens a journal, creates it if it is missing (0600), and locks it and, if given, the lock file of the cluster.
     ///
     /// # Errors
-    /// When it cannot be opened or is locked, or holds something else.
+    /// When it cannot be opened or is locked, or is not a journal.
     pub fn open(path: &Path, lock: Option<&Path>) -> Result<Self, JournalError> {
         for folder in [Some(path), lock].into_iter().flatten().filter_map(Path::parent) {
             if !folder.as_os_str().is_empty() {
-                create_private(folder).map_err(io("make the folder of", path))?;
+                create_private(folder).map_err(io("create the folder of", path))?;
             }
         }
         let lock = match lock {
@@ -284,32 +285,33 @@ impl Journal {
                 reason: format!("it is larger than {MAX_JOURNAL_BYTES} bytes"),
             });
         }
-        // A line that was being written when the process died never was a record: nothing was sent before it was whole.
+        // A line that was incomplete when the process died is not a record: nothing was sent before its line was
+        // complete.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let runs = read(path, text.get(..whole).unwrap_or_default())?;
         let torn = text.get(whole..).unwrap_or_default();
         if !torn.is_empty() && !is_torn_record(torn) {
-            // Somebody named another file: it stays as it is.
+            // The path is another kind of file: it is not changed.
             return Err(JournalError::Malformed {
                 path: path.to_owned(),
                 line: text.split(|byte| *byte == b'\n').count(),
-                reason: "the line ends without a line feed and is no record".to_owned(),
+                reason: "the line has no line feed and is not a record".to_owned(),
             });
         }
         if whole < text.len() {
-            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(io("fix", path))?;
+            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(io("repair", path))?;
         }
         file.seek(SeekFrom::End(0)).map_err(io("read", path))?;
         Ok(Self { file, path: path.to_owned(), _lock: lock, runs })
     }
 
-    /// Where it is.
+    /// Path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends a record, and returns when it is on the disk.
+    /// Appends a record, and returns once it is on disk.
     ///
     /// # Errors
     /// When it cannot be written; nothing may be sent then.
@@ -321,7 +323,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The last run, if it is not over.
+    /// The last run, if it has not ended.
     #[must_use]
     pub fn unfinished(&self) -> Option<&Run> {
         self.runs.last().filter(|run| !run.is_over)
@@ -333,13 +335,13 @@ impl Journal {
         self.runs.iter().find(|run| run.is_of(plan))
     }
 
-    /// The run with a name.
+    /// The run with an id.
     #[must_use]
     pub fn run(&self, id: &str) -> Option<&Run> {
         self.runs.iter().find(|run| run.id == id)
     }
 
-    /// Whether a run was taken back whole. An undo that was itself broken off or refused leaves something to take back.
+    /// True if a run was undone completely. An undo that was interrupted or refused leaves changes to undo.
     #[must_use]
     pub fn is_undone(&self, id: &str) -> bool {
         let is_left = |one: &Progress| {
@@ -349,13 +351,13 @@ impl Journal {
         self.runs.iter().any(|other| other.undoes.as_deref() == Some(id) && is_whole(other))
     }
 
-    /// The last fix that nothing has taken back.
+    /// The last fix that is not undone.
     #[must_use]
     pub fn last_fix(&self) -> Option<&Run> {
         self.runs.iter().rev().find(|run| run.plan.kind == Kind::Fix && !self.is_undone(&run.id))
     }
 
-    /// A name for the next run of a plan.
+    /// An id for the next run of a plan.
     #[must_use]
     pub fn next_run(&self, plan: &Plan) -> String {
         format!("{}-{}", plan.short_id(), self.runs.len() + 1)
@@ -367,7 +369,7 @@ fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Journal
     move |source| JournalError::Io { what, path, source }
 }
 
-/// A file that only its owner may read. A symbolic link is not followed: what it leads to is not ours to write.
+/// Opens a file that only its owner can read. A symbolic link is not followed: tagaudit must not write to its target.
 fn open_private(path: &Path) -> std::io::Result<File> {
     if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -379,10 +381,10 @@ fn open_private(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// A file that nobody reads and every user of the machine may lock: who made it does not matter.
+/// Opens a file that every user of the machine can lock and nobody reads; its owner does not matter.
 ///
 /// # Errors
-/// When it is not there and cannot be made, or is no file.
+/// When it does not exist and cannot be created, or is not a file.
 pub(crate) fn open_shared(path: &Path) -> std::io::Result<File> {
     match std::fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
@@ -390,10 +392,10 @@ pub(crate) fn open_shared(path: &Path) -> std::io::Result<File> {
         }
         Ok(_) => File::open(path),
         Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
-            // Somebody else made it in the meantime.
+            // Another process created it in the meantime.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => File::open(path),
             Ok(file) => {
-                // Whatever the umask says: another user has to be able to open it.
+                // Regardless of the umask: another user must be able to open it.
                 #[cfg(unix)]
                 file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
                 Ok(file)
@@ -403,20 +405,20 @@ pub(crate) fn open_shared(path: &Path) -> std::io::Result<File> {
     }
 }
 
-/// Refuses a journal that somebody else could have written.
+/// Rejects a journal that other users could have written.
 fn check_owner(file: &File, path: &Path) -> Result<(), JournalError> {
-    let metadata = file.metadata().map_err(io("look at", path))?;
+    let metadata = file.metadata().map_err(io("inspect", path))?;
     let untrusted = |reason| Err(JournalError::Untrusted { path: path.to_owned(), reason });
     if owner::is_of_another_user(&metadata) {
         return untrusted("it belongs to another user");
     }
     if owner::may_others_write(&metadata) {
-        return untrusted("others than its owner may write it");
+        return untrusted("other users can write it");
     }
     Ok(())
 }
 
-/// Whether a line without its end can be the beginning of a record.
+/// True if an incomplete line can be the beginning of a record.
 fn is_torn_record(torn: &[u8]) -> bool {
     const BEGINNING: &[u8] = br#"{"record":""#;
     let common = torn.len().min(BEGINNING.len());
@@ -471,14 +473,14 @@ fn note(runs: &mut Vec<Run>, record: Record) {
         Record::Intent { run, changes, .. } => {
             if let Some(run) = runs.iter_mut().find(|known| known.id == run) {
                 for change in changes {
-                    // Made once more while it is not known what came of the last time.
+                    // A second call while the outcome of the first one is not known.
                     if run.progress.insert(change.clone(), Progress::InFlight) == Some(Progress::InFlight) {
                         run.doubtful.insert(change);
                     }
                 }
             }
         }
-        // What an answer means is noted by itself, after a look where that is needed.
+        // The meaning of an answer is recorded separately, after a read if necessary.
         Record::Result { .. } => {}
         Record::Reopened { run, changes, refused, .. } => {
             set(runs, &run, &changes, Progress::Open);
@@ -539,13 +541,13 @@ mod tests {
             std::fs::write(&path, "").unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             let opened = Journal::open(&path, None);
-            // Who may not write it at all is told so, unless it is root.
+            // Without write permission opening fails with an I/O error instead, except for root.
             let is_refused = matches!(opened, Err(JournalError::Untrusted { .. }));
             assert_eq!(is_refused, !is_taken, "{mode:o}: {opened:?}");
             drop(opened);
             std::fs::remove_file(&path).unwrap();
         }
-        // Only root may give a file away.
+        // Only root can change the owner of a file.
         drop(Journal::open(&path, None).unwrap());
         if chown(&path, Some(12_345), None).is_ok() {
             assert!(matches!(Journal::open(&path, None), Err(JournalError::Untrusted { .. })));

@@ -1,15 +1,15 @@
-//! JSON that others wrote, read into types of ours with the place of what does not fit.
+//! Foreign JSON, read into tagaudit's types with the place of every mismatch.
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::text;
 
-/// What is wrong with a JSON text, and where.
+/// A defect of a JSON text, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} at line {line}, column {column} ({pointer})")]
 pub struct JsonError {
-    /// What is wrong.
+    /// The defect.
     pub reason: String,
     /// One-based line.
     pub line: usize,
@@ -25,7 +25,7 @@ impl JsonError {
     }
 }
 
-/// Reads the first value of a text; what follows it is not looked at.
+/// Reads the first value of a text; ignores the text after it.
 ///
 /// # Errors
 /// When it is not JSON, or does not fit.
@@ -33,16 +33,16 @@ pub(crate) fn first<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
     first_and_end(bytes).map(|(value, _)| value)
 }
 
-/// Reads a text that is one value.
+/// Reads a text that consists of one value.
 ///
 /// # Errors
-/// When it is not JSON, does not fit, or goes on after the value.
+/// When it is not JSON, does not fit, or has text after the value.
 pub(crate) fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
     let (value, end) = first_and_end(bytes)?;
     end.map(|()| value)
 }
 
-/// Reads the first value of a text, and says whether the text ends there.
+/// Reads the first value of a text, and reports whether the text ends there.
 ///
 /// # Errors
 /// When it is not JSON, or does not fit.
@@ -53,7 +53,7 @@ pub(crate) fn first_and_end<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Res
     Ok((value, deserializer.end().map_err(|error| JsonError::new(&error, "/".to_owned()))))
 }
 
-/// Reads values that follow one another, such as one on each line.
+/// Reads consecutive values, such as one per line.
 ///
 /// # Errors
 /// When one of them is not JSON, or does not fit; its pointer begins with its number, from 0.
@@ -69,12 +69,12 @@ pub(crate) fn lines<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, JsonErr
 }
 
 impl JsonError {
-    /// The error of a value in the text that it stands in, which is the one of this number.
+    /// The error relative to the text that contains the value, which has this number.
     fn behind(self, before: &[u8], number: usize) -> Self {
         let lines = before.split(|byte| *byte == b'\n').count() - 1;
         let columns = before.iter().rev().take_while(|byte| **byte != b'\n').count();
         let pointer = format!("/{number}{}", self.pointer.trim_end_matches('/'));
-        // What is wrong with the value as a whole has no place in it: it is where the value begins.
+        // A defect of the whole value has no place in it: it is reported where the value begins.
         let (line, column) = (self.line.max(1), self.column.max(1));
         Self { line: line + lines, column: if line == 1 { column + columns } else { column }, pointer, ..self }
     }

@@ -1,5 +1,5 @@
-//! What a cluster says of itself: what kubectl prints, and the files from which a cluster is made. Every object is recognised by
-//! its content; what no rule looks at is read over.
+//! Evidence about a cluster: output of kubectl, and the files from which a cluster is built. Objects are recognised by
+//! their content; objects that no rule checks are ignored.
 
 pub mod arguments;
 pub mod cloud_config;

@@ -1,4 +1,4 @@
-//! The rules on Kubernetes alone, on files: no account, no cluster.
+//! The Kubernetes rules, run on files: no account, no cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,37 +10,37 @@ use crate::rules::{self, KubernetesContext, Rule, RuleOutcome};
 
 mod comments;
 
-/// What is called the cluster where nobody says its id.
+/// Placeholder cluster id when none is given.
 const CLUSTER: &str = "cluster";
 
-/// What the rules say of files.
+/// Results of the rules on files.
 #[derive(Debug, Default)]
 pub struct KubernetesLint {
-    /// The cloud that everything is of, where somebody said it.
+    /// The cloud of all files, if one is given.
     pub cloud: Option<Provider>,
-    /// Files in which there is something to look at.
+    /// Files with relevant content.
     pub files: Vec<String>,
-    /// Files in which there is nothing.
+    /// Files without relevant content.
     pub without: Vec<String>,
-    /// What was not looked at, and why.
+    /// Skipped parts, with the reason.
     pub left_out: Vec<String>,
     /// Findings, in the order of the files and their texts.
     pub findings: Vec<Finding>,
-    /// What became of each rule.
+    /// Outcome of each rule.
     pub rules: Vec<RuleOutcome>,
-    /// Mistakes in comments that leave findings as they are, each with its place.
+    /// Mistakes in waiver comments, each with its place.
     pub wrong_comments: Vec<String>,
-    /// The texts, to which places refer.
+    /// The sources that places refer to.
     pub texts: BTreeMap<Arc<str>, Arc<Source>>,
 }
 
 impl KubernetesLint {
-    /// The findings about which something is to be done: those that are not waived.
+    /// The open findings: those that are not waived.
     pub fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.status != Status::Waived)
     }
 
-    /// Runs those of the selected rules that need no cloud on each cluster by itself.
+    /// Runs the selected rules that need no cloud on each cluster separately.
     pub fn check(&mut self, clusters: &[Evidence], selected: &[&'static Rule]) {
         let on_files: Vec<&'static Rule> = selected.iter().copied().filter(|rule| rule.is_on_evidence()).collect();
         for evidence in clusters {
@@ -62,7 +62,7 @@ impl KubernetesLint {
                 all.add(one);
             }
         }
-        // As a person reads them: what stands in no file, such as what Nodes say, comes first.
+        // In reading order: findings without a place in a file, such as those about Nodes, come first.
         self.findings.sort_by(|a, b| {
             let key =
                 |finding: &Finding| (finding.locations.first().cloned(), finding.rule, finding.fingerprint.clone());

@@ -1,5 +1,6 @@
-//! Audits what a self-managed Kubernetes cluster needs from its cloud: the `kubernetes.io/cluster/<ID>` tags, the
-//! security groups, subnets and VPC settings the cloud controllers decide by, and the IAM policies of the nodes.
+//! Audits the resources that a self-managed Kubernetes cluster needs from its cloud: the `kubernetes.io/cluster/<ID>`
+//! tags, the
+//! security groups, subnets and VPC settings that the cloud controllers depend on, and the IAM policies of the nodes.
 //!
 //! Data flows one way: a provider (AWS, Alibaba Cloud, or files) fills an [`estate::Estate`]; the view of its cloud determines which
 //! instances belong to the cluster and in which role; [`rules`] turns that into findings; [`report`] prints them.

@@ -1,5 +1,5 @@
-//! The way from Kubernetes' own AWS provider, which ended with 1.26, to the external cloud controller: how far a cluster is, the next
-//! safe step, and what must wait. Nothing is written.
+//! Migration from the in-tree AWS provider, which ended with 1.26, to the external cloud controller: the current stage,
+//! the next safe step, and actions that must wait. Nothing is written.
 
 use std::fmt;
 
@@ -18,40 +18,40 @@ pub use signals::{CloudProvider, Maker, Signals};
 pub use stage::{Stage, Told};
 pub use steps::{Snippet, Step};
 
-/// What the rules say of the cluster.
+/// Audit results of the cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
     /// Findings.
     pub findings: &'a [Finding],
-    /// What became of each rule.
+    /// Outcome of each rule.
     pub rules: &'a [RuleOutcome],
-    /// Whether a cloud was asked.
+    /// True if a cloud was read.
     pub has_cloud: bool,
 }
 
-/// How far a cluster is.
+/// Migration status of a cluster.
 #[derive(Debug, Clone)]
 pub struct Migration {
-    /// What made the cluster.
+    /// Tool that created the cluster.
     pub maker: Maker,
-    /// The version of Kubernetes, where it is known.
+    /// Kubernetes version, if known.
     pub version: Option<String>,
-    /// The stage, or why it cannot be told.
+    /// Stage, or the reason why it cannot be determined.
     pub stage: Result<Stage, &'static str>,
-    /// By what it is told.
+    /// Signals that determine the stage.
     pub signals: Vec<String>,
-    /// Lists of the cluster that were not read.
+    /// Lists that were not read from the cluster.
     pub gaps: Vec<ListGap>,
-    /// What to do next, in this order.
+    /// Next steps, in order.
     pub next: Vec<Step>,
-    /// What must not be done yet.
+    /// Actions that must wait.
     pub not_yet: Vec<String>,
-    /// What has to be right before the switch, or after it.
+    /// Checks before the switch, or after it.
     pub checks: Vec<Check>,
 }
 
 impl Migration {
-    /// How far a cluster is.
+    /// Assesses the migration status of a cluster.
     #[must_use]
     pub fn assess(evidence: &Evidence, judged: Judged<'_>) -> Self {
         let signals = Signals::of(evidence);
@@ -63,7 +63,7 @@ impl Migration {
         match stage {
             Ok(stage) if stage.is_after() => checks.extend(after),
             Ok(Stage::Rolling) => checks.extend(before.into_iter().chain(after)),
-            // Before the old side stops, the new one has to be able to lead.
+            // Before the old side stops, the new one must be able to lead.
             Ok(Stage::BothRun) => {
                 checks.extend(before);
                 checks.extend(after.into_iter().filter(|check| check.id == "V5"));
@@ -86,14 +86,14 @@ impl Migration {
         }
     }
 
-    /// Whether something is wrong: a stage that is none, or a check that failed.
+    /// True if the stage itself is a problem, or a check failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         let is_wrong = self.stage.is_ok_and(Stage::is_wrong);
         is_wrong || self.checks.iter().any(|check| check.state == State::Failed)
     }
 
-    /// Whether everything that decides could be looked at.
+    /// True if the stage is known, all lists were read and every check was audited.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.stage.is_ok() && self.gaps.is_empty() && !self.checks.iter().any(|check| check.state == State::NotAudited)

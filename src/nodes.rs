@@ -1,4 +1,4 @@
-//! `kubectl get nodes -o json`: the Kubernetes side of a node, as far as the rules need it.
+//! `kubectl get nodes -o json`: the Kubernetes side of a node, reduced to the fields that rules need.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::json_input::{self, JsonError};
 pub struct KubernetesNode {
     /// `metadata.name`.
     pub name: String,
-    /// `metadata.uid`; empty where it is not known.
+    /// `metadata.uid`; empty if not known.
     pub uid: String,
     /// `spec.providerID`, empty when unset.
     pub provider_id: String,
@@ -28,9 +28,9 @@ pub struct KubernetesNode {
     pub internal_addresses: Vec<String>,
     /// `spec.podCIDR` and `spec.podCIDRs`.
     pub pod_cidrs: Vec<String>,
-    /// `metadata.creationTimestamp`, where it is known.
+    /// `metadata.creationTimestamp`, if known.
     pub created_at: Option<Timestamp>,
-    /// True if its condition `Ready` is `True`; `None` where it says nothing of it.
+    /// True if its condition `Ready` is `True`; `None` if it has no such condition.
     pub is_ready: Option<bool>,
 }
 
@@ -39,54 +39,54 @@ pub struct KubernetesNode {
 pub struct Taint {
     /// Key.
     pub key: String,
-    /// Value; empty where there is none.
+    /// Value; empty if there is none.
     pub value: String,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: String,
-    /// `timeAdded`, where it is known.
+    /// `timeAdded`, if known.
     pub added_at: Option<Timestamp>,
 }
 
 impl Taint {
-    /// A taint.
+    /// Creates a taint.
     #[must_use]
     pub fn new(key: &str, value: &str, effect: &str) -> Self {
         Self { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned(), added_at: None }
     }
 }
 
-/// Label of Nodes that service controllers leave out of load balancers.
+/// Label of Nodes that service controllers exclude from load balancers.
 /// Source: kubernetes/cloud-provider `controllers/service/controller.go#nodeIncludedPredicate`.
 pub const EXCLUDED_FROM_LOAD_BALANCERS: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 impl KubernetesNode {
-    /// Whether service controllers leave it out of load balancers. The value of the label does not matter.
+    /// True if service controllers exclude it from load balancers. The value of the label does not matter.
     #[must_use]
     pub fn is_excluded_from_load_balancers(&self) -> bool {
         self.labels.contains_key(EXCLUDED_FROM_LOAD_BALANCERS)
     }
 
-    /// Whether it has a label of those that run the control plane: that of today, of before 1.24, or of RKE.
+    /// True if it has a control-plane label: the current one, the one before Kubernetes 1.24, or that of RKE.
     #[must_use]
     pub fn has_control_plane_label(&self) -> bool {
         let roles = ["control-plane", "controlplane", "master"];
         roles.iter().any(|role| self.labels.contains_key(&format!("node-role.kubernetes.io/{role}")))
     }
 
-    /// Whether kubeadm has registered it.
+    /// True if kubeadm has registered it.
     /// Source: kubernetes/kubernetes `cmd/kubeadm/app/constants/constants.go#AnnotationKubeadmCRISocket`.
     #[must_use]
     pub fn is_of_kubeadm(&self) -> bool {
         self.annotations.keys().any(|key| key.starts_with("kubeadm.alpha.kubernetes.io/"))
     }
 
-    /// Whether it is one of EKS, whose control plane AWS runs.
+    /// True for an EKS Node, whose control plane AWS runs.
     #[must_use]
     pub fn is_of_eks(&self) -> bool {
         self.kubelet_version.contains("-eks-")
     }
 
-    /// Whether it is an etcd member of RKE2 or K3s: deleting such a Node removes the member from etcd.
+    /// True if it is an etcd member of RKE2 or K3s: deleting such a Node removes the member from etcd.
     /// Source: k3s-io/k3s `pkg/etcd/member_controller.go#onRemove`.
     #[must_use]
     pub fn is_embedded_etcd_member(&self) -> bool {
@@ -96,7 +96,7 @@ impl KubernetesNode {
     }
 }
 
-/// Why the node list could not be read.
+/// Reason why the node list could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum NodesError {
     /// Not JSON, or not what kubectl prints.
@@ -104,7 +104,7 @@ pub enum NodesError {
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong, and where.
+        /// The defect and its place.
         error: JsonError,
     },
     /// JSON of another kind.
@@ -115,7 +115,7 @@ pub enum NodesError {
         /// Its `kind`.
         kind: String,
     },
-    /// A page of a longer list, as the API gives with `limit`: what is not in it is not gone.
+    /// A page of a longer list, as the API returns it with `limit`: missing Nodes may still exist.
     #[error("`{file}` holds the first part of a list only: the rest is at its `metadata.continue`")]
     Partial {
         /// Name of the input.
@@ -137,7 +137,7 @@ struct RawListMetadata {
     next: Option<String>,
 }
 
-/// A Node as the API has it.
+/// A Node in its API form.
 #[derive(Deserialize)]
 pub(crate) struct RawNode {
     #[serde(default)]
@@ -269,23 +269,24 @@ impl From<RawNode> for KubernetesNode {
     }
 }
 
-/// What a providerID names.
+/// The machine that a providerID refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderId<'a> {
     /// An EC2 instance.
     Instance(&'a str),
     /// A Fargate node, which has no instance.
     Fargate(&'a str),
-    /// A machine of EKS Hybrid Nodes, which the cloud controller of the cluster does not manage.
+    /// A machine of EKS Hybrid Nodes, which the cluster's cloud controller does not manage.
     /// Source: aws-load-balancer-controller `pkg/k8s/node_utils.go`.
     Hybrid(&'a str),
-    /// The cloud controller that RKE2 or K3s bring along has initialised the Node.
+    /// The embedded cloud controller of RKE2 or K3s has initialised the Node.
     Embedded(&'a str),
 }
 
-/// Parses a providerID as the controller does: the last part of the path decides, and a host is ignored. What does not start
-/// with `aws://` is taken for a path as it is. Source: cloud-provider-aws `pkg/providers/v1/instances.go#MapToAWSInstanceID`.
-/// `None` where the controller fails to parse it.
+/// Parses a providerID like the controller: the last part of the path decides, and a host is ignored. A text without
+/// the
+/// prefix `aws://` is parsed as a path. Source: cloud-provider-aws `pkg/providers/v1/instances.go#MapToAWSInstanceID`.
+/// `None` if the controller fails to parse it.
 #[must_use]
 pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
     if let Some(rest) = provider_id.strip_prefix("eks-hybrid://") {
@@ -297,7 +298,7 @@ pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
     let rest = match provider_id.strip_prefix("aws://") {
         Some(rest) => {
             let (host, _) = rest.split_once('/').unwrap_or((rest, ""));
-            // Go's `net/url` refuses a port that is no number.
+            // Go's `net/url` rejects a port that is not a number.
             if host.rsplit_once(':').is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit())) {
                 return None;
             }
@@ -318,7 +319,7 @@ pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
     last.starts_with("i-").then_some(ProviderId::Instance(last))
 }
 
-/// Whether the cluster autoscaler and Karpenter take a providerID: `aws:///<zone>/<id>`.
+/// True if the cluster autoscaler and Karpenter accept a providerID: `aws:///<zone>/<id>`.
 /// Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#validAwsRefIdRegex`,
 /// aws/karpenter-provider-aws `pkg/utils/utils.go#ParseInstanceID`.
 #[must_use]
@@ -329,20 +330,20 @@ pub fn names_its_zone(provider_id: &str) -> bool {
         .is_some_and(|(zone, id)| !zone.is_empty() && id.starts_with("i-") && !id.contains('/'))
 }
 
-/// The part of a node name that the controller takes for an instance id: everything before the first dot, when the name
+/// The part of a node name that the controller treats as an instance id: everything before the first dot, if the name
 /// starts with `i-`. Source: cloud-provider-aws `pkg/providers/v1/aws.go#nodeNameToInstanceID`.
 #[must_use]
 pub fn instance_id_in_name(name: &str) -> Option<&str> {
     name.starts_with("i-").then(|| name.split('.').next().unwrap_or(name))
 }
 
-/// True if a text has the shape of a zone of AWS, as `us-east-1a`.
+/// True if a text has the form of an AWS zone, such as `us-east-1a`.
 #[must_use]
 pub fn is_zone(text: &str) -> bool {
     region_of_zone(text).is_some_and(|region| region.len() < text.len())
 }
 
-/// `us-east-1` of `us-east-1a`; local zones carry their region in front as well.
+/// Region of a zone, such as `us-east-1` for `us-east-1a`; names of local zones start with their region as well.
 #[must_use]
 pub fn region_of_zone(zone: &str) -> Option<&str> {
     let mut parts = zone.split('-');

@@ -2,7 +2,7 @@
 
 use std::fs::Metadata;
 
-/// True if a file belongs to another user than the one that this process acts as.
+/// True if a file belongs to a user other than the effective user of this process.
 #[cfg(unix)]
 pub(crate) fn is_of_another_user(file: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(file) != rustix::process::geteuid().as_raw()
@@ -14,13 +14,13 @@ pub(crate) fn is_of_root(file: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(file) == 0
 }
 
-/// True if others than its owner may write a file.
+/// True if users other than its owner can write a file.
 #[cfg(unix)]
 pub(crate) fn may_others_write(file: &Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o022 != 0
 }
 
-// Other systems have lists of access instead, which are not read.
+// Other systems have access control lists instead, which are not read.
 #[cfg(not(unix))]
 mod elsewhere {
     use super::Metadata;

@@ -1,4 +1,4 @@
-//! What tagaudit itself may ask for: the exact policy, and why each action is in it.
+//! Permissions of tagaudit itself: the exact policy, and the reason for each action.
 
 mod kubernetes;
 
@@ -15,18 +15,18 @@ use crate::tags::{CLUSTER_TAG_PREFIX, LEGACY_TAG, MISSPELT_PREFIXES, ROLE_ELB, R
 pub struct Permission {
     /// IAM action.
     pub action: &'static str,
-    /// What it is needed for.
+    /// Its purpose.
     pub purpose: &'static str,
-    /// What is not audited without it; `None` where nothing works without it.
+    /// Checks that are not possible without it; `None` if nothing works without it.
     pub without: Option<&'static str>,
 }
 
-/// Every call that `scan`, `record` and `clusters` make, in the order of their names. `sts:GetCallerIdentity` needs no
+/// Every call that `scan`, `record` and `clusters` make, sorted by name. `sts:GetCallerIdentity` needs no
 /// permission and cannot be denied.
 pub static SCAN: &[Permission] = &[
     Permission {
         action: "ec2:DescribeAvailabilityZones",
-        purpose: "tells local and wavelength zones from ordinary ones",
+        purpose: "distinguishes local and wavelength zones from ordinary ones",
         without: Some("subnets for load balancers"),
     },
     Permission {
@@ -42,17 +42,17 @@ pub static SCAN: &[Permission] = &[
     Permission { action: "ec2:DescribeInstances", purpose: "the nodes", without: None },
     Permission {
         action: "ec2:DescribeNetworkInterfaces",
-        purpose: "where security groups are in use, and interfaces left behind",
+        purpose: "use of security groups, and orphaned interfaces",
         without: Some("unattached groups, orphans, several interfaces"),
     },
     Permission {
         action: "ec2:DescribeRegions",
-        purpose: "the regions of `--all-regions`, and whether a refused region is enabled",
+        purpose: "the regions of `--all-regions`, and the status of a refused region",
         without: Some("--all-regions"),
     },
     Permission {
         action: "ec2:DescribeRouteTables",
-        purpose: "which subnets are public",
+        purpose: "public subnets",
         without: Some("subnets for load balancers, cloud routes"),
     },
     Permission {
@@ -63,7 +63,7 @@ pub static SCAN: &[Permission] = &[
     Permission { action: "ec2:DescribeSubnets", purpose: "the tags of the subnets", without: Some("subnets") },
     Permission {
         action: "ec2:DescribeVolumes",
-        purpose: "etcd volumes of kOps, and volumes left behind",
+        purpose: "etcd volumes of kOps, and orphaned volumes",
         without: Some("orphan-volume, lbc-cluster-name-mismatch"),
     },
     Permission {
@@ -74,8 +74,8 @@ pub static SCAN: &[Permission] = &[
     Permission { action: "ec2:DescribeVpcs", purpose: "the VPCs of the nodes", without: Some("VPCs") },
     Permission {
         action: "iam:GetAccountAuthorizationDetails",
-        purpose: "all roles in a few calls, where an account has many instance profiles in use",
-        without: Some("nothing: each role is read by itself instead"),
+        purpose: "all roles in a few calls, if an account has many instance profiles in use",
+        without: Some("nothing: each role is read individually instead"),
     },
     Permission {
         action: "iam:GetInstanceProfile",
@@ -115,12 +115,12 @@ pub static SCAN: &[Permission] = &[
     Permission {
         action: "iam:ListRoles",
         purpose: "the role of the controller's service account, by its trust policy",
-        without: Some("whether the controller has a role of its own: name it with --controller-role"),
+        without: Some("a separate role of the controller: name it with --controller-role"),
     },
 ];
 
-/// Every call that `scan`, `record` and `clusters` make in Alibaba Cloud, in the order of their names. What the Resource Manager answers
-/// about attachments is authorised as an action of RAM. `sts:GetCallerIdentity` needs no permission.
+/// Every call that `scan`, `record` and `clusters` make in Alibaba Cloud, sorted by name. The Resource Manager's calls
+/// about attachments are authorised as RAM actions. `sts:GetCallerIdentity` needs no permission.
 pub static SCAN_ALIBABA: &[Permission] = &[
     Permission {
         action: "ecs:DescribeDisks",
@@ -140,7 +140,7 @@ pub static SCAN_ALIBABA: &[Permission] = &[
     },
     Permission {
         action: "ecs:DescribeRegions",
-        purpose: "the regions of `--all-regions`, and whether a region that fails exists",
+        purpose: "the regions of `--all-regions`, and the existence of a region that fails",
         without: Some("--all-regions"),
     },
     Permission {
@@ -195,7 +195,7 @@ pub static SCAN_ALIBABA: &[Permission] = &[
     },
     Permission {
         action: "vpc:DescribeRouteTableList",
-        purpose: "how many route tables a VPC has",
+        purpose: "the number of route tables of a VPC",
         without: Some("ali-route-tables-several"),
     },
     Permission {
@@ -206,7 +206,8 @@ pub static SCAN_ALIBABA: &[Permission] = &[
     Permission { action: "vpc:DescribeVpcs", purpose: "the VPCs of the nodes", without: Some("VPCs") },
 ];
 
-/// The RAM policy that a scan of Alibaba Cloud needs, to attach in the account: what holds in a resource group only shows a part.
+/// The RAM policy for a scan of Alibaba Cloud, to attach at account level: attached in a resource group it shows only a
+/// part.
 #[must_use]
 pub fn scan_policy_alibaba() -> String {
     document_of_ram(&[scan_statement_of_ram()])
@@ -221,7 +222,7 @@ fn document_of_ram(statements: &[Value]) -> String {
     format!("{:#}\n", json!({"Version": "1", "Statement": statements}))
 }
 
-/// What a scan of many accounts asks for beside those, in the account of the credentials.
+/// Further calls of a scan of many accounts, in the account of the credentials.
 pub static MANY: &[Permission] = &[
     Permission {
         action: "organizations:ListAccounts",
@@ -235,7 +236,7 @@ pub static MANY: &[Permission] = &[
     },
 ];
 
-/// Every call that carrying out a plan and taking it back makes beyond those of a scan, in the order of their names.
+/// Calls for applying and undoing a plan, in addition to those of a scan, sorted by name.
 pub static FIX: &[Permission] = &[
     Permission {
         action: "ec2:CreateTags",
@@ -245,7 +246,7 @@ pub static FIX: &[Permission] = &[
     Permission { action: "ec2:DeleteTags", purpose: "removes wrong tags, and those of an undo", without: Some("undo") },
     Permission {
         action: "ec2:ModifyInstanceAttribute",
-        purpose: "turns the source/destination check off",
+        purpose: "disables the source/destination check",
         without: Some("instance-source-dest-check"),
     },
     Permission {
@@ -255,7 +256,7 @@ pub static FIX: &[Permission] = &[
     },
     Permission {
         action: "ec2:ModifyVpcAttribute",
-        purpose: "turns DNS support and host names on",
+        purpose: "enables DNS support and host names",
         without: Some("vpc-dns-attributes-disabled"),
     },
     Permission {
@@ -265,7 +266,7 @@ pub static FIX: &[Permission] = &[
     },
     Permission {
         action: "iam:CreatePolicy",
-        purpose: "makes the managed policy of a full role",
+        purpose: "creates the managed policy of a full role",
         without: Some("roles without room for inline policies"),
     },
     Permission {
@@ -273,22 +274,22 @@ pub static FIX: &[Permission] = &[
         purpose: "adds actions to the managed policy of a full role",
         without: Some("roles without room for inline policies"),
     },
-    Permission { action: "iam:DeletePolicy", purpose: "deletes that managed policy again", without: Some("undo") },
+    Permission { action: "iam:DeletePolicy", purpose: "deletes that managed policy", without: Some("undo") },
     Permission {
         action: "iam:DeletePolicyVersion",
         purpose: "undoes a version of that managed policy",
         without: Some("undo"),
     },
-    Permission { action: "iam:DeleteRolePolicy", purpose: "takes an inline policy back", without: Some("undo") },
-    Permission { action: "iam:DetachRolePolicy", purpose: "takes an attachment back", without: Some("undo") },
+    Permission { action: "iam:DeleteRolePolicy", purpose: "removes an inline policy", without: Some("undo") },
+    Permission { action: "iam:DetachRolePolicy", purpose: "removes an attachment", without: Some("undo") },
     Permission {
         action: "iam:ListPolicyVersions",
-        purpose: "whether there is room for one more",
+        purpose: "room for another version",
         without: Some("roles without room for inline policies"),
     },
     Permission {
         action: "iam:PutRolePolicy",
-        purpose: "gives a role the missing actions of its baseline",
+        purpose: "grants a role the missing actions of its baseline",
         without: Some("iam-action-missing, iam-controller-action-missing"),
     },
     Permission {
@@ -298,14 +299,14 @@ pub static FIX: &[Permission] = &[
     },
 ];
 
-/// Every call that carrying out a plan in Alibaba Cloud and taking it back makes beyond those of a scan, in the order of their names.
+/// Calls for applying and undoing a plan in Alibaba Cloud, in addition to those of a scan, sorted by name.
 pub static FIX_ALIBABA: &[Permission] = &[
     Permission {
         action: "ecs:TagResources",
         purpose: "adds `ack.aliyun.com` to instances",
         without: Some("ali-instance-tag-missing"),
     },
-    Permission { action: "ecs:UntagResources", purpose: "takes that tag back", without: Some("undo") },
+    Permission { action: "ecs:UntagResources", purpose: "removes that tag", without: Some("undo") },
     Permission {
         action: "ram:AttachPolicyToRole",
         purpose: "attaches the custom policy to the role",
@@ -313,25 +314,25 @@ pub static FIX_ALIBABA: &[Permission] = &[
     },
     Permission {
         action: "ram:CreatePolicy",
-        purpose: "makes the custom policy with the missing actions",
+        purpose: "creates the custom policy with the missing actions",
         without: Some("ram-action-missing"),
     },
     Permission {
         action: "ram:CreatePolicyVersion",
         purpose: "adds actions to that custom policy",
-        without: Some("ram-action-missing where the policy is there"),
+        without: Some("ram-action-missing if the policy exists"),
     },
-    Permission { action: "ram:DeletePolicy", purpose: "deletes that custom policy again", without: Some("undo") },
+    Permission { action: "ram:DeletePolicy", purpose: "deletes that custom policy", without: Some("undo") },
     Permission {
         action: "ram:DeletePolicyVersion",
         purpose: "undoes a version of that custom policy",
         without: Some("undo"),
     },
-    Permission { action: "ram:DetachPolicyFromRole", purpose: "takes an attachment back", without: Some("undo") },
+    Permission { action: "ram:DetachPolicyFromRole", purpose: "removes an attachment", without: Some("undo") },
     Permission {
         action: "ram:ListPolicyVersions",
-        purpose: "whether there is room for one more",
-        without: Some("ram-action-missing where the policy is there"),
+        purpose: "room for another version",
+        without: Some("ram-action-missing if the policy exists"),
     },
     Permission {
         action: "ram:SetDefaultPolicyVersion",
@@ -350,15 +351,16 @@ fn document(statements: &[Value]) -> String {
     format!("{document:#}\n")
 }
 
-/// The policy that a scan needs, as a document to attach. None of these reads can be limited to resources of the cluster:
+/// The policy for a scan, as a document to attach. None of these reads can be limited to resources of the cluster:
 /// EC2's describe calls take no resource, and the roles are not known before the scan.
 #[must_use]
 pub fn scan_policy() -> String {
     document(&[scan_statement()])
 }
 
-/// What a scan of many accounts needs in the account that it starts from: to assume the role of this name in each, and to list
-/// them where they are those of the organization. The role itself needs [`scan_policy`].
+/// The policy for a scan of many accounts, in the account that it starts from: it allows assuming the role of this name
+/// in each
+/// account and, for an organization, listing the accounts. The role itself needs [`scan_policy`].
 #[must_use]
 pub fn many_policy(partition: &str, target_role: &str, organization: bool) -> String {
     let role = format!("arn:{partition}:iam::*:role/{}", target_role.trim_start_matches('/'));
@@ -367,29 +369,29 @@ pub fn many_policy(partition: &str, target_role: &str, organization: bool) -> St
         json!({"Sid": "TagauditTargets", "Effect": "Allow", "Action": "sts:AssumeRole", "Resource": role}),
     ];
     if organization {
-        // The list of accounts takes no resource.
+        // `ListAccounts` takes no resource.
         let action = "organizations:ListAccounts";
         statements.push(json!({"Sid": "TagauditOrganization", "Effect": "Allow", "Action": action, "Resource": "*"}));
     }
     document(&statements)
 }
 
-/// What a fix may be limited to.
+/// Limits of the policy for a fix.
 #[derive(Debug, Clone, Default)]
 pub struct FixLimits {
     /// Partition of the ARNs.
     pub partition: String,
-    /// Account; any when absent.
+    /// Account; any if absent.
     pub account_id: Option<String>,
-    /// The clusters whose tags may be written; any when empty.
+    /// Clusters whose tags may be written; any if empty.
     pub cluster_ids: Vec<String>,
-    /// Roles whose policies may be added to, by ARN; no IAM write without them.
+    /// Roles whose policies may be added to, by ARN; without any, nothing is written in IAM.
     pub roles: Vec<String>,
-    /// The role that tagaudit itself runs as, by ARN: whoever may write its policies is an administrator.
+    /// The role that tagaudit itself runs as, by ARN: anyone who may write its policies is an administrator.
     pub own_role: Option<String>,
 }
 
-/// Text within a condition value: `*`, `?` and `$` stand for themselves (IAM User Guide, "Policy variables").
+/// Escapes `*`, `?` and `$` in a condition value (IAM User Guide, "Policy variables").
 fn literal(text: &str) -> String {
     let mut literal = String::with_capacity(text.len());
     for character in text.chars() {
@@ -401,7 +403,7 @@ fn literal(text: &str) -> String {
     literal
 }
 
-/// Keys behind which the id of the cluster stands as the value.
+/// Misspelt keys that have the cluster id as their value.
 const WITH_THE_ID_IN_THE_VALUE: [&str; 6] = [
     "kubernetes.io/cluster",
     CLUSTER_TAG_PREFIX,
@@ -411,29 +413,29 @@ const WITH_THE_ID_IN_THE_VALUE: [&str; 6] = [
     "k8s.io/cluster/",
 ];
 
-/// White space that is pasted along with a key.
+/// White space that may be pasted along with a key.
 const BLANKS: [&str; 5] = [" ", "\t", "\r", "\n", "\r\n"];
 
-/// Patterns of the keys that are removed because they were meant for the cluster's own ([`crate::tags::is_certain_near_miss`]). Each ends with
-/// the id, white space and slashes apart, so that no key of another cluster is among them.
+/// Patterns of the misspelt keys that are removed ([`crate::tags::is_certain_near_miss`]). Each ends with
+/// the id, apart from white space and slashes, so that no key of another cluster matches.
 fn keys_meant_for(id: &str) -> Vec<String> {
     let key = format!("{CLUSTER_TAG_PREFIX}{id}");
     let mut keys = vec![format!("{key}/")];
     keys.extend(MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")));
     keys.extend(BLANKS.iter().flat_map(|blank| [format!("{blank}{key}"), format!("{key}{blank}")]));
     keys.extend(BLANKS.iter().map(|blank| format!("{CLUSTER_TAG_PREFIX}{blank}{id}")));
-    // The same letters in another case: a pattern cannot say more.
+    // The prefix in another case: a pattern cannot be more specific.
     let any_case: String =
         CLUSTER_TAG_PREFIX.chars().map(|letter| if letter.is_ascii_alphabetic() { '?' } else { letter }).collect();
     keys.push(format!("{any_case}{id}"));
     keys
 }
 
-/// The policy that carrying out a plan and taking it back needs: reads, tags of these keys only, and the policies of the
-/// named roles only.
+/// The policy for applying and undoing a plan: reads, only tags with these keys, and only the policies of the
+/// named roles.
 ///
-/// `ForAllValues` is true where a request has no keys at all, and `DeleteTags` without tags removes every tag: `Null` asks
-/// for at least one.
+/// `ForAllValues` is true for a request without keys, and `DeleteTags` without tags removes every tag: `Null` requires
+/// at least one key.
 #[must_use]
 pub fn fix_policy(limits: &FixLimits) -> String {
     let partition = limits.partition.as_str();
@@ -474,7 +476,7 @@ pub fn fix_policy(limits: &FixLimits) -> String {
             "Sid": "TagauditMetadataOptions", "Effect": "Allow", "Action": "ec2:ModifyInstanceMetadataOptions",
             "Resource": ec2(&[ResourceKind::Instance.name()])
         }),
-        // The same call sets user data, which the instance runs: only this one attribute.
+        // The same call sets user data, which the instance runs: only this one attribute is allowed.
         json!({
             "Sid": "TagauditSourceDestCheck", "Effect": "Allow", "Action": "ec2:ModifyInstanceAttribute",
             "Resource": ec2(&[ResourceKind::Instance.name()]),
@@ -517,9 +519,11 @@ pub fn fix_policy(limits: &FixLimits) -> String {
     document(&statements)
 }
 
-/// The same for Alibaba Cloud: reads, tags of instances, and the policies of the named roles only. Which tag is set cannot be limited:
-/// `TagResources` names no condition of its own. A policy is attached where both it and the role may be attached to; a new one is asked
-/// for on `policy/*`.
+/// The policy for applying and undoing a plan in Alibaba Cloud: reads, tags of instances, and only the policies of the
+/// named roles. The
+/// tag key cannot be limited: `TagResources` has no condition for it. Attaching requires permission on both the policy
+/// and the role;
+/// creating a policy requires it on `policy/*`.
 /// Sources: ECS 2014-05-26 `TagResources`, RAM 2015-05-01 `AttachPolicyToRole` and `CreatePolicy`, "RAM authorization" of each.
 #[must_use]
 pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
@@ -531,7 +535,7 @@ pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
             "Resource": format!("acs:ecs:*:{account}:instance/*")
         }),
     ];
-    // Principals are named without a region, and resources of policies with any.
+    // Principals are named without a region, and policy resources with any.
     let resource = |arn: &String| arn.replacen("acs:ram::", "acs:ram:*:", 1);
     let own = format!("acs:ram:*:{account}:policy/{}*", grant::NAME_PREFIX);
     let attachments = ["ram:AttachPolicyToRole", "ram:DetachPolicyFromRole"];

@@ -1,5 +1,6 @@
-//! What is to be written, before anything is: a list of transitions of single values, each with what has to hold just
-//! before it. A plan is plain data: it is made, simulated, shown, saved and printed for others without a cloud account.
+//! Plans: lists of intended transitions of single values, each with its precondition. A plan is plain data: it is
+//! built,
+//! simulated, shown, saved and printed for review without a cloud account.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,28 +35,28 @@ pub use state::{Fit, Observed, fit, observe, simulate};
 pub(crate) use trial::Trial;
 pub use undo::undo;
 
-/// The schema this version writes; the number grows when a field changes its meaning.
+/// The schema that this version writes; the number increases when a field changes its meaning.
 pub const SCHEMA: &str = "tagaudit.plan/1";
 
-/// Whether a plan fixes findings or takes an earlier fix back.
+/// Kind of plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Fixes findings.
     Fix,
-    /// Takes back what a fix changed.
+    /// Undoes the changes of a fix.
     Undo,
 }
 
-/// A list of changes to one account, with what it was made from and for.
+/// A list of changes to one account, with their evidence and purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// [`SCHEMA`] of the writer.
     pub schema: String,
-    /// Version of the tool that made it.
+    /// Version of the tool that created it.
     pub tool_version: String,
-    /// What it is for.
+    /// Fix or undo.
     pub kind: Kind,
     /// Account.
     pub account_id: String,
@@ -67,13 +68,13 @@ pub struct Plan {
     pub cluster_id: String,
     /// Regions that were read.
     pub regions: Vec<String>,
-    /// When it was made, RFC 3339 in UTC.
+    /// Creation time, RFC 3339 in UTC.
     pub created_at: String,
-    /// When it may no longer be applied, RFC 3339 in UTC.
+    /// Time after which it may no longer be applied, RFC 3339 in UTC.
     pub expires_at: String,
-    /// What it was made from.
+    /// Evidence that it is based on.
     pub evidence: Evidence,
-    /// Digest of the plan that was approved, where this one was made again from it just before the first write.
+    /// Digest of the approved plan, if this one was rebuilt from it just before the first write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<String>,
     /// The findings that it fixes.
@@ -84,19 +85,19 @@ pub struct Plan {
     pub digest: String,
 }
 
-/// What a plan was made from.
+/// Evidence that a plan is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// `live`, `inventory` or `journal`.
     pub kind: String,
-    /// When it was read, where that is known.
+    /// Time of reading, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// The options that say what it is, in the order of their names: `--nodes`, `--baseline worker=upstream-node`.
+    /// The options that determine it, sorted by name: `--nodes`, `--baseline worker=upstream-node`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// What could not be read; no change depends on it.
+    /// Reads that failed; no change depends on them.
     pub gaps: Vec<Gap>,
 }
 
@@ -106,7 +107,7 @@ pub struct Evidence {
 pub struct FixedFinding {
     /// Rule id.
     pub rule: String,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// The resource it is about.
     pub resource: String,
@@ -114,37 +115,38 @@ pub struct FixedFinding {
     pub fingerprint: String,
 }
 
-/// How long a plan may be applied after its evidence was read, where nothing else is said.
+/// Default time for which a plan may be applied after its evidence was read.
 pub const LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
-/// How long it may be said to be applied: time for an approval. What it was made from is read again before the first write.
+/// Longest permitted lifetime, for approvals. The evidence is read again before the first write.
 pub const MAX_LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 24);
 
-/// What has to hold just before a change is made, beside the old value.
+/// Precondition of a change, in addition to the old value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// The VPC that it is in.
+    /// The VPC of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
-    /// Whether instance tags are readable through the metadata service; keys with a slash are then refused.
+    /// `enabled` or `disabled`: readability of instance tags through the metadata service, with which keys with a slash
+    /// are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_metadata_tags: Option<String>,
     /// Every cluster tag on it, new-style and legacy, those of other clusters included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_tags: Option<Vec<Tag>>,
-    /// Tags that can still be added, of EC2's fifty, this change included.
+    /// Tags that can still be added within EC2's limit of fifty, including this change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_tag_slots: Option<usize>,
     /// Cluster tags of the other security groups on the same nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Sibling>,
-    /// The private addresses of an instance of ECS: a Node without providerID is known by its address alone.
+    /// The private addresses of an ECS instance: a Node without providerID is identified by its address alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<Vec<String>>,
-    /// The role that a policy is for, by name.
+    /// Name of the role that a policy is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_role: Option<String>,
-    /// `AROA…`: a role that was deleted and made again is another one.
+    /// `AROA…`: a role that was deleted and re-created has another id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_id: Option<String>,
     /// Characters that the inline policies of the role may still grow by, before this change.
@@ -153,12 +155,12 @@ pub struct Expect {
     /// SHA-256 of the document of the managed policy that is attached, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_sha256: Option<String>,
-    /// Managed policies that may still be attached, this change included.
+    /// Managed policies that may still be attached, including this change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachments_left: Option<usize>,
 }
 
-/// A security group that shares nodes with the one that is changed.
+/// A security group that shares nodes with the changed one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sibling {
@@ -168,30 +170,33 @@ pub struct Sibling {
     pub cluster_tags: Vec<Tag>,
 }
 
-/// A transition with what it is for and what has to hold just before. In a file it is flat, and what follows from the
-/// transition stands there too, for people and other programs: its ARN, its call and the way back.
+/// A transition with its purpose and precondition. In a file it is flat and also contains derived values, for readers
+/// and other
+/// programs: its ARN, its call and its inverse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "file::ChangeInFile", into = "file::ChangeInFile")]
 pub struct PlannedChange {
-    /// Names it in journal and messages; from what it is made on.
+    /// Identifies it in journal and messages, from its target on.
     pub id: String,
-    /// Rules that ask for it.
+    /// Rules that require it.
     pub rules: Vec<String>,
-    /// ARN of what it is made on.
+    /// ARN of its target.
     pub arn: String,
-    /// What it does.
+    /// The transition.
     pub transition: Transition,
-    /// Who decided.
+    /// Required consent.
     pub class: Applicability,
-    /// What it is for.
+    /// Purpose.
     pub reason: String,
-    /// What has to hold just before.
+    /// Precondition.
     pub expect: Expect,
 }
 
 impl PlannedChange {
-    /// Which changes come first. A key with a slash can only be added with instance metadata tags off; what is right is
-    /// added before what is wrong is removed; a policy exists before it is attached, and is detached before it goes.
+    /// Position in the order of changes. A key with a slash can only be added with instance metadata tags off; correct
+    /// values are
+    /// added before wrong ones are removed; a policy is created before it is attached, and detached before it is
+    /// deleted.
     #[must_use]
     pub fn stage(&self) -> u8 {
         let Transition { attribute, new, .. } = &self.transition;
@@ -201,7 +206,7 @@ impl PlannedChange {
             }
             (Attribute::Tag { .. }, Some(_)) => 1,
             (Attribute::Tag { .. }, None) => 2,
-            // Host names need DNS support: on after it, off before it.
+            // Host names need DNS support: enabled after it, disabled before it.
             (Attribute::VpcAttribute { attribute }, Some(value)) => {
                 if (*attribute == VpcAttribute::EnableDnsSupport) == (*value == Value::Switch(true)) { 3 } else { 4 }
             }
@@ -219,21 +224,22 @@ impl PlannedChange {
     }
 }
 
-/// Resources in one call: what Cloud Custodian found to work well; EC2 takes up to a thousand and recommends fewer.
+/// Maximum number of resources per call, following Cloud Custodian; EC2 accepts up to a thousand and recommends fewer.
 pub const BATCH: usize = 25;
 
-/// What changes have to have in common to be made in one call; those without a key are made one by one.
+/// Values that changes must share to be made in one call; changes without a key are made one by one.
 fn batch_key(change: &PlannedChange) -> Option<(&str, &str, Option<&Value>, Option<&Value>)> {
     let Transition { target, old, new, .. } = &change.transition;
     let (key, _) = change.transition.tag()?;
-    // What a removed tag held is part of the call; what an overwritten one held is not.
+    // The value of a removed tag is part of the call; that of an overwritten one is not.
     let held = if new.is_none() { old.as_ref() } else { None };
     Some((target.region(), key, held, new.as_ref()))
 }
 
-/// Changes in waves: what a wave holds depends on nothing in it, so that it can be looked at once and written; the next one
-/// comes when it is read back. A stage is one wave, but for changes of cluster tags that expect what earlier ones of the
-/// stage leave behind, on the same resource or on another security group of the same nodes: those come one at a time.
+/// Groups changes into waves: changes of a wave are independent, so that it can be read once and written; the next wave
+/// follows when it is verified. A stage is one wave, except for changes of cluster tags that expect the result of
+/// earlier ones of
+/// the stage, on the same resource or on another security group of the same nodes: those come one at a time.
 #[must_use]
 pub fn waves<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
     use std::collections::BTreeMap;
@@ -253,7 +259,7 @@ pub fn waves<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
     waves.into_values().collect()
 }
 
-/// Changes of one wave, put together as they can be made in one call, in the order of the first of each.
+/// Groups the changes of one wave that can be made in one call, in the order of the first of each.
 #[must_use]
 pub fn batches<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
     let mut batches: Vec<Vec<&PlannedChange>> = Vec::new();
@@ -274,7 +280,7 @@ pub fn batches<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>>
 }
 
 impl Plan {
-    /// The first twelve digits of the digest, by which people and journals name a plan.
+    /// The first twelve digits of the digest, which identify a plan to users and in journals.
     #[must_use]
     pub fn short_id(&self) -> &str {
         self.digest.get(..12).unwrap_or(&self.digest)

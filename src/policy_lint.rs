@@ -1,4 +1,4 @@
-//! Policies in files, checked by themselves: documents, templates and plans in, remarks with their places out.
+//! Lint of policies in files: documents, templates and plans in, remarks with their places out.
 
 use std::rc::Rc;
 
@@ -12,43 +12,44 @@ use crate::policy::{Catalogue, Dialect, IAM};
 pub struct LintedPolicy {
     /// The file.
     pub file: String,
-    /// Where in the file, for templates and plans; empty for a document.
+    /// Address within the file, for templates and plans; empty for a document.
     pub address: String,
-    /// The file's text, to which the places refer.
+    /// The file's text, which the places refer to.
     pub text: Rc<str>,
     /// The remarks, in the order of the text.
     pub findings: Vec<LintFinding>,
 }
 
 impl LintedPolicy {
-    /// File and address.
+    /// File name and address.
     #[must_use]
     pub fn name(&self) -> String {
         if self.address.is_empty() { self.file.clone() } else { format!("{}: {}", self.file, self.address) }
     }
 }
 
-/// The remarks on all policies, and what they do not cover.
+/// The remarks on all policies, and the parts that they do not cover.
 #[derive(Debug, Default)]
 pub struct PolicyLint {
     /// In the order of the files.
     pub policies: Vec<LintedPolicy>,
     /// Templates and plans without any policy.
     pub without_policies: Vec<String>,
-    /// What was not looked at, or only under an assumption.
+    /// Parts that were skipped, or checked under an assumption.
     pub left_out: Vec<String>,
 }
 
 impl PolicyLint {
-    /// Checks every policy of a file. A policy of [`PolicyKind::Unknown`] is taken for what its place in a template says.
-    /// Without a catalogue each is read in the language that it says, or else in IAM's.
+    /// Checks every policy of a file. The place of a policy in a template decides its kind if it is
+    /// [`PolicyKind::Unknown`].
+    /// Without a catalogue each policy is read in the language that it states, by default IAM's.
     pub fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: Option<&'static Catalogue>) {
         let is_json = text.trim_start().starts_with(['{', '[', '%', '"', '\u{feff}']);
         let of = |node: &Node| catalogue.unwrap_or_else(|| Catalogue::of(Dialect::of(node).unwrap_or(&IAM)));
         let plain = catalogue.unwrap_or_else(Catalogue::embedded);
         let found = match templates::find(&text, &Pseudo::default()) {
             Ok(found) if found.is_template || !is_json => found,
-            // What is no template is a policy, and if it is none, that is what there is to say about it.
+            // A text that is not a template is read as a policy, and reported if it is not one.
             result => {
                 let (text, findings) = match result {
                     Err(TemplateError::Yaml(error)) => {
@@ -110,7 +111,7 @@ impl PolicyLint {
         self.left_out.dedup();
     }
 
-    /// Adds the remarks on the inline policies of one holder together to the last of them.
+    /// Checks the inline policies of one holder together, and adds the remarks to the last of them.
     fn together(
         &mut self,
         file: &str,
@@ -120,7 +121,7 @@ impl PolicyLint {
         of: &impl Fn(&Node) -> &'static Catalogue,
     ) {
         for used_as in [Use::Inline, Use::UserInline, Use::GroupInline] {
-            // A user has the policies of its groups too, and they count for the groups.
+            // A user also has the policies of its groups, which count towards the groups' limits.
             let inline: Vec<(&str, &Node)> = role
                 .policies
                 .iter()
@@ -140,7 +141,7 @@ impl PolicyLint {
         }
     }
 
-    /// How many remarks are at least this bad.
+    /// Number of remarks with at least this level.
     #[must_use]
     pub fn at_least(&self, level: LintLevel) -> usize {
         self.policies.iter().flat_map(|one| &one.findings).filter(|finding| finding.level >= level).count()
@@ -151,7 +152,7 @@ impl PolicyLint {
 mod tests {
     use super::*;
 
-    /// A policy of about so many characters.
+    /// A policy of about this many characters.
     fn policy(characters: usize) -> String {
         let resources: Vec<String> =
             (0..characters / 40).map(|at| format!("\"arn:aws:s3:::bucket-{at:017}/*\"")).collect();

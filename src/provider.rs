@@ -1,4 +1,4 @@
-//! Providers fill an [`crate::inventory::Inventory`]; nothing after them touches network, clock or environment.
+//! Providers fill an [`crate::inventory::Inventory`]; no later stage uses network, clock or environment.
 
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) mod account_writer;
@@ -18,12 +18,12 @@ pub(crate) mod write_error;
 #[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 pub use error::{Error, ErrorKind};
 
-/// How roles are read from a live account.
+/// Strategy for reading roles from a live account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IamReads {
-    /// Whichever takes fewer calls
+    /// The strategy with fewer calls
     Auto,
-    /// Each role of an instance profile in use by itself
+    /// Each role of an instance profile in use separately
     PerRole,
     /// The whole account with `GetAccountAuthorizationDetails`
     Account,

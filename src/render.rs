@@ -1,5 +1,5 @@
-//! Presentation: pages for a person, JSON for programs, and what other tools read. Each is a function of one finished
-//! document and computes nothing about it.
+//! Presentation: pages for display, JSON for programs, and the formats of other tools. Each is a function of one
+//! finished document and computes nothing about it.
 
 mod asff;
 mod clusters;

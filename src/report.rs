@@ -1,4 +1,4 @@
-//! Reports: versioned types of their own, so that changes inside do not break the scripts of others.
+//! Reports: separate versioned types, so that internal changes do not break the scripts of users.
 
 mod audit;
 mod compare;

@@ -1,5 +1,5 @@
-//! The kinds of resources, in one table: what a kind is called, how its ARN is formed, which call lists it, and what it is
-//! in CloudFormation. A new kind is a new row; the compiler then asks for the rest.
+//! The kinds of resources, in one table: name, form of the ARN, call that lists it, and CloudFormation
+//! type. A new kind is a new row; the compiler then requires the rest.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ mod read;
 
 pub use read::Read;
 
-/// Kinds of resources in a report; a closed set that scripts may rely on.
+/// Kinds of resources in a report; scripts may rely on this closed set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each variant is the resource it names")]
@@ -35,29 +35,29 @@ pub enum ResourceKind {
     StorageClass,
 }
 
-/// What everything about a kind depends on.
+/// Properties of a kind.
 #[derive(Debug)]
 struct Row {
     /// Name in reports and, for EC2, in ARNs.
     name: &'static str,
     /// Name in a sentence.
     noun: &'static str,
-    /// How the ARN is formed.
+    /// Form of the ARN.
     arn: Arn,
     /// The call that lists it.
     listed_by: Option<Read>,
-    /// Resource type in CloudFormation, for what carries tags there.
+    /// Resource type in CloudFormation, for kinds that carry tags there.
     cloudformation: Option<&'static str>,
 }
 
-/// How the ARN of a kind is formed.
+/// Form of the ARN of a kind.
 #[derive(Debug, PartialEq, Eq)]
 enum Arn {
     /// `arn:PARTITION:ec2:REGION:ACCOUNT:NAME/ID` (Service Authorization Reference, Amazon EC2, resource types).
     Ec2,
-    /// Resources of IAM carry a path that the name does not tell: the ARN is the id, or comes from the inventory.
+    /// IAM ARNs contain a path that is not part of the name: the ARN is the id, or comes from the inventory.
     Iam,
-    /// It is no resource of AWS.
+    /// It is not an AWS resource.
     None,
 }
 
@@ -131,7 +131,7 @@ impl ResourceKind {
         }
     }
 
-    /// Whether it is an object of Kubernetes, or a file about one, rather than something of a cloud.
+    /// True for an object of Kubernetes, or a file about one, rather than a cloud resource.
     #[must_use]
     pub fn is_of_kubernetes(self) -> bool {
         matches!(
@@ -152,25 +152,25 @@ impl ResourceKind {
         self.row().noun
     }
 
-    /// The call that lists resources of this kind in a region; `None` for what no list of a region holds.
+    /// The call that lists resources of this kind in a region; `None` if no list of a region contains them.
     #[must_use]
     pub fn listed_by(self) -> Option<Read> {
         self.row().listed_by
     }
 
-    /// Its type in CloudFormation, for resources of EC2 that carry tags.
+    /// Its CloudFormation type, for EC2 resources that carry tags.
     #[must_use]
     pub fn cloudformation_type(self) -> Option<&'static str> {
         self.row().cloudformation
     }
 
-    /// Whether it is a resource of EC2: it has a region, and tags that `ec2:CreateTags` sets.
+    /// True for an EC2 resource: it has a region, and tags that `ec2:CreateTags` sets.
     #[must_use]
     pub fn is_ec2(self) -> bool {
         self.row().arn == Arn::Ec2
     }
 
-    /// The ARN of a resource of EC2; `None` for other kinds, whose ARNs do not follow from the id.
+    /// The ARN of an EC2 resource; `None` for other kinds, whose ARNs do not follow from the id.
     ///
     /// `account_id` is the account that owns the resource: a shared subnet keeps its owner's ARN wherever it is read
     /// (Service Authorization Reference, Amazon EC2).
@@ -184,14 +184,14 @@ impl ResourceKind {
 /// A resource within its account and region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceKey<'a> {
-    /// What it is.
+    /// Kind.
     pub kind: ResourceKind,
     /// Its id; for roles the name, for policies the ARN.
     pub id: &'a str,
 }
 
 impl<'a> ResourceKey<'a> {
-    /// A key.
+    /// Creates a key.
     #[must_use]
     pub fn new(kind: ResourceKind, id: &'a str) -> Self {
         Self { kind, id }

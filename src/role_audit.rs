@@ -1,4 +1,4 @@
-//! The roles of the nodes against their baselines: joins the cluster view with the policy engine.
+//! Compares the roles of the nodes with their baselines: joins the cluster view with the policy engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,26 +21,26 @@ use controller_roles::controller_roles;
 pub use controller_roles::trusts_the_controller;
 pub use gap::{Missing, RoleGap, RoleGapCause};
 
-/// What the roles are compared with.
+/// Options of the comparison.
 #[derive(Debug, Clone, Default)]
 pub struct RoleAuditOptions {
-    /// `--baseline controlplane=…`; chosen by distribution when absent.
+    /// `--baseline controlplane=…`; chosen by distribution if absent.
     pub controlplane: Option<Baseline>,
-    /// `--baseline worker=…`; chosen by distribution when absent.
+    /// `--baseline worker=…`; chosen by distribution if absent.
     pub worker: Option<Baseline>,
-    /// `--controller-version`; the newest when absent.
+    /// `--controller-version`; the newest if absent.
     pub controller_version: Option<ControllerVersion>,
-    /// `--target-controller`: what that version calls is asked for as well.
+    /// `--target-controller`: the calls of that version are required as well.
     pub target_controller: Option<ControllerVersion>,
-    /// `--controller-role`: ARNs of the roles that the controller really uses.
+    /// `--controller-role`: ARNs of the roles that the controller uses.
     pub controller_roles: Vec<String>,
-    /// `--controller-credentials elsewhere`: the controller has credentials that are not those of its nodes.
+    /// `--controller-credentials elsewhere`: the controller does not use the credentials of its nodes.
     pub credentials_elsewhere: bool,
     /// `--without`: controllers that are switched off.
     pub without: Vec<Controller>,
     /// `--scp`: service control policies, one level each.
     pub scps: Vec<NamedDocument>,
-    /// `--catalogue`; the embedded one when absent.
+    /// `--catalogue`; the embedded one if absent.
     pub catalogue: Option<&'static Catalogue>,
 }
 
@@ -49,8 +49,10 @@ impl RoleAuditOptions {
         self.catalogue.unwrap_or_else(|| Catalogue::embedded())
     }
 
-    /// The baseline for a node role. Without one from the operator: the Rancher pair, which the reference documents give;
-    /// for kOps and Cluster API, whose tags tell them for certain, what those distributions themselves rely on.
+    /// The baseline for a node role. The operator's choice has precedence; by default the Rancher pair of the reference
+    /// documents;
+    /// for distributions that are identified for certain, such as kOps and Cluster API by their tags, their own
+    /// policies.
     ///
     /// # Errors
     /// Never for embedded documents.
@@ -83,28 +85,28 @@ impl RoleAuditOptions {
 /// The verdict on one baseline action.
 #[derive(Debug, Clone)]
 pub struct ActionAudit {
-    /// As the baseline spells it.
+    /// The action, as the baseline spells it.
     pub action: String,
-    /// Whose policy needs it.
+    /// Node role whose policy needs it.
     pub call_role: CallRole,
-    /// What the role's policies say.
+    /// Assessment of the role's policies.
     pub assessment: Assessment,
-    /// Whether everything that limits it holds for the cluster's own resources, as the tag conditions of kOps do.
+    /// True if all of its limits are satisfied for the cluster's own resources, such as the tag conditions of kOps.
     pub covers_cluster: bool,
-    /// Whether it is asked for on some resources or under conditions only.
+    /// True if it is required only on some resources or under conditions.
     pub is_limited: bool,
 }
 
-/// A call of the controller that no chosen baseline names.
+/// A call of the controller that no selected baseline contains.
 #[derive(Debug, Clone)]
 pub struct ControllerAudit {
     /// The call.
     pub call: &'static Call,
-    /// What the role's policies say.
+    /// Assessment of the role's policies.
     pub assessment: Assessment,
 }
 
-/// One role of the cluster's nodes, compared.
+/// The comparison of one role of the cluster's nodes.
 #[derive(Debug)]
 pub struct RoleAudit<'a> {
     /// Its account.
@@ -113,32 +115,32 @@ pub struct RoleAudit<'a> {
     pub role: &'a Role,
     /// Nodes that hold it, by instance id.
     pub members: Vec<&'a Member<'a>>,
-    /// Roles of those nodes, together; of a controller's own role the control plane.
+    /// The union of the roles of those nodes; control plane for the controller's own role.
     pub node_roles: RoleSet,
-    /// Whether it is the role that the controller itself assumes, and not one of its nodes.
+    /// True for the role that the controller itself assumes, and not one of its nodes.
     pub is_controllers: bool,
-    /// Managed policies of AWS that are attached, whose actions do not count as excess, by name.
+    /// Names of attached AWS managed policies whose actions do not count as excess.
     pub explained: Vec<&'a str>,
-    /// Whether every node's role comes from a source to be relied on.
+    /// True if the roles of all nodes come from a reliable source.
     pub is_reliable: bool,
-    /// What it was compared with.
+    /// Name of the baseline.
     pub baseline: String,
-    /// True if the operator chose it: what it asks for is then needed, whoever calls it.
+    /// True if the operator chose it: everything in it is then required, whether or not anything calls it.
     pub is_baseline_given: bool,
     /// One entry per baseline action.
     pub actions: Vec<ActionAudit>,
-    /// What it grants beyond the baseline and the controller's calls.
+    /// Grants beyond the baseline and the controller's calls.
     pub beyond: Beyond,
-    /// Roles of the account that hold more rights and that this one may assume, by ARN.
+    /// ARNs of roles of the account that have more rights and that this one may assume.
     pub more_privileged: Vec<&'a str>,
     /// The smallest policy that covers the baseline and the controller's calls.
     pub tightened: String,
-    /// Calls of the controller that the baseline does not name; for control-plane roles.
+    /// Calls of the controller that the baseline does not contain; for control-plane roles.
     pub controller: Vec<ControllerAudit>,
 }
 
 impl<'a> RoleAudit<'a> {
-    /// The same comparison for a role that does not differ in what it depends on.
+    /// Copies the comparison for a role that is equal in everything that the comparison depends on.
     fn for_role(&self, role: &'a Role, users: &Users<'a>, more_privileged: Vec<&'a str>) -> Self {
         Self {
             account: self.account,
@@ -160,7 +162,7 @@ impl<'a> RoleAudit<'a> {
 }
 
 impl RoleAudit<'_> {
-    /// The role in a report.
+    /// Reference to the role in a report.
     #[must_use]
     pub fn resource(&self) -> ResourceRef {
         ResourceRef {
@@ -173,14 +175,14 @@ impl RoleAudit<'_> {
         }
     }
 
-    /// Whether only AWS may change it: service-linked and SSO roles.
+    /// True if only AWS can change it: service-linked and SSO roles.
     #[must_use]
     pub fn is_protected(&self) -> bool {
         grant::is_protected(&self.role.path)
     }
 }
 
-/// The audits of all roles, and what of them could not be read.
+/// The audits of all roles, and their gaps.
 #[derive(Debug, Default)]
 pub struct RoleAudits<'a> {
     /// By ARN.
@@ -195,9 +197,9 @@ struct Users<'a> {
     members: Vec<&'a Member<'a>>,
     regions: BTreeSet<&'a str>,
     distribution: Option<Distribution>,
-    /// Whether the controller has a role of its own: what it needs is not asked of the nodes' roles.
+    /// True if the controller has a separate role: the nodes' roles then do not need its permissions.
     is_relieved: bool,
-    /// Whether this is the controller's own role.
+    /// True for the controller's own role.
     is_controllers: bool,
 }
 
@@ -219,7 +221,7 @@ fn managed<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
     account.managed_policies.iter().find(|policy| policy.arn == arn)?.document.as_deref()
 }
 
-/// What a comparison depends on. Roles that differ in nothing of it are compared once.
+/// Inputs of a comparison. Roles with equal inputs are compared once.
 struct ComparisonKey<'a> {
     documents: Vec<(&'a str, &'a str)>,
     boundary: Option<&'a str>,
@@ -249,7 +251,7 @@ impl<'a> ComparisonKey<'a> {
     }
 
     fn is_same(&self, other: &Self, scps: &[NamedDocument]) -> bool {
-        // A condition on the principal or a variable may tell two roles with the same policies apart.
+        // A condition on the principal or a variable may distinguish two roles with the same policies.
         let is_personal = |text: &str| text.contains("${") || text.to_ascii_lowercase().contains("aws:principal");
         self.documents == other.documents
             && self.boundary == other.boundary
@@ -280,7 +282,7 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, options: &RoleAuditOptions) -> Resul
     Ok(result)
 }
 
-/// The nodes that use each role of an account, by its name, and the instance profiles that were not looked up.
+/// The nodes that use each role of an account, by role name, and the instance profiles that were not read.
 fn users_of<'a>(view: &'a ClusterView<'a>, account: &'a Account) -> (BTreeMap<&'a str, Users<'a>>, BTreeSet<&'a str>) {
     let profiles = account.instance_profiles.iter();
     let role_of_profile: BTreeMap<&str, Option<&str>> =
@@ -307,7 +309,7 @@ fn users_of<'a>(view: &'a ClusterView<'a>, account: &'a Account) -> (BTreeMap<&'
     (users, unknown)
 }
 
-/// Asks what the controller needs of its own roles, where it has some, and not of those of the nodes.
+/// Moves the controller's required permissions from the nodes' roles to its own roles, if it has any.
 fn relieve<'a>(
     view: &'a ClusterView<'a>,
     account: &'a Account,
@@ -323,7 +325,7 @@ fn relieve<'a>(
     for role in controllers {
         let entry = users.entry(role.name.as_str()).or_default();
         entry.is_controllers |= entry.members.is_empty();
-        // Nodes that hold the controller's role hold what it needs.
+        // Nodes that use the controller's role have its permissions.
         entry.is_relieved = false;
         if entry.regions.is_empty() {
             entry.regions = account.regions.iter().map(|region| region.name.as_str()).collect();
@@ -333,7 +335,7 @@ fn relieve<'a>(
     }
 }
 
-/// Profiles and roles that nobody looked up, unless a gap already says that none could be.
+/// Gaps for profiles and roles that were not read, unless a gap already covers all of them.
 fn unread(
     view: &ClusterView<'_>,
     account: &Account,
@@ -342,7 +344,7 @@ fn unread(
 ) -> Vec<RoleGap> {
     let is_said = view.inventory.gaps.iter().any(|gap| {
         gap.read.is_iam()
-            // That the controller's own role was not looked for says nothing about those of the nodes.
+            // A failed search for the controller's own role proves nothing about the nodes' roles.
             && gap.read != Read::ListRoles
             && gap.is_of_list()
             && gap.is_of_account(&account.account_id)
@@ -362,7 +364,7 @@ fn unread(
         .collect()
 }
 
-/// Compares the roles of an account that are in use; those that differ in nothing that matters are compared once.
+/// Compares the roles of an account that are in use; roles with equal inputs are compared once.
 fn compare_all<'a>(
     view: &'a ClusterView<'a>,
     account: &'a Account,
@@ -385,7 +387,7 @@ fn compare_all<'a>(
         let alike = compared.iter().find(|(other, _)| other.is_same(&key, &options.scps)).map(|(_, at)| *at);
         let audit = match alike.and_then(|at| result.audits.get(at)) {
             Some(audit) => {
-                // Whom other roles trust goes by name.
+                // Trust policies of other roles refer to this one by name.
                 let policies = PreparedPolicies::new(&set);
                 let environment = environment(account, role, users);
                 let more = more_privileged(account, role, &set, &policies, &environment, options.catalogue());

@@ -1,5 +1,5 @@
-//! The rule catalogue and its runner. A rule is one entry of [`RULES`]: what it says about itself, and one pure function.
-//! `rules`, `explain`, `docs/rules.md` and the reports are all made from these entries.
+//! The rule catalogue and its runner. A rule is one entry of [`RULES`]: its description and one pure function.
+//! `rules`, `explain`, `docs/rules.md` and the reports are all generated from these entries.
 
 use crate::inventory::Provider;
 use crate::kubernetes::{DocumentKind, Evidence};
@@ -51,17 +51,16 @@ pub use run::{RuleContext, Task, run};
 pub use subjects::Subjects;
 pub use violation::Violation;
 
-/// What is said of actions that a baseline asks for with limits, which a policy of our own would not have.
-const LIMITED_ACTIONS: &str =
-    "add the actions by hand, on the resources and under the conditions that the baseline names";
+/// Fix for actions that the baseline limits: a policy that tagaudit writes would not have the limits.
+const LIMITED_ACTIONS: &str = "add the actions by hand, limited to the resources and conditions of the baseline";
 
-/// The rules of a list that are about a cloud.
+/// The rules of a list that apply to a cloud.
 #[must_use]
 pub fn for_provider(rules: &[&'static Rule], provider: Provider) -> Vec<&'static Rule> {
     rules.iter().copied().filter(|rule| rule.providers().contains(&provider)).collect()
 }
 
-/// The clouds of which a rule on Kubernetes alone is.
+/// Clouds of a rule that depends on Kubernetes alone.
 const ANY_CLOUD: &[Provider] = &[Provider::Aws, Provider::Alibaba];
 const AWS: &[Provider] = &[Provider::Aws];
 const ALIBABA: &[Provider] = &[Provider::Alibaba];
@@ -72,7 +71,7 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
     maps.any(|map| alibaba_kubernetes::ali_cloud_config_content::cloud_config(map).is_some_and(|config| config.has_key))
 }
 
-/// Rules by id. The tables of each family stand in the file of the family.
+/// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
     let families: [&'static [Rule]; 22] = [
         alibaba_identity::RULES,
@@ -103,16 +102,16 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
     rules
 });
 
-/// The rule of an id.
+/// The rule with an id.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id).copied()
 }
 
-/// How alike a name has to be, of 1, for a rule to be what was meant.
+/// Minimum similarity, from 0 to 1, of a name to the id that is suggested for it.
 const ALIKE: f64 = 0.8;
 
-/// The rule that a name with a typing error may mean.
+/// The id closest to a misspelt name; `None` if none is close.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static str> {
     crate::text::most_alike(name, RULES.iter().map(|rule| rule.id), ALIKE)

@@ -1,4 +1,5 @@
-//! Annotations of Services that the AWS controllers read: who reads which, from which version on, and what they take.
+//! Annotations of Services that the AWS controllers read: the reading controller, its first version, and the permitted
+//! values.
 //!
 //! Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go`, `aws_loadbalancer.go`, `aws_validations.go`;
 //! aws-load-balancer-controller `pkg/annotations/constants.go` and `pkg/service`; both by their tags.
@@ -8,28 +9,28 @@ use crate::kubernetes::{is_false, is_true};
 
 pub mod load_balancer_controller;
 
-/// The prefix of all of them.
+/// Prefix of all annotations.
 pub const PREFIX: &str = "service.beta.kubernetes.io/";
 
-/// What an annotation does for a kind of load balancer of the cloud controller.
+/// Effect of an annotation on a kind of load balancer of the cloud controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It is used.
+    /// The controller uses it.
     Used,
-    /// It is not looked at.
+    /// The controller ignores it.
     Ignored,
-    /// It is refused, from this minor version on; not looked at before.
+    /// Refused from this minor version on; ignored before.
     Refused(u32),
 }
 
-/// What a value may be.
+/// Permitted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// Anything.
     Any,
-    /// What Go takes for a boolean.
+    /// A boolean in Go's syntax.
     Bool,
-    /// A number, for a Classic Load Balancer not below the first and not above the second.
+    /// A number; for a Classic Load Balancer not below the first and not above the second.
     Number(i64, i64),
     /// One of these numbers.
     NumberOf(&'static [i64]),
@@ -39,7 +40,7 @@ pub enum Value {
     Star,
     /// `traffic-port` or a number.
     Port,
-    /// A list with something in it.
+    /// A list that is not empty.
     List,
     /// Attributes of target groups.
     TargetGroupAttributes,
@@ -48,17 +49,17 @@ pub enum Value {
 /// An annotation that the cloud controller reads.
 #[derive(Debug)]
 pub struct OfCloudController {
-    /// Behind the prefix.
+    /// Name without the prefix.
     pub suffix: &'static str,
-    /// For a Classic Load Balancer.
+    /// Effect on a Classic Load Balancer.
     pub classic: Effect,
-    /// For a Network Load Balancer.
+    /// Effect on a Network Load Balancer.
     pub network: Effect,
-    /// What it takes.
+    /// Permitted values.
     pub value: Value,
-    /// Whether the AWS Load Balancer Controller reads it as well.
+    /// True if the AWS Load Balancer Controller reads it as well.
     pub is_shared: bool,
-    /// The first version with it; all that were ever released apart from Kubernetes where there is none.
+    /// The first version with it; `None` if every version released apart from Kubernetes has it.
     pub since: Option<ControllerVersion>,
 }
 
@@ -76,7 +77,7 @@ const fn network(suffix: &'static str, value: Value) -> OfCloudController {
 
 const HEALTH_PROTOCOLS: &[&str] = &["tcp", "http", "https"];
 
-/// Those that the cloud controller reads.
+/// Annotations that the cloud controller reads.
 pub const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
     both("aws-load-balancer-type", Value::Any),
     both("aws-load-balancer-internal", Value::Any),
@@ -121,7 +122,8 @@ pub const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
     both("load-balancer-source-ranges", Value::Any),
 ];
 
-/// Those that only the AWS Load Balancer Controller reads. A name that ends with a full stop goes on with a protocol and a port.
+/// Annotations that only the AWS Load Balancer Controller reads. A name that ends with a full stop continues with a
+/// protocol and a port.
 pub const OF_LOAD_BALANCER_CONTROLLER: [&str; 24] = [
     "actions.",
     "aws-load-balancer-alpn-policy",
@@ -149,13 +151,13 @@ pub const OF_LOAD_BALANCER_CONTROLLER: [&str; 24] = [
     "aws-load-balancer-target-group-attributes.",
 ];
 
-/// The annotation of a name behind the prefix, where the cloud controller reads it.
+/// Looks up an annotation of the cloud controller by its name without the prefix.
 #[must_use]
 pub fn of_cloud_controller(suffix: &str) -> Option<&'static OfCloudController> {
     OF_CLOUD_CONTROLLER.iter().find(|known| known.suffix == suffix)
 }
 
-/// Whether only the AWS Load Balancer Controller reads a name.
+/// True if only the AWS Load Balancer Controller reads an annotation.
 #[must_use]
 pub fn is_of_load_balancer_controller(suffix: &str) -> bool {
     OF_LOAD_BALANCER_CONTROLLER
@@ -163,8 +165,9 @@ pub fn is_of_load_balancer_controller(suffix: &str) -> bool {
         .any(|known| if known.ends_with('.') { suffix.starts_with(known) } else { *known == suffix })
 }
 
-/// Whether a version of the cloud controller has an annotation. Attributes of target groups came to several lines at once, and are
-/// not in 1.34.1. Source: cloud-provider-aws, by its tags.
+/// True if a version of the cloud controller has an annotation. Attributes of target groups were added to several
+/// release lines
+/// at once, and are not in 1.34.1. Source: cloud-provider-aws, by its tags.
 #[must_use]
 pub fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool {
     let at = |minor, patch| ControllerVersion::new(1, minor, patch);
@@ -180,10 +183,10 @@ pub fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool
     annotation.since.is_none_or(|since| version >= since)
 }
 
-/// What is wrong with a value, for a kind of load balancer; `None` where nothing is.
+/// The defect of a value for a kind of load balancer; `None` if it is valid.
 #[must_use]
 pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> Option<String> {
-    // An empty value is none, but for those of health checks. Sources: `aws.go#buildNLBHealthCheckConfiguration`,
+    // An empty value is ignored, except for health checks. Sources: `aws.go#buildNLBHealthCheckConfiguration`,
     // `aws_loadbalancer.go#ensureLoadBalancerHealthCheck`.
     if value.is_empty() && !annotation.suffix.starts_with("aws-load-balancer-healthcheck-") {
         return None;
@@ -191,35 +194,39 @@ pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> O
     match annotation.value {
         Value::Any => None,
         Value::Bool => (!is_true(value) && !is_false(value)).then(|| "is neither `true` nor `false`".to_owned()),
-        // The API of Elastic Load Balancing refuses the rest (API Reference 2012-06-01, `HealthCheck`, `ConnectionSettings`,
+        // The Elastic Load Balancing API refuses other values (API Reference 2012-06-01, `HealthCheck`,
+        // `ConnectionSettings`,
         // `ConnectionDraining`, `AccessLog`).
         Value::Number(least, most) => match value.parse::<i32>() {
-            Err(_) => Some("is no number".to_owned()),
+            Err(_) => Some("is not a number".to_owned()),
             Ok(number) if !is_network && i64::from(number) < least => Some(format!("is below {least}")),
             Ok(number) if !is_network && i64::from(number) > most => Some(format!("is above {most}")),
             Ok(_) => None,
         },
         Value::NumberOf(numbers) => match value.parse::<i32>() {
-            Err(_) => Some("is no number".to_owned()),
+            Err(_) => Some("is not a number".to_owned()),
             Ok(number) if numbers.contains(&i64::from(number)) => None,
-            Ok(_) => Some(format!("is none of {}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", "))),
+            Ok(_) => {
+                Some(format!("is not one of {}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")))
+            }
         },
-        // ELB itself decides for Classic Load Balancers.
+        // ELB validates the value for Classic Load Balancers.
         Value::OneOf(_) if !is_network => None,
         Value::OneOf(values) => {
             let is_one = values.contains(&value.to_ascii_lowercase().as_str());
-            (!is_one).then(|| format!("is none of {}", values.join(", ")))
+            (!is_one).then(|| format!("is not one of {}", values.join(", ")))
         }
-        Value::Star => (value != "*").then(|| "may only be `*`".to_owned()),
+        Value::Star => (value != "*").then(|| "must be `*`".to_owned()),
         Value::Port => {
             let is_port = value == "traffic-port" || value.parse::<u16>().is_ok();
             (!is_port).then(|| "is neither `traffic-port` nor a port".to_owned())
         }
         Value::List => {
             let is_empty = value.split(',').all(|item| item.trim().is_empty());
-            is_empty.then(|| "names nothing".to_owned())
+            is_empty.then(|| "is an empty list".to_owned())
         }
-        // White space around the sign belongs to the key and the value, and what stands behind a second sign is dropped.
+        // White space around the equals sign belongs to the key and the value, and the text after a second sign is
+        // dropped.
         // Source: `aws_loadbalancer.go#getKeyValuePropertiesFromAnnotation`.
         Value::TargetGroupAttributes => value.split(',').find_map(|pair| {
             let (key, value) = pair.trim().split_once('=').unwrap_or((pair.trim(), ""));
@@ -227,7 +234,7 @@ pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> O
             match (key, value) {
                 ("", _) | ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", "true" | "false") => None,
                 ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", _) => {
-                    Some(format!("gives {key} neither `true` nor `false`"))
+                    Some(format!("sets {key} to neither `true` nor `false`"))
                 }
                 (other, _) => Some(format!("has {other}, which the cloud controller does not set")),
             }

@@ -1,4 +1,4 @@
-//! The cluster tags as the controllers read them, and what only looks like one.
+//! The cluster tags as the controllers read them, and near misses.
 //!
 //! Every comparison is byte-exact and case-sensitive, as in cloud-provider-aws `pkg/providers/v1/tags.go`.
 
@@ -19,7 +19,8 @@ pub struct Tag {
     pub value: String,
 }
 
-/// Tags that EC2 allows on a resource; those that AWS sets itself (`aws:…`) do not count. Source: Amazon EC2 User Guide,
+/// Maximum number of tags on an EC2 resource; tags that AWS sets itself (`aws:…`) do not count. Source: Amazon EC2 User
+/// Guide,
 /// "Tag restrictions".
 pub const QUOTA: usize = 50;
 
@@ -29,10 +30,10 @@ pub const CLUSTER_TAG_PREFIX: &str = "kubernetes.io/cluster/";
 /// The legacy key; its value is the cluster id (`tags.go` `TagNameKubernetesClusterLegacy`).
 pub const LEGACY_TAG: &str = "KubernetesCluster";
 
-/// Value of a resource whose lifecycle is the cluster's (`tags.go` `ResourceLifecycleOwned`).
+/// Value for a resource whose lifecycle is tied to the cluster (`tags.go` `ResourceLifecycleOwned`).
 pub const OWNED: &str = "owned";
 
-/// Value of a resource that several clusters may use (`tags.go` `ResourceLifecycleShared`).
+/// Value for a resource that several clusters may use (`tags.go` `ResourceLifecycleShared`).
 pub const SHARED: &str = "shared";
 
 /// Key that marks a subnet for internet-facing load balancers.
@@ -50,11 +51,11 @@ pub enum InvalidClusterId {
     /// It is empty.
     #[error("the cluster id is empty")]
     Empty,
-    /// The key made of it would be longer than EC2 allows.
-    #[error("a cluster id has at most {MAX_CLUSTER_ID} characters: EC2 takes tag keys of 127")]
+    /// The resulting key would be longer than EC2 allows.
+    #[error("a cluster id has at most {MAX_CLUSTER_ID} characters: EC2 limits tag keys to 127")]
     TooLong,
-    /// It holds control characters.
-    #[error("a cluster id holds no control characters")]
+    /// It contains control characters.
+    #[error("a cluster id must not contain control characters")]
     ControlCharacter,
     /// It is the whole tag key.
     #[error("give the id alone: `{id}`")]
@@ -84,7 +85,7 @@ pub fn check_cluster_id(text: &str) -> Result<(), InvalidClusterId> {
     }
 }
 
-/// Whether a key says to which cluster something belongs, new-style or legacy.
+/// True if a key assigns a resource to a cluster, new-style or legacy.
 #[must_use]
 pub fn is_membership(key: &str) -> bool {
     key.starts_with(CLUSTER_TAG_PREFIX) || key == LEGACY_TAG
@@ -108,7 +109,7 @@ pub fn cluster_value<'a>(tags: &'a [Tag], cluster_id: &str) -> Option<&'a str> {
     tags.iter().find(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id)).map(|tag| tag.value.as_str())
 }
 
-/// Whether a resource belongs to the cluster: the new-style key with any value, or the legacy key with the id.
+/// True if a resource belongs to the cluster: the new-style key with any value, or the legacy key with the id.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasClusterTag`.
 #[must_use]
 pub fn has_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
@@ -118,7 +119,8 @@ pub fn has_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
     })
 }
 
-/// Whether the controller may delete the resource with the cluster: `owned` exactly, or the legacy tag, which implies it.
+/// True if the controller may delete the resource with the cluster: `owned` exactly, or the legacy tag, which implies
+/// it.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasClusterTagOwned`.
 #[must_use]
 pub fn has_cluster_tag_owned(tags: &[Tag], cluster_id: &str) -> bool {
@@ -128,37 +130,37 @@ pub fn has_cluster_tag_owned(tags: &[Tag], cluster_id: &str) -> bool {
     })
 }
 
-/// Whether no key starts with the cluster prefix, so that a subnet counts as anybody's.
+/// True if no key starts with the cluster prefix, so that any cluster may use a subnet.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasNoClusterPrefixTag`.
 #[must_use]
 pub fn has_no_cluster_prefix_tag(tags: &[Tag]) -> bool {
     !tags.iter().any(|tag| tag.key.starts_with(CLUSTER_TAG_PREFIX))
 }
 
-/// Whether a controller looks at a subnet for load balancers: it is tagged for its cluster, or for none.
+/// True if a controller considers a subnet for load balancers: it is tagged for its cluster, or for none.
 /// Source: cloud-provider-aws `pkg/providers/v1/aws.go#findSubnets`.
 #[must_use]
 pub fn is_usable(tags: &[Tag], cluster_id: &str) -> bool {
     has_cluster_tag(tags, cluster_id) || has_no_cluster_prefix_tag(tags)
 }
 
-/// The new-style cluster ids on a resource with their values, the empty id left out.
+/// The new-style cluster ids on a resource with their values, except the empty id.
 pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = (&str, &str)> {
     tags.iter().filter_map(|tag| {
         tag.key.strip_prefix(CLUSTER_TAG_PREFIX).filter(|id| !id.is_empty()).map(|id| (id, tag.value.as_str()))
     })
 }
 
-/// Whether the tags name a cluster other than this one, by the new-style key.
+/// True if the tags name a cluster other than this one, by the new-style key.
 #[must_use]
 pub fn has_foreign_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
     cluster_ids(tags).any(|(id, _)| id != cluster_id)
 }
 
-/// Why a controller that starts on an instance cannot tell its cluster id.
+/// Reason why a controller that starts on an instance cannot determine its cluster id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterIdError {
-    /// A second prefixed key was met while the id kept so far was not empty.
+    /// There is a second prefixed key after one with an id that is not empty.
     #[error("found multiple cluster tags")]
     Multiple,
     /// New-style and legacy id differ.
@@ -169,13 +171,13 @@ pub enum ClusterIdError {
         /// Value of the legacy key.
         legacy: String,
     },
-    /// Neither is there.
+    /// Neither exists.
     #[error("AWS cloud failed to find ClusterID")]
     NotFound,
 }
 
-/// The (new, legacy) ids of a tag list, in its order. A prefixed key with an empty id is overwritten when it comes first
-/// and an error when it comes second: the order decides, as it does in the controller.
+/// The (new, legacy) ids of a tag list, in its order. A prefixed key with an empty id is overwritten if it comes first
+/// and an error if it comes second: as in the controller, the order decides.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#findClusterIDs`.
 ///
 /// # Errors
@@ -197,11 +199,11 @@ pub fn find_cluster_ids(tags: &[Tag]) -> Result<(Option<&str>, Option<&str>), Cl
     Ok((new.filter(|id| !id.is_empty()), legacy.filter(|id| !id.is_empty())))
 }
 
-/// The id a controller would run under when it starts on an instance with these tags.
+/// The id that a controller uses when it starts on an instance with these tags.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#initFromTags`, `#init`.
 ///
 /// # Errors
-/// Where the controller would exit.
+/// If the controller would exit.
 pub fn controller_cluster_id(tags: &[Tag]) -> Result<&str, ClusterIdError> {
     match find_cluster_ids(tags)? {
         (Some(new), Some(legacy)) if new != legacy => {
@@ -212,51 +214,51 @@ pub fn controller_cluster_id(tags: &[Tag]) -> Result<&str, ClusterIdError> {
     }
 }
 
-/// How a key fails to be the cluster tag that somebody meant.
+/// Difference between a key and the intended cluster tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NearMiss {
     /// Another case.
     Case,
     /// White space around or in it.
     Whitespace,
-    /// A slash at the end: to the controllers this is another id.
+    /// A trailing slash: to the controllers this is another id.
     TrailingSlash,
     /// Another separator or prefix, such as `kubernetes.io/clusters/ID`.
     Joiner,
-    /// The id stands in the value.
+    /// The id is in the value.
     IdInValue,
-    /// A placeholder of an example was left in.
+    /// The placeholder of an example is still there.
     Placeholder,
-    /// An id that differs from the audited one in case, separators or a letter or two.
+    /// An id that differs from the audited one in case, separators or one or two letters.
     SimilarId,
     /// The legacy key in another case.
     LegacyCase,
 }
 
 impl NearMiss {
-    /// What is wrong with it, to follow the key in a sentence.
+    /// The difference, as a phrase that follows the key.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::Case => "differs in case",
             Self::Whitespace => "contains white space",
             Self::TrailingSlash => "ends with a slash, which makes it another id",
-            Self::Joiner => "is spelt differently",
+            Self::Joiner => "is misspelt",
             Self::IdInValue => "has the cluster id in its value instead of its key",
-            Self::Placeholder => "still holds the placeholder of an example",
+            Self::Placeholder => "still contains the placeholder of an example",
             Self::SimilarId => "names an id that is nearly this one and is used nowhere else",
             Self::LegacyCase => "differs in case from `KubernetesCluster`",
         }
     }
 
-    /// Whether the right tag follows without asking: the key can have meant nothing else.
+    /// True if the intended tag is certain: the key can have no other purpose.
     #[must_use]
     pub fn is_certain(self) -> bool {
         !matches!(self, Self::Placeholder | Self::SimilarId | Self::LegacyCase)
     }
 }
 
-/// What has been written before a cluster id instead of the prefix.
+/// Known misspellings of the cluster tag prefix.
 pub const MISSPELT_PREFIXES: [&str; 15] = [
     "kubernetes.io/cluster-",
     "kubernetes.io/cluster:",
@@ -275,9 +277,10 @@ pub const MISSPELT_PREFIXES: [&str; 15] = [
     "k8s.io/cluster/",
 ];
 
-/// Says how a tag misses being the cluster tag of `cluster_id`; `None` for that tag itself, for the tags of clearly
-/// different clusters and for everything else. [`NearMiss::SimilarId`] is only a candidate: whether the other id is a
-/// cluster of its own has to be decided from the account.
+/// Classifies how a tag differs from the cluster tag of `cluster_id`; `None` for that tag itself, for tags of clearly
+/// different clusters and for everything else. [`NearMiss::SimilarId`] is only a candidate: the account decides whether
+/// the
+/// other id is a separate cluster.
 #[must_use]
 pub fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
     let key = tag.key.as_str();
@@ -287,7 +290,7 @@ pub fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
     if let Some(id) = key.strip_prefix(CLUSTER_TAG_PREFIX) {
         return near_id(id, cluster_id);
     }
-    // Cheap refusal first: this runs over every tag of every resource.
+    // Cheap rejection first: this runs over every tag of every resource.
     if !key.as_bytes().windows(7).any(|window| window.eq_ignore_ascii_case(b"cluster")) {
         return None;
     }
@@ -328,12 +331,12 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
     (!id.is_empty() && is_similar(id, cluster_id)).then_some(NearMiss::SimilarId)
 }
 
-/// True if an id is the placeholder of a document or template that nobody filled in: brackets or dollar signs around it, or a word
-/// that stands for an id. No cluster is named so on purpose.
+/// True if an id is an unfilled placeholder of a document or template: in brackets or dollar signs, or a word
+/// that stands for an id. Nobody names a cluster like this on purpose.
 #[must_use]
 pub fn is_placeholder(id: &str) -> bool {
     let bare = id.trim_matches(|c: char| "<>${}%[]@()".contains(c) || c.is_whitespace());
-    // Every tag of every resource comes here: nothing is copied.
+    // This runs over every tag of every resource, so nothing is copied.
     let mut word = bare.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
     let is_wrapped = id.starts_with(['<', '{', '$', '%', '[', '@'])
         || bare.strip_prefix("__").is_some_and(|rest| rest.ends_with("__"));
@@ -350,20 +353,21 @@ pub fn is_placeholder(id: &str) -> bool {
     stands_for_an_id.iter().any(|known| word.clone().eq(known.bytes())) || (is_wrapped && word.next().is_some())
 }
 
-/// Whether a tag can have been meant for nothing but the cluster tag of `cluster_id`, and is not it.
+/// True if a tag is not the cluster tag of `cluster_id`, but can only be a misspelling of it.
 #[must_use]
 pub fn is_certain_near_miss(tag: &Tag, cluster_id: &str) -> bool {
     near_miss(tag, cluster_id).is_some_and(NearMiss::is_certain)
 }
 
-/// Whether an id in use is only a slip for the audited one, which is a finding of its own, and no other cluster.
+/// True if an id in use is a misspelling of the audited one, which has a separate finding, and not another cluster.
 #[must_use]
 pub fn is_slip(id: &str, cluster_id: &str) -> bool {
     id != cluster_id && near_id(id, cluster_id).is_some_and(NearMiss::is_certain)
 }
 
-/// Equal but for case and separators, or at most two edits apart. Short ids (under six characters) and ids that differ
-/// only in their digits (`prod-1`, `prod-2`) are names of different clusters far more often than slips.
+/// True if two ids are equal but for case and separators, or at most two edits apart. Short ids (under six characters)
+/// and ids that
+/// differ only in their digits (`prod-1`, `prod-2`) are far more often different clusters than misspellings.
 fn is_similar(left: &str, right: &str) -> bool {
     let fold = |text: &str| -> String {
         text.chars().filter(|c| !matches!(c, '-' | '_' | '.')).collect::<String>().to_ascii_lowercase()
@@ -379,7 +383,7 @@ fn is_similar(left: &str, right: &str) -> bool {
     within_two_edits(&folded_left, &folded_right)
 }
 
-/// Levenshtein distance of at most two, on a band of the table.
+/// True if the Levenshtein distance is at most two, computed on a band of the table.
 fn within_two_edits(left: &str, right: &str) -> bool {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     if left.len().abs_diff(right.len()) > 2 {

@@ -1,4 +1,4 @@
-//! What one run audits: accounts, the roles to assume in them, their regions and clusters.
+//! Targets of one run: accounts, the roles to assume in them, their regions and clusters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::json_input::{self, JsonError};
 use crate::tags::{self, InvalidClusterId};
 
-/// Most bytes of a list of targets.
+/// Largest list of targets, in bytes.
 pub const MAX_BYTES: u64 = 64 << 20;
 
 /// An account to audit.
@@ -19,19 +19,19 @@ pub const MAX_BYTES: u64 = 64 << 20;
 pub struct Target {
     /// Its id.
     pub account_id: String,
-    /// Its name in the organization, when that is where it comes from.
+    /// Its name in the organization, if it comes from there.
     pub name: Option<String>,
-    /// The role to assume, by ARN or by name with path; without one, the credentials themselves are of the account.
+    /// The role to assume, by ARN or by name with path; without one, the credentials themselves belong to the account.
     pub role: Option<String>,
     /// External id for that role.
     pub external_id: Option<String>,
-    /// Regions; those of the command line when empty.
+    /// Regions; those of the command line if empty.
     pub regions: Vec<String>,
-    /// Clusters; all that are found when empty.
+    /// Clusters; all that are found if empty.
     pub cluster_ids: Vec<String>,
 }
 
-/// A target as a file says it.
+/// A target in its file form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct TargetEntry {
@@ -48,28 +48,28 @@ pub(crate) struct TargetEntry {
 /// The keys of a target in a file.
 pub(crate) const KEYS: [&str; 5] = ["account", "role", "external-id", "regions", "cluster-ids"];
 
-/// What is wrong with a list of targets.
+/// Defect of a list of targets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// It is not JSON, or holds something else than targets.
+    /// It is not JSON, or not a list of targets.
     #[error("`{file}` is not a list of targets: {error}")]
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong, and where.
+        /// The defect and its place.
         error: JsonError,
     },
-    /// A target says something that means nothing.
+    /// A target is invalid.
     #[error("`{file}`, target {number}: {reason}")]
     Wrong {
         /// Name of the input.
         file: String,
-        /// Which one, from 1.
+        /// Number of the target, from 1.
         number: usize,
-        /// What is wrong.
+        /// The defect.
         reason: String,
     },
-    /// There is none.
+    /// It is empty.
     #[error("`{file}` names no target")]
     Empty {
         /// Name of the input.
@@ -81,7 +81,7 @@ pub enum TargetError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidTarget {
     /// The role belongs to another account.
-    #[error("the role is of account {role}, and the target of {target}")]
+    #[error("the role belongs to account {role}, and the target is account {target}")]
     Accounts {
         /// Account of the role.
         role: String,
@@ -114,7 +114,7 @@ impl Target {
     /// Reads a list of targets: a JSON array of objects, or an object on each line; `file` is only used in errors.
     ///
     /// # Errors
-    /// When it is neither, or a target means nothing.
+    /// If it is neither, or a target is invalid.
     pub fn list(file: &str, bytes: &[u8]) -> Result<Vec<Self>, TargetError> {
         let malformed = |error| TargetError::Malformed { file: file.to_owned(), error };
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -130,7 +130,7 @@ impl Target {
         Ok(targets)
     }
 
-    /// A target of a file.
+    /// Creates a target from a file entry.
     ///
     /// # Errors
     /// If it names no account, or a value of it is invalid.
@@ -190,14 +190,14 @@ impl TryFrom<TargetEntry> for Target {
     }
 }
 
-/// The first target that is there already, from 1, and why that is one too many.
+/// The first target that overlaps an earlier one, from 1, and the reason.
 pub(crate) fn twice(targets: &[Target]) -> Option<(usize, String)> {
     let mut seen = std::collections::BTreeMap::new();
     for (index, target) in targets.iter().enumerate() {
         for region in each_or_all(&target.regions) {
             for cluster_id in each_or_all(&target.cluster_ids) {
                 if let Some(before) = seen.insert((&target.account_id, region, cluster_id), index) {
-                    let reason = format!("it asks for what target {} asks for already", before + 1);
+                    let reason = format!("it overlaps target {}", before + 1);
                     return Some((index + 1, reason));
                 }
             }
@@ -206,7 +206,7 @@ pub(crate) fn twice(targets: &[Target]) -> Option<(usize, String)> {
     None
 }
 
-/// Each of a list; an empty one stands for all.
+/// Each entry of a list; an empty list stands for all.
 fn each_or_all(list: &[String]) -> Vec<Option<&String>> {
     if list.is_empty() { vec![None] } else { list.iter().map(Some).collect() }
 }
@@ -214,18 +214,18 @@ fn each_or_all(list: &[String]) -> Vec<Option<&String>> {
 /// A text that does not name a role.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidRole {
-    /// An ARN of another resource, or with a name that no role has.
+    /// An ARN of another resource, or with an invalid role name.
     #[error("`{0}` is not the ARN of a role")]
     Arn(String),
-    /// Characters that no role name has.
+    /// Characters that a role name cannot have.
     #[error("`{0}` is neither the ARN of a role nor its name")]
     Name(String),
-    /// An ARN where the name in every account is needed.
-    #[error("an ARN is of one account: give the name that the role has in each")]
+    /// An ARN instead of a name that is the same in every account.
+    #[error("an ARN refers to one account: give the name that the role has in each")]
     OneAccount,
 }
 
-/// A role as a target names it.
+/// A role in a target.
 enum Role<'r> {
     /// By ARN, with its account.
     Arn(&'r str),
@@ -249,7 +249,7 @@ impl<'r> Role<'r> {
     }
 }
 
-/// What a role may be called, with its path (IAM User Guide, "IAM and AWS STS quotas", name requirements).
+/// True if a text is a valid role name with its path (IAM User Guide, "IAM and AWS STS quotas", name requirements).
 fn is_role_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_/".contains(&byte);
     !name.is_empty() && name.len() <= 64 + 512 && !name.ends_with('/') && name.bytes().all(fits)
@@ -266,41 +266,42 @@ pub fn role_name(text: &str) -> Result<String, InvalidRole> {
     }
 }
 
-/// Twelve digits (AWS Account Management, "AWS account identifiers").
+/// True for twelve digits (AWS Account Management, "AWS account identifiers").
 #[must_use]
 pub fn is_account(id: &str) -> bool {
     id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Digits; Alibaba Cloud promises no number of them, and gives sixteen.
+/// True for digits; Alibaba Cloud guarantees no length, and uses sixteen.
 /// Source: RAM documentation, "Policy elements", `<account-id>`.
 #[must_use]
 pub fn is_alibaba_account(id: &str) -> bool {
     (1..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text can be the name of a region, and so part of a host name.
+/// True if a text can be the name of a region, and so part of a host name.
 #[must_use]
 pub fn is_region(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (5..=32).contains(&text.len()) && text.bytes().all(fits) && text.contains('-')
 }
 
-/// One part of a run that is spread over several processes.
+/// One part of a run that is distributed over several processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Which one, from 0.
+    /// Index, from 0.
     pub index: u32,
-    /// Of how many.
+    /// Number of shards.
     pub count: u32,
 }
 
-/// Most shards: what an Indexed Job may have (Kubernetes, `batch/v1` `JobSpec.completions`).
+/// Maximum number of shards, that of an Indexed Job (Kubernetes, `batch/v1` `JobSpec.completions`).
 pub const MAX_SHARDS: u32 = 100_000;
 
 impl Shard {
-    /// Whether an account belongs to this shard: by its id alone, so that no list of targets has to be the same everywhere,
-    /// and the limits that AWS sets for an account are never used up by two processes.
+    /// True if an account belongs to this shard. Depends only on the account id, so that lists of targets may differ
+    /// between processes,
+    /// and two processes never share the API limits of an account.
     #[must_use]
     pub fn holds(self, account_id: &str) -> bool {
         let hash = Sha256::digest(account_id.as_bytes());
@@ -315,12 +316,12 @@ impl fmt::Display for Shard {
     }
 }
 
-/// `--shard`: a shard, or only their number, where the index comes from the environment.
+/// `--shard`: a shard, or only the number of shards if the index comes from the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardArgument {
-    /// Which one, from 0; `None` for `/COUNT`.
+    /// Index, from 0; `None` for `/COUNT`.
     pub index: Option<u32>,
-    /// Of how many.
+    /// Number of shards.
     pub count: u32,
 }
 
@@ -331,10 +332,10 @@ pub enum InvalidShard {
     #[error("not INDEX/COUNT, such as 0/8, or /8 in a Job")]
     Form,
     /// The count is out of range.
-    #[error("there are 1 to {MAX_SHARDS} shards")]
+    #[error("the number of shards is 1 to {MAX_SHARDS}")]
     Count,
     /// The index is out of range.
-    #[error("there is no shard {index} of {count}: they count from 0, as the indexes of a Job do")]
+    #[error("there is no shard {index} of {count}: indexes start at 0, as in a Job")]
     Index {
         /// The index.
         index: u32,
@@ -380,13 +381,13 @@ pub struct Member {
     pub account_id: String,
     /// Its name.
     pub name: Option<String>,
-    /// `State`, in capitals: `ACTIVE`, `SUSPENDED`, … `None` where it was not said.
+    /// `State`, in capitals: `ACTIVE`, `SUSPENDED`, …; `None` if it is not known.
     pub state: Option<String>,
 }
 
 impl Member {
-    /// Why the account is left out; `None` where it is to be audited. What is not known to be closed is tried: a refusal is
-    /// told, and silence would not be.
+    /// Reason for skipping the account; `None` if it is audited. An account with an unknown state is tried: a denial is
+    /// reported, a skipped account would not be.
     #[must_use]
     pub fn left_out(&self) -> Option<String> {
         match self.state.as_deref() {
@@ -448,17 +449,14 @@ mod tests {
             ("{\"account\": \"111122223333\", \"cluster-ids\": [\"\"]}", "is not a cluster id"),
             (
                 "{\"account\": \"111122223333\", \"role\": \"arn:aws:iam::444455556666:role/x\"}",
-                "of account 444455556666",
+                "the role belongs to account 444455556666",
             ),
             (
                 "{\"account\": \"111122223333\", \"role\": \"arn:aws:iam::111122223333:user/x\"}",
                 "not the ARN of a role",
             ),
             ("{\"account\": \"111122223333\", \"role\": \"a:b\"}", "neither the ARN of a role nor its name"),
-            (
-                "[{\"account\": \"111122223333\"},{\"account\": \"111122223333\"}]",
-                "target 2: it asks for what target 1",
-            ),
+            ("[{\"account\": \"111122223333\"},{\"account\": \"111122223333\"}]", "target 2: it overlaps target 1"),
         ] {
             let told = list(text).unwrap_err();
             assert!(told.contains(said), "{text}: {told}");

@@ -1,4 +1,4 @@
-//! Text written by others, made safe to show, and laid out for people.
+//! Formatting of text: foreign text made safe to show, and layout for display.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ pub use tagaudit_policy::display::{
     count, hex, json_printable, list, printable, same_length_printable, without_position,
 };
 
-/// Lines of at most `width` columns, with an indent for the first and one for the rest. Words are broken at spaces only:
-/// ids and names are there to be copied.
+/// Lines of at most `width` columns, with an indent for the first and one for the rest. Breaks only at spaces:
+/// ids and names must stay copyable.
 pub(crate) fn wrap(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
     let options = textwrap::Options::new(width.max(20))
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
@@ -37,7 +37,7 @@ pub(crate) fn json_pointer(path: &serde_path_to_error::Path) -> String {
     if pointer.is_empty() { "/".to_owned() } else { pointer }
 }
 
-/// How long something has lasted, for a person: minutes, from one hour on hours, from two days on days.
+/// A duration for display: in minutes, from one hour on in hours, from two days on in days.
 pub(crate) fn lasted(time: SignedDuration) -> String {
     let whole = |number: i64, noun: &str| count(usize::try_from(number).unwrap_or_default(), noun);
     match (time.as_hours(), time.as_mins()) {
@@ -53,7 +53,7 @@ pub fn shell_quote(argument: &str) -> Cow<'_, str> {
     shell_words::quote(argument)
 }
 
-/// The one of several names that is most like a name, if it is as alike as asked for, of 1; of several the first in their order.
+/// The name with the highest similarity to `name`, if it is at least `at_least` (at most 1); the first of equal ones.
 pub(crate) fn most_alike<'n>(name: &str, names: impl IntoIterator<Item = &'n str>, at_least: f64) -> Option<&'n str> {
     names
         .into_iter()

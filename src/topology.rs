@@ -1,5 +1,5 @@
-//! The cluster in its network, enough to draw a map: the VPCs in which nodes live, their subnets and security groups, and the
-//! nodes, those that are alike as one.
+//! The cluster in its network, as data for a map: the VPCs of the nodes, their subnets and security groups, and the
+//! nodes, with equal ones as a group.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,21 +12,21 @@ use crate::rules::is_public;
 use crate::tags::ClusterTag;
 use crate::view::{ClusterView, Member, RegionView, RoleSet};
 
-/// Nodes of a group that are named; how many there are is counted.
+/// Number of nodes of a group that are named; the others are only counted.
 const NAMED: usize = 20;
 
-/// A VPC in which nodes live.
+/// A VPC with nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VpcTopology {
     /// Account that was read.
     pub account_id: String,
     /// Region.
     pub region: String,
-    /// The VPC; known by its id alone where the list of VPCs was not read.
+    /// The VPC; only its id if the list of VPCs was not read.
     pub vpc: Part,
     /// Its subnets, by availability zone and id.
     pub subnets: Vec<SubnetPart>,
-    /// The security groups of the nodes, and those that are tagged for the cluster, by id.
+    /// The security groups of the nodes, and those tagged for the cluster, by id.
     pub security_groups: Vec<Part>,
     /// The nodes, by subnet, roles, tag and security groups.
     pub nodes: Vec<NodeGroup>,
@@ -40,7 +40,7 @@ pub struct Part {
     /// `Name` tag, or the name of a security group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What its tags make it; absent where they were not read.
+    /// Relation to the cluster by its tags; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<ClusterTag>,
 }
@@ -48,38 +48,38 @@ pub struct Part {
 /// A subnet of the map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubnetPart {
-    /// What it is.
+    /// Id, name and tag.
     #[serde(flatten)]
     pub part: Part,
     /// Its availability zone.
     pub availability_zone: String,
-    /// Whether its route table leads to an internet gateway; absent where no table can be seen.
+    /// True if its route table leads to an internet gateway; absent if no table was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_public: Option<bool>,
 }
 
-/// Nodes that are alike.
+/// Nodes with equal properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeGroup {
     /// Their roles, in words.
     pub roles: String,
-    /// The subnet in which they live.
+    /// The subnet of the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
-    /// What their tags make them.
+    /// Relation to the cluster by their tags.
     pub tag: ClusterTag,
     /// Their security groups.
     pub security_groups: Vec<String>,
-    /// How many there are.
+    /// Number of nodes.
     pub count: usize,
-    /// The number of nodes with a finding, by their worst severity; absent where none has.
+    /// Number of nodes with findings, by their worst severity; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub findings: BTreeMap<Severity, usize>,
-    /// The first of them: those with the worst findings, then by instance id.
+    /// The first nodes: those with the worst findings, then by instance id.
     pub instances: Vec<String>,
 }
 
-/// Counts the nodes with findings, and names those first. Until then a group names all of its nodes.
+/// Counts the nodes with findings, and sorts them first. Before this call a group names all of its nodes.
 pub fn mark<'f>(topology: &mut [VpcTopology], findings: impl Iterator<Item = &'f Finding>) {
     let mut worst: BTreeMap<&str, Severity> = BTreeMap::new();
     for finding in findings {
@@ -97,7 +97,7 @@ pub fn mark<'f>(topology: &mut [VpcTopology], findings: impl Iterator<Item = &'f
     }
 }
 
-/// The VPCs in which nodes of the cluster live, by account, region and id.
+/// The VPCs with nodes of the cluster, by account, region and id.
 #[must_use]
 pub fn topology(view: &ClusterView<'_>) -> Vec<VpcTopology> {
     let mut all = Vec::new();
@@ -108,7 +108,7 @@ pub fn topology(view: &ClusterView<'_>) -> Vec<VpcTopology> {
     all
 }
 
-/// The same in Alibaba Cloud, where vSwitches take the place of subnets and the tag is `ack.aliyun.com`.
+/// The VPCs in Alibaba Cloud, with vSwitches as subnets and the tag `ack.aliyun.com`.
 #[must_use]
 pub fn of_alibaba(view: &alibaba::ClusterView<'_>) -> Vec<VpcTopology> {
     let mut all = Vec::new();

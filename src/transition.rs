@@ -1,6 +1,7 @@
-//! The one model of a write: a value of an attribute of a resource goes from what it is to what it should be. What a
-//! finding proposes, a plan holds, a journal records and an undo reverses are transitions; API calls, AWS CLI commands,
-//! Terraform and CloudFormation are made from them.
+//! The single model of a write: an attribute of a resource changes from its current to its target value. Transitions
+//! are
+//! proposed by findings, stored in plans, recorded in journals and reversed by an undo; API calls, AWS CLI commands,
+//! Terraform and CloudFormation are generated from them.
 
 use std::fmt;
 
@@ -17,11 +18,11 @@ pub use aliyun::policy_name;
 pub use call::{Call, Operation};
 pub use command::{calls, managed_policy_path};
 
-/// What a transition is made on.
+/// Target of a transition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// Cloud; files name it where it is not AWS.
+    /// Cloud; omitted in files if it is AWS.
     #[serde(default, skip_serializing_if = "Provider::is_aws")]
     pub provider: Provider,
     /// Kind of resource.
@@ -34,32 +35,32 @@ pub struct Target {
 }
 
 impl Target {
-    /// A resource of EC2.
+    /// An EC2 resource.
     #[must_use]
     pub fn ec2(region: &str, key: ResourceKey<'_>) -> Self {
         Self { provider: Provider::Aws, kind: key.kind, region: Some(region.to_owned()), id: key.id.to_owned() }
     }
 
-    /// An instance of ECS.
+    /// An ECS instance.
     #[must_use]
     pub fn ecs_instance(region: &str, id: &str) -> Self {
         let kind = ResourceKind::Instance;
         Self { provider: Provider::Alibaba, kind, region: Some(region.to_owned()), id: id.to_owned() }
     }
 
-    /// A role of RAM by name.
+    /// A RAM role by name.
     #[must_use]
     pub fn ram_role(name: &str) -> Self {
         Self { provider: Provider::Alibaba, kind: ResourceKind::RamRole, region: None, id: name.to_owned() }
     }
 
-    /// A custom policy of RAM: `acs:ram::ACCOUNT:policy/NAME`.
+    /// A custom RAM policy: `acs:ram::ACCOUNT:policy/NAME`.
     #[must_use]
     pub fn ram_policy(arn: &str) -> Self {
         Self { provider: Provider::Alibaba, kind: ResourceKind::Policy, region: None, id: arn.to_owned() }
     }
 
-    /// What it is within its account and region.
+    /// Its key within its account and region.
     #[must_use]
     pub fn key(&self) -> ResourceKey<'_> {
         ResourceKey::new(self.kind, &self.id)
@@ -77,18 +78,18 @@ impl Target {
         Self { provider: Provider::Aws, kind: ResourceKind::Policy, region: None, id: arn.to_owned() }
     }
 
-    /// The region of a resource of EC2 or ECS, which every one of them has; empty for others.
+    /// The region of an EC2 or ECS resource, which always has one; empty for others.
     #[must_use]
     pub fn region(&self) -> &str {
         self.region.as_deref().unwrap_or_default()
     }
 }
 
-/// The one value that a transition is about.
+/// The attribute that a transition changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Attribute {
-    /// A tag of EC2 or ECS.
+    /// A tag of an EC2 or ECS resource.
     Tag {
         /// Key.
         key: String,
@@ -110,9 +111,9 @@ pub enum Attribute {
         /// Policy name.
         name: String,
     },
-    /// The default document of a managed policy of IAM, or of a custom policy of RAM.
+    /// The default document of a managed IAM policy, or of a custom RAM policy.
     ManagedPolicy {},
-    /// Whether such a policy is attached to a role.
+    /// The attachment of such a policy to a role.
     AttachedPolicy {
         /// ARN of the policy.
         policy_arn: String,
@@ -123,16 +124,16 @@ pub enum Attribute {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MetadataOption {
-    /// Whether the service answers.
+    /// State of the service.
     HttpEndpoint,
-    /// How many hops a token's answer may take.
+    /// Maximum number of hops of a token response.
     HttpPutResponseHopLimit,
-    /// Whether tags are readable through the service; EC2 then refuses keys with a slash.
+    /// Readability of tags through the service; if enabled, EC2 refuses keys with a slash.
     InstanceMetadataTags,
 }
 
 impl MetadataOption {
-    /// The option in the AWS CLI, without its dashes in front.
+    /// The option in the AWS CLI, without its leading dashes.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -142,7 +143,7 @@ impl MetadataOption {
         }
     }
 
-    /// The property of `MetadataOptions` in CloudFormation.
+    /// Name within `MetadataOptions` in CloudFormation.
     #[must_use]
     pub fn property(self) -> &'static str {
         match self {
@@ -157,14 +158,14 @@ impl MetadataOption {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VpcAttribute {
-    /// The Amazon DNS server answers.
+    /// The Amazon DNS server resolves names.
     EnableDnsSupport,
     /// Instances get DNS host names.
     EnableDnsHostnames,
 }
 
 impl VpcAttribute {
-    /// The attribute in the AWS CLI, without its dashes in front.
+    /// The attribute in the AWS CLI, without its leading dashes.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -173,7 +174,7 @@ impl VpcAttribute {
         }
     }
 
-    /// The property of `AWS::EC2::VPC`.
+    /// CloudFormation property of this VPC attribute.
     #[must_use]
     pub fn property(self) -> &'static str {
         match self {
@@ -183,24 +184,24 @@ impl VpcAttribute {
     }
 }
 
-/// A value of an attribute. It is written as text; the attribute says how to read it.
+/// A value of an attribute. It is written as text; the attribute determines how to parse it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
-    /// The value of a tag, or a word of the API that tagaudit never sets.
+    /// The value of a tag, or an API value that tagaudit never sets.
     Text(String),
-    /// An attribute of a VPC, or the source/destination check: `true` or `false`.
+    /// A VPC attribute, or the source/destination check: `true` or `false`.
     Switch(bool),
-    /// A switch of the metadata service: `enabled` or `disabled`.
+    /// A state of the metadata service: `enabled` or `disabled`.
     State(State),
     /// The hop limit.
     Number(i32),
     /// A policy document, verbatim.
     Document(String),
-    /// That the policy is attached.
+    /// The policy is attached.
     Attached,
 }
 
-/// How the metadata service says on and off.
+/// State of an option of the metadata service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// `enabled`.
@@ -234,7 +235,7 @@ impl Value {
 }
 
 impl Attribute {
-    /// Reads a value of this attribute; `None` for what it cannot be set to.
+    /// Parses a value of this attribute; `None` if it is invalid.
     #[must_use]
     pub fn parse(&self, text: &str) -> Option<Value> {
         match self {
@@ -256,7 +257,7 @@ impl Attribute {
         }
     }
 
-    /// What its values are, for a message about one that is none of them.
+    /// Permitted values, for a message about an invalid one.
     #[must_use]
     pub fn values(&self) -> &'static str {
         match self {
@@ -269,7 +270,7 @@ impl Attribute {
         }
     }
 
-    /// Whether such a resource has it.
+    /// True if a target can have this attribute.
     #[must_use]
     pub fn fits(&self, target: &Target) -> bool {
         let kind = target.kind;
@@ -293,7 +294,7 @@ impl Attribute {
         }
     }
 
-    /// Its name, in a few words.
+    /// Its name, for display.
     #[must_use]
     pub fn label(&self) -> String {
         match self {
@@ -307,7 +308,7 @@ impl Attribute {
         }
     }
 
-    /// Whether it is a policy of IAM or RAM, or its attachment.
+    /// True for a policy of IAM or RAM, or its attachment.
     #[must_use]
     pub fn is_iam(&self) -> bool {
         match self {
@@ -319,21 +320,21 @@ impl Attribute {
     }
 }
 
-/// One value of one attribute of one resource goes from old to new. It is written flat, with the values as text.
+/// A change of one value of one attribute of one resource. It is serialised flat, with the values as text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transition {
-    /// What it is made on.
+    /// Target.
     pub target: Target,
-    /// The value that it is about.
+    /// Attribute.
     pub attribute: Attribute,
-    /// The value before; `None` where there is none. In a finding also where any value is replaced.
+    /// The value before; `None` if there is none. In a finding also if any value is replaced.
     pub old: Option<Value>,
-    /// The value after; `None` where it is removed.
+    /// The value after; `None` if it is removed.
     pub new: Option<Value>,
 }
 
 impl Transition {
-    /// Sets an attribute, whatever it is now.
+    /// Sets an attribute, whatever its current value.
     #[must_use]
     pub fn set(target: Target, attribute: Attribute, new: Value) -> Self {
         Self { target, attribute, old: None, new: Some(new) }
@@ -345,7 +346,7 @@ impl Transition {
         Self { target, attribute, old: Some(old), new: None }
     }
 
-    /// The call that makes it.
+    /// The call that performs it.
     #[must_use]
     pub fn operation(&self) -> Operation {
         if self.target.provider == Provider::Alibaba {
@@ -367,13 +368,13 @@ impl Transition {
         }
     }
 
-    /// The way back.
+    /// The reverse transition.
     #[must_use]
     pub fn inverse(&self) -> Self {
         Self { old: self.new.clone(), new: self.old.clone(), ..self.clone() }
     }
 
-    /// The tag that it is about, if it is about one: key and, where it is set, the value.
+    /// The tag that it changes, if it changes one: key and, if set, the value.
     #[must_use]
     pub fn tag(&self) -> Option<(&str, Option<&Value>)> {
         match &self.attribute {

@@ -1,7 +1,7 @@
-//! The cluster in the inventory: which instances belong to it, by what evidence, and in which role.
+//! The cluster in the inventory: its instances, their evidence, and their roles.
 //!
-//! Membership is never decided by the tag under audit alone: an untagged node has to be found. How and with what
-//! confidence is described in `docs/membership.md`, which a test keeps in step with [`Evidence`].
+//! Membership never depends on the audited tag alone: an untagged node must be found as well. The evidence and its
+//! confidence are described in `docs/membership.md`, which a test keeps in step with [`Evidence`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -39,16 +39,16 @@ pub const AUTO_SCALING_GROUP_TAG: &str = "aws:autoscaling:groupName";
 pub struct Member<'a> {
     /// The instance.
     pub instance: &'a Instance,
-    /// The strongest reason to count it.
+    /// The strongest evidence for its membership.
     pub evidence: Evidence,
-    /// Which roles it has, and who says so.
+    /// Its roles, and their source.
     pub roles: RoleAssignment,
-    /// The Kubernetes Node it is, when nodes were given.
+    /// Its Kubernetes Node, if Nodes were given.
     pub node: Option<&'a KubernetesNode>,
 }
 
 impl Member<'_> {
-    /// Whether it is stopped or stopping: what is wrong with it breaks nothing now.
+    /// True if it is stopped or stopping: its defects currently break nothing.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         use crate::inventory::InstanceState::{Stopped, Stopping};
@@ -71,7 +71,7 @@ pub struct RegionView<'a> {
     pub region: &'a Region,
     /// Members, by instance id.
     pub members: Vec<Member<'a>>,
-    /// The tool that made the cluster, where it shows.
+    /// The tool that created the cluster, if it is evident.
     pub distribution: Distribution,
     member_vpcs: BTreeSet<&'a str>,
     certain_vpcs: BTreeSet<&'a str>,
@@ -83,18 +83,18 @@ pub struct RegionView<'a> {
     subnet_tables: HashMap<&'a str, &'a RouteTable>,
 }
 
-/// The cluster in everything that was read.
+/// The cluster in all evidence.
 #[derive(Debug)]
 pub struct ClusterView<'a> {
-    /// What was read.
+    /// The evidence.
     pub inventory: &'a Inventory,
     /// The audited cluster id.
     pub cluster_id: &'a str,
-    /// Kubernetes Nodes, when they were given.
+    /// Kubernetes Nodes, if they were given.
     pub nodes: Option<&'a [KubernetesNode]>,
     /// One entry per region that was read.
     pub regions: Vec<RegionView<'a>>,
-    /// The owning account of what another account shares, by the account that was read and resource id.
+    /// The owning account of shared resources, by the account that was read and resource id.
     pub shared: HashMap<(&'a str, &'a str), &'a str>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions, shared: shared(inventory) }
     }
 
-    /// True if anything that was read is of the cluster: a node, or a resource with its tag.
+    /// True if anything that was read belongs to the cluster: a node, or a resource with its tag.
     #[must_use]
     pub fn is_anything_here(&self) -> bool {
         let is_tagged = |region: &RegionView<'_>| {
@@ -149,25 +149,25 @@ fn shared(inventory: &Inventory) -> HashMap<(&str, &str), &str> {
     shared
 }
 
-/// What the members that need no inference have in common.
+/// Properties of the members that need no inference.
 struct Shared<'a> {
     auto_scaling_groups: HashMap<&'a str, Users>,
     profile_and_group: HashMap<(&'a str, &'a str, &'a str), Users>,
     tagged_groups: HashSet<&'a str>,
 }
 
-/// How many instances have something: members, and those tagged for other clusters.
+/// Number of instances with a property: members, and those tagged for other clusters.
 #[derive(Default)]
 struct Users {
     members: usize,
     foreign: usize,
 }
 
-/// Members for one instance of another cluster that still prove something: one tag by mistake must not hide a node.
+/// Members per instance of another cluster that still prove something: one wrong tag must not hide a node.
 const MEMBERS_FOR_ONE_STRANGER: usize = 8;
 
 impl Users {
-    /// What it proves that an instance has it as well; nothing where other clusters' nodes have it too.
+    /// The evidence for another instance with the property; `None` if too many nodes of other clusters have it too.
     fn evidence(&self, alone: Evidence) -> Option<Evidence> {
         match (self.members, self.foreign) {
             (0, _) => None,
@@ -302,44 +302,45 @@ impl<'a> RegionView<'a> {
         self.region.tags_of(id)
     }
 
-    /// The route table that decides for a subnet: the associated one, else the main one of its VPC.
+    /// The effective route table of a subnet: the associated one, else the main one of its VPC.
     #[must_use]
     pub fn route_table(&self, subnet: &Subnet) -> Option<&'a RouteTable> {
         self.subnet_tables.get(subnet.id.as_str()).or_else(|| self.main_tables.get(subnet.vpc_id.as_str())).copied()
     }
 
-    /// VPCs in which members live.
+    /// VPCs with members.
     #[must_use]
     pub fn member_vpcs(&self) -> BTreeSet<&'a str> {
         self.member_vpcs.clone()
     }
 
-    /// Whether a node that is the cluster's for certain lives in a VPC: it carries the tag, and no other cluster's, and is one of the
-    /// Nodes where these were given.
+    /// True if a VPC has a certain node of the cluster: it has the cluster's tag and no other cluster's, and, if Nodes
+    /// were given, is
+    /// one of them.
     #[must_use]
     pub fn has_certain_member(&self, vpc_id: &str) -> bool {
         self.certain_vpcs.contains(vpc_id)
     }
 
-    /// Whether a member has a network interface in a subnet.
+    /// True if a member has a network interface in a subnet.
     #[must_use]
     pub fn has_member_in_subnet(&self, subnet_id: &str) -> bool {
         self.member_subnets.contains(subnet_id)
     }
 
-    /// Security groups that members have at instance level.
+    /// Security groups of members at instance level.
     #[must_use]
     pub fn member_groups(&self) -> &BTreeSet<&'a str> {
         &self.member_groups
     }
 
-    /// ARNs of the instance profiles that members have.
+    /// ARNs of the instance profiles of members.
     #[must_use]
     pub fn member_profiles(&self) -> &BTreeSet<&'a str> {
         &self.member_profiles
     }
 
-    /// Members by the subnet they live in.
+    /// Members by subnet.
     #[must_use]
     pub fn members_by_subnet(&self) -> BTreeMap<&'a str, Vec<&Member<'a>>> {
         let mut map: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
@@ -367,7 +368,7 @@ impl<'a> RegionView<'a> {
         map
     }
 
-    /// Other clusters' live instances: ids of the clusters they are tagged for, by what `key` picks from the instance.
+    /// Other clusters' live instances: ids of the clusters that they are tagged for, by the keys that `keys` selects.
     #[must_use]
     pub fn foreign_users<'k>(
         &self,
@@ -391,19 +392,20 @@ impl<'a> RegionView<'a> {
         map
     }
 
-    /// Other clusters that show in a VPC, by a tag of anything there or by a network interface of theirs, each with a resource
-    /// that shows it.
+    /// Other clusters in a VPC, by a tag of any resource there or by one of their network interfaces, each with a
+    /// resource
+    /// as evidence.
     pub fn neighbours(&self, vpc_id: &str) -> impl Iterator<Item = (&Neighbour, &'a str)> {
         self.neighbours.get(vpc_id).into_iter().flatten().map(|(neighbour, id)| (neighbour, *id))
     }
 
-    /// The VPC that a resource is in, or is.
+    /// The VPC of a resource, or of the VPC itself.
     #[must_use]
     pub fn vpc_of(&self, id: &str) -> Option<&'a str> {
         match self.region.find(id)? {
             Tagged::Vpc(vpc) => Some(&vpc.id),
             found @ (Tagged::Instance(_) | Tagged::Subnet(_) | Tagged::SecurityGroup(_)) => found.vpc_id(),
-            // What clusters share a VPC by is told of the network and the nodes alone.
+            // Other clusters in the VPC are reported only for networks and nodes.
             Tagged::RouteTable(_) | Tagged::Volume(_) | Tagged::NetworkInterface(_) => None,
         }
     }
@@ -421,8 +423,9 @@ impl<'a> RegionView<'a> {
     }
 }
 
-/// The other clusters of each VPC of a region that have a name, each with a resource that shows it; without a look at whose nodes the
-/// unnamed ones are.
+/// The other clusters of each VPC of a region, each with a resource as evidence. Only those with a name are reliable:
+/// members are
+/// not known here, so an unnamed one may be the audited cluster.
 pub(crate) fn neighbours_of<'a>(region: &'a Region, own: &'a str) -> BTreeMap<&'a str, BTreeMap<Neighbour, &'a str>> {
     neighbours::by_vpc(region, own, &[])
 }

@@ -81,7 +81,7 @@ fn pod(index: usize) -> Value {
     })
 }
 
-/// All of it, with the pods in a namespace of their own, or of each team.
+/// All objects, with the pods in one given namespace or in one namespace per team.
 pub(crate) fn objects(namespace: Option<&str>) -> Value {
     let controller = json!({
         "apiVersion": "apps/v1",

@@ -1,14 +1,14 @@
-//! The built binary, watched.
+//! Runs the built binary and measures it.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a run takes, the median of some, and the most memory that one of them held, in bytes.
+/// Median duration of several runs, and the largest peak memory among them, in bytes.
 pub(crate) fn watched(runs: usize, arguments: &[&str]) -> (Duration, usize) {
     watched_with(runs, arguments, &[])
 }
 
-/// The same with variables of the environment.
+/// Like `watched`, with environment variables.
 pub(crate) fn watched_with(runs: usize, arguments: &[&str], environment: &[(&str, &str)]) -> (Duration, usize) {
     let mut peak = 0;
     let time = median(runs, || {
@@ -20,7 +20,7 @@ pub(crate) fn watched_with(runs: usize, arguments: &[&str], environment: &[(&str
             .expect("the binary starts");
         let status = format!("/proc/{}/status", child.id());
         while child.try_wait().unwrap().is_none() {
-            // The kernel keeps the high-water mark; it is read until the process is gone.
+            // The kernel keeps the high-water mark; it is read until the process exits.
             let text = std::fs::read_to_string(&status).unwrap_or_default();
             let mark = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
             let kibibytes =
@@ -32,7 +32,7 @@ pub(crate) fn watched_with(runs: usize, arguments: &[&str], environment: &[(&str
     (time, peak)
 }
 
-/// The median time of some runs.
+/// The median duration of several runs.
 pub(crate) fn median(runs: usize, mut run: impl FnMut()) -> Duration {
     let mut times: Vec<Duration> = (0..runs)
         .map(|_| {

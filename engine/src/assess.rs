@@ -1,10 +1,11 @@
-//! What the holder of some policies may do with one action, over everything the action can be done on: exactly, for all
-//! resources, and under what is not known of the requests.
+//! Decides exactly what the holder of some policies may do with one action: over all resources that the action
+//! supports, and under every value of the context that is not known.
 //!
 //! For every resource type of the action, [`automaton::explore`](super::automaton) splits the resources into regions by
 //! the patterns that they match. Within a region only conditions can make a difference; those that the environment does
-//! not settle become facts of a truth table ([`truth`](super::truth)). So each verdict is a proof: granted is on every
-//! region under every combination of facts, and what is left over is named with a resource that shows it.
+//! not settle become facts of a truth table ([`truth`](super::truth)). Each verdict is therefore a proof: granted means
+//! granted in every region under every combination of facts, and any remainder is reported with a resource that shows
+//! it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -46,28 +47,28 @@ pub(crate) use scope::OF_CREDENTIALS;
 struct ResourceTerm {
     text: String,
     language: Language,
-    /// Set when it is not certain that the pattern matches this widely.
+    /// Set if the pattern may not match this widely.
     uncertainty: Option<Atom>,
 }
 
-/// A statement, ready for questions over all resources.
+/// A statement prepared for questions over all resources.
 struct Prepared {
-    /// Among the statements of all stages.
+    /// Index among the statements of all stages.
     position: usize,
     stage: usize,
-    /// The resource group in which it holds, where it holds in one only.
+    /// The resource group to which the statement is confined; `None` if it applies everywhere.
     resource_group: Option<String>,
     reference: StatementRef,
     compiled: CompiledStatement,
     terms: Vec<ResourceTerm>,
 }
 
-/// The policies of a principal, ready for questions.
+/// Policies of a principal, prepared for questions.
 pub struct PreparedPolicies {
     statements: Vec<Prepared>,
-    /// Layers that must each allow, with what they are called: identity policies first.
+    /// Layers that must each allow, with their names: identity policies first.
     stages: Vec<(String, StageKind)>,
-    /// Work that automata may still do, over all questions: hostile policies end undecided, not in minutes.
+    /// Remaining budget of automaton steps, over all questions: hostile policies end undecided, not in minutes.
     work_left: Cell<usize>,
     last_facts: LastFacts,
 }
@@ -78,7 +79,7 @@ impl std::fmt::Debug for PreparedPolicies {
     }
 }
 
-/// Work that automata may do for one principal: forty times what the hardest question may take, or about a second.
+/// Automaton steps for one principal: forty times the limit of the hardest question, or about a second.
 const ALL_WORK: usize = 40 * automaton::BUDGET;
 
 impl PreparedPolicies {
@@ -118,7 +119,7 @@ impl PreparedPolicies {
         self.stages.iter().map(|(_, kind)| *kind).collect()
     }
 
-    /// Whether an Allow of the identity policies speaks of an action (lower-case).
+    /// True if an Allow of the identity policies matches an action (lower-case).
     pub(super) fn mentions(&self, folded: &str) -> bool {
         self.statements.iter().any(|statement| {
             self.stages.get(statement.stage).is_some_and(|(_, kind)| kind.is_identity())
@@ -128,7 +129,7 @@ impl PreparedPolicies {
         })
     }
 
-    /// Whether something beside the identity policies' Allows decides about an action (lower-case): a Deny, a boundary, a
+    /// True if anything other than the identity policies' Allows decides an action (lower-case): a Deny, a boundary, a
     /// control policy, or a condition or resource that may make an Allow void.
     pub(super) fn is_limited(&self, folded: &str) -> bool {
         if self.stages.len() > 1 {
@@ -163,7 +164,7 @@ impl PreparedPolicies {
         }
         let covered = catalogue.expand(&folded);
         if covered.is_empty() || covered.len() > 2_000 {
-            // Nothing is known of what it covers, or it is as good as everything: the pattern itself is asked for.
+            // The catalogue has no action for the pattern, or it covers nearly everything: assess the pattern itself.
             return self.assess_one(question.action, &folded, question, environment, catalogue);
         }
         let each = covered
@@ -172,7 +173,7 @@ impl PreparedPolicies {
         together(each.collect(), &covered)
     }
 
-    /// Whether an action of the catalogue (lower-case) may be granted on something.
+    /// True if an action of the catalogue (lower-case) may be granted on some resource.
     pub(super) fn may_grant(
         &self,
         folded: &str,
@@ -199,7 +200,7 @@ impl PreparedPolicies {
         *alike.known.entry(signature).or_insert_with(|| self.may_grant_somewhere(&scope, &relevant))
     }
 
-    /// The same without memory; the first resource that it may be granted on is enough.
+    /// Same as `may_grant`, without the cache; stops at the first resource on which the action may be granted.
     fn may_grant_somewhere(&self, scope: &Scope<'_>, relevant: &[(&Prepared, Match)]) -> bool {
         scope.regions().into_iter().any(|region| {
             let active = Self::active(relevant, scope, region);
@@ -246,11 +247,11 @@ impl PreparedPolicies {
             self.assess_region(&scope, region, Meant { asked: &asked, denies: &denies }, &relevant, &mut answer);
         }
         if answer.outcomes.is_empty() && !answer.undecided && !denies.is_empty() {
-            // Whatever is asked for is denied by whoever asks for it.
+            // The policies that ask for it deny all of it themselves.
             return Assessment::bare(Verdict::Granted);
         }
         if answer.outcomes.is_empty() && !answer.undecided {
-            // The resources that are meant are none that the action can be done on: they are taken at their word.
+            // None of the resources in question is one that the action supports: assess them as given.
             let everything = Self::active(&relevant, &scope, None);
             for text in resources {
                 self.assess_target(
@@ -266,7 +267,7 @@ impl PreparedPolicies {
         answer.finish(spelt, &self.stages)
     }
 
-    /// The statements whose conditions are not known to be false.
+    /// Statements whose conditions are not known to be false.
     fn active<'p>(relevant: &[(&'p Prepared, Match)], scope: &Scope<'_>, region: Option<&str>) -> Vec<Active<'p>> {
         let context = scope.context(region);
         let mut active: Vec<Active<'_>> = Vec::new();
@@ -301,7 +302,7 @@ impl PreparedPolicies {
                 }
                 if *spoken == Match::Open {
                     let decision =
-                        format!("statement {} of {} speaks of it", prepared.compiled.index, prepared.reference.policy);
+                        format!("statement {} of {} matches it", prepared.compiled.index, prepared.reference.policy);
                     conditions.push(OpenCondition { text: decision.clone(), negated: false, key: None });
                     all.push(Expression::Atom(Atom::Speaks(prepared.position, decision)));
                 }
@@ -322,14 +323,14 @@ impl PreparedPolicies {
     ) {
         let active = Self::active(relevant, scope, region);
         let denies = Self::active(meant.denies, scope, region);
-        // Whoever asks for everything asks for what every request names; a kind that is named is meant.
+        // A question about everything concerns what every request names; a kind that is named is included.
         let kinds = if meant.asked.iter().all(|one| one.is_everything) { Kinds::Required } else { Kinds::All };
         for target in scope.targets(region, kinds) {
             self.assess_target(&target, Among { asked: meant.asked, denies: &denies }, &active, scope, region, answer);
         }
     }
 
-    /// The statements that deny an action (lower-case).
+    /// Statements that deny an action (lower-case).
     fn denies(&self, folded: &str) -> Vec<(&Prepared, Match)> {
         let spoken = self.statements.iter().map(|statement| (statement, speaks_of(&statement.compiled, folded)));
         spoken.filter(|(statement, spoken)| *spoken != Match::No && statement.compiled.effect == Effect::Deny).collect()
@@ -350,7 +351,7 @@ impl PreparedPolicies {
             return;
         }
         self.work_left.set(self.work_left.get() - terms);
-        // Each pattern once; one that matches all or nothing of the target needs no automaton.
+        // Tracks each pattern once; one that matches all or nothing of the target needs no automaton.
         let mut tracked = Tracked::default();
         let mut asked_bits = Vec::with_capacity(asked.len());
         let mut bits: Vec<Vec<Bit>> = Vec::with_capacity(active.len());
@@ -379,7 +380,7 @@ impl PreparedPolicies {
         let facts = self
             .last_facts
             .of(active, &asked_bits.iter().map(|(_, expression)| expression).chain(&open).collect::<Vec<_>>());
-        // A look at one combination of facts costs a fraction of a step of an automaton.
+        // Checking one combination of facts costs a fraction of an automaton step.
         let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, |facts| facts.combinations())) / 8;
         if cost > self.work_left.get() {
             answer.undecided = true;
@@ -415,20 +416,20 @@ impl PreparedPolicies {
     }
 }
 
-/// What was found for actions that nothing tells apart: the same statements speak of them, they are done on the same resources,
-/// in the same region, and lack the same keys.
+/// Cached results for equivalent actions: the same statements match them, they apply to the same resources, in the same
+/// region, and lack the same keys.
 #[derive(Default)]
 pub(super) struct Alike {
     known: HashMap<(String, Vec<(usize, Match)>, Vec<String>, Vec<bool>), bool>,
 }
 
-/// Whether a pattern matches, in every region the same or by region.
+/// Result of matching a pattern: the same in every region, or tracked by region.
 enum Bit {
     Fixed(bool),
     Tracked(usize),
 }
 
-/// The patterns that match a part of a target, each once.
+/// Patterns that match part of a target, without duplicates.
 #[derive(Default)]
 struct Tracked<'l> {
     languages: Vec<&'l Language>,
@@ -437,7 +438,7 @@ struct Tracked<'l> {
 
 fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -> Bit {
     let Some(universe) = &target.universe else {
-        // A request that names no resource is matched by asterisks only.
+        // Only asterisks match a request that names no resource.
         return Bit::Fixed(*language == Language::everything());
     };
     match automaton::relation(universe, language) {
@@ -454,12 +455,12 @@ fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -
     }
 }
 
-/// True if a pattern holds a variable, whose value each request has anew.
+/// True if a pattern holds a variable, whose value differs between requests.
 fn is_wide(pattern: &ResourcePattern) -> bool {
     matches!(pattern, ResourcePattern::Arn(parts) if parts.iter().any(|part| matches!(part, Part::Pieces(_))))
 }
 
-/// A pattern of a statement as a language; where its reading is open, beside it as widely as it may be meant, in uncertainty.
+/// Languages of a statement's pattern; if its reading is open, also the widest possible reading, marked as uncertain.
 fn terms(text: &Text, pattern: &ResourcePattern, dialect: &Dialect) -> Vec<ResourceTerm> {
     let has_variable = is_wide(pattern);
     let uncertainty = || Atom::Wide(text.to_string());
@@ -472,8 +473,8 @@ fn terms(text: &Text, pattern: &ResourcePattern, dialect: &Dialect) -> Vec<Resou
     if let Some(language) = Language::of_resource(pattern) {
         found.push(term(language, has_variable.then(uncertainty)));
     }
-    // `arn:aws:ec2:*:instance/*` matches nothing part by part, and everything meant if `*` may cross colons at the end of
-    // a part, as newer text of the IAM User Guide has it.
+    // Part by part, `arn:aws:ec2:*:instance/*` matches nothing; it matches everything intended if `*` may cross colons
+    // at the end of a part, as newer text of the IAM User Guide has it.
     let colons = text.matches(':').count();
     let is_name = text.split_once(':').is_some_and(|(prefix, _)| prefix == dialect.resource_prefix);
     if is_name && colons + 1 < dialect.resource_parts && text.trim_end_matches('*').contains('*') {
@@ -482,8 +483,8 @@ fn terms(text: &Text, pattern: &ResourcePattern, dialect: &Dialect) -> Vec<Resou
     found
 }
 
-/// Whether a statement speaks of an action, or of all that a pattern covers. What an Allow covers in part it does not
-/// grant; what a Deny covers in part it takes away.
+/// Matches a statement against an action or a whole pattern. An Allow that covers a part of the pattern does not match;
+/// a Deny that covers a part does.
 fn speaks_of(statement: &CompiledStatement, action: &str) -> Match {
     if !action.contains(['*', '?']) {
         return statement.speaks_of(action);

@@ -1,14 +1,14 @@
-//! Languages of resource patterns: which combinations of patterns a resource can match, decided exactly.
+//! Languages of resource patterns: decides exactly which combinations of patterns a resource can match.
 //!
-//! A pattern is a word over characters and wildcards, so a set of positions in it is a state of an automaton. [`explore`]
-//! walks the product of several of them, breadth first, and hands over each combination of patterns that some resource
-//! matches, with the shortest such resource. Containment in a union, intersection and difference are all read off that
-//! list. The product of `n` patterns could have exponentially many states; two things keep it small on what people write,
-//! and a budget on the work ends the rest honestly:
+//! A pattern is a word over characters and wildcards, so a set of positions in it is a state of an automaton.
+//! [`explore`] walks the product of several automata, breadth first, and returns each combination of patterns that some
+//! resource matches, with the shortest such resource. Containment in a union, intersection and difference all follow
+//! from that list. The product of `n` patterns could have exponentially many states. Two properties keep it small for
+//! realistic patterns, and a work budget stops the rest:
 //!
-//! - a position before a `*` that can be reached is of no use beside one behind it (what follows the first follows the
-//!   second too), so only the furthest star of a part and what is behind it are kept;
-//! - a pattern that has reached a `*` at its end matches whatever follows.
+//! - once a `*` is reached, positions before it add nothing (whatever follows them follows the `*` too), so only the
+//!   last `*` reached in a part and the positions after it are kept;
+//! - a pattern that has reached a `*` at its end matches every continuation.
 
 use super::dialect::Dialect;
 use super::pattern::{ARN_PARTS, Part, ResourcePattern};
@@ -22,13 +22,13 @@ pub(crate) use explore::{BUDGET, Class, explore};
 /// One position of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Symbol {
-    /// This character.
+    /// One exact character.
     Character(char),
-    /// This ASCII letter, in lower case here, in either case.
+    /// One ASCII letter in either case, stored in lower case.
     Folded(char),
-    /// Any one character; of an ARN's first five parts, any but a colon.
+    /// Any one character; in the first five parts of an ARN, any except a colon.
     One { colon: bool },
-    /// Any run of such characters.
+    /// Any sequence of such characters.
     Run { colon: bool },
 }
 
@@ -46,33 +46,33 @@ impl Symbol {
     }
 }
 
-/// The resources that a pattern matches.
+/// The set of resources that a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Language {
     symbols: Vec<Symbol>,
-    /// How many parts the names of resources have.
+    /// Number of parts in the names of resources.
     count: usize,
 }
 
 impl Language {
-    /// Every resource.
+    /// All resources.
     pub(super) fn everything() -> Self {
         Self { symbols: vec![Symbol::Run { colon: true }], count: ARN_PARTS }
     }
 
-    /// The language of a plain glob over text without parts, such as an action.
+    /// Language of a plain glob over text without parts, such as an action.
     pub(super) fn of_glob(pattern: &str) -> Self {
         let mut language = Self { symbols: Vec::new(), count: ARN_PARTS };
         language.push(pattern, true);
         language
     }
 
-    /// One text, whose asterisks and question marks stand for themselves.
+    /// Language of one text; its asterisks and question marks are literal.
     pub(super) fn literal(text: &str) -> Self {
         Self { symbols: text.chars().map(Symbol::Character).collect(), count: ARN_PARTS }
     }
 
-    /// One text, with its ASCII letters in either case.
+    /// Language of one text, with its ASCII letters in either case.
     pub(super) fn folded(text: &str) -> Self {
         let symbol = |letter: char| {
             if letter.is_ascii_alphabetic() {
@@ -84,9 +84,8 @@ impl Language {
         Self { symbols: text.chars().map(symbol).collect(), count: ARN_PARTS }
     }
 
-    /// The language of a resource pattern. A variable whose value is not known stands for any text: what the pattern may
-    /// match at most. `None` for a pattern that matches nothing, and for one of which parts are unknown until deployment
-    /// ([`Self::widest`]).
+    /// Language of a resource pattern. An unknown variable matches any text, so the result is an upper bound. `None`
+    /// for a pattern that matches nothing, and for one with parts that are unknown until deployment ([`Self::widest`]).
     pub(super) fn of_resource(pattern: &ResourcePattern) -> Option<Self> {
         let parts = match pattern {
             ResourcePattern::Everything => return Some(Self::everything()),
@@ -116,7 +115,7 @@ impl Language {
         Some(language)
     }
 
-    /// What a pattern matches at most.
+    /// Upper bound of a pattern's matches.
     pub(super) fn at_most(pattern: &ResourcePattern, dialect: &Dialect) -> Vec<Self> {
         match pattern {
             ResourcePattern::Open(text) => Self::widest(text, dialect),
@@ -124,8 +123,8 @@ impl Language {
         }
     }
 
-    /// What a pattern may match at most, whatever its unknown parts turn out to be: they may hold colons, and so move the
-    /// borders of the parts behind them. A pattern that may turn out to have too few parts also matches whatever follows it.
+    /// Upper bound of a pattern's matches for any values of its unknown parts. These may contain colons and thus shift
+    /// the parts after them. A pattern that may have too few parts also matches any continuation.
     pub(super) fn widest(text: &Text, dialect: &Dialect) -> Vec<Self> {
         let count = dialect.resource_parts;
         let mut language = Self { symbols: Vec::new(), count };
@@ -156,7 +155,7 @@ impl Language {
         vec![language, followed]
     }
 
-    /// A pattern in which wildcards cross colons: the other reading of a pattern with too few parts.
+    /// Language in which wildcards cross colons: the other reading of a pattern with too few parts.
     pub(super) fn spanning(text: &str) -> Self {
         Self::of_glob(text)
     }
@@ -168,7 +167,7 @@ impl Language {
                 '?' => Symbol::One { colon },
                 other => Symbol::Character(other),
             };
-            // `**` is `*`, as wide as the wider of the two.
+            // `**` equals `*`, as wide as the wider of the two.
             match (symbol, self.symbols.last_mut()) {
                 (Symbol::Run { colon }, Some(Symbol::Run { colon: known })) => *known |= colon,
                 _ => self.symbols.push(symbol),
@@ -176,7 +175,7 @@ impl Language {
         }
     }
 
-    /// Whether a text is in the language.
+    /// True if the language contains a text.
     pub(super) fn matches(&self, text: &str) -> bool {
         let mut positions = self.start();
         for letter in text.chars() {
@@ -185,7 +184,7 @@ impl Language {
         self.accepts(&positions)
     }
 
-    /// The parts of the name of a resource; `None` for a language whose wildcards cross them.
+    /// Parts of the name of a resource; `None` for a language whose wildcards cross them.
     fn parts(&self) -> Option<[&[Symbol]; ARN_PARTS]> {
         let mut parts: [&[Symbol]; ARN_PARTS] = [&[]; ARN_PARTS];
         let mut found = self.symbols.splitn(self.count, |symbol| *symbol == Symbol::Character(':'));
@@ -198,7 +197,7 @@ impl Language {
         Some(parts)
     }
 
-    /// Adds the positions behind runs, which may be empty, and drops those that are of no use.
+    /// Adds the positions after runs, which may be empty, and drops redundant ones.
     fn epsilon_closure(&self, positions: &mut Vec<u32>) {
         let mut at = 0;
         while let Some(&position) = positions.get(at) {
@@ -209,8 +208,8 @@ impl Language {
         }
         positions.sort_unstable();
         positions.dedup();
-        // Behind the furthest run lies everything that a position before it can still reach, if nothing between them has
-        // to be a colon that the run does not take.
+        // The furthest run reaches everything that a position before it can still reach, unless a colon is required
+        // between them that the run does not match.
         let run = positions.iter().rev().find_map(|&position| match self.symbols.get(position as usize) {
             Some(Symbol::Run { colon }) => Some((position, *colon)),
             _ => None,
@@ -247,7 +246,7 @@ impl Language {
         positions.last().is_some_and(|last| *last as usize == self.symbols.len())
     }
 
-    /// Whether everything from here on is accepted.
+    /// True if every continuation is accepted.
     fn is_universal(&self, positions: &[u32]) -> bool {
         let last = self.symbols.len().wrapping_sub(1);
         matches!(self.symbols.last(), Some(Symbol::Run { colon: true }))
@@ -255,7 +254,7 @@ impl Language {
     }
 }
 
-/// Whether some text is in both languages.
+/// True if both languages have a text in common.
 pub(super) fn meet(one: &Language, other: &Language) -> bool {
     let (rows, columns) = (one.symbols.len() + 1, other.symbols.len() + 1);
     let mut seen = vec![false; rows * columns];
@@ -282,7 +281,7 @@ pub(super) fn meet(one: &Language, other: &Language) -> bool {
         let is_shared = match (a, b) {
             (Symbol::Character(letter) | Symbol::Folded(letter), other)
             | (other, Symbol::Character(letter) | Symbol::Folded(letter)) => other.takes(letter),
-            // Both take any letter but a colon.
+            // Both match any letter except a colon.
             _ => true,
         };
         if is_shared {
@@ -292,18 +291,18 @@ pub(super) fn meet(one: &Language, other: &Language) -> bool {
     false
 }
 
-/// How a pattern lies to a universe.
+/// Relation of a pattern to a universe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Matches nothing of it.
+    /// Matches none of it.
     Disjoint,
     /// Matches all of it.
     Covers,
-    /// Matches a part, or that is not known.
+    /// Matches a part of it, or the relation is unknown.
     Overlaps,
 }
 
-/// How a pattern lies to a universe, where that can be seen at once. `Overlaps` is always a safe answer.
+/// Relation of a pattern to a universe, by a cheap check. `Overlaps` is always a safe answer.
 pub(super) fn relation(universe: &Language, pattern: &Language) -> Relation {
     if universe == pattern || matches!(pattern.symbols.as_slice(), [Symbol::Run { colon: true }]) {
         return Relation::Covers;
@@ -323,7 +322,7 @@ pub(super) fn relation(universe: &Language, pattern: &Language) -> Relation {
     all
 }
 
-/// The same for one part of an ARN.
+/// Relation between two patterns of one ARN component.
 fn part_relation(one: &[Symbol], other: &[Symbol]) -> Relation {
     if one == other {
         return Relation::Covers;
@@ -354,7 +353,7 @@ mod tests {
     use crate::glob;
     use crate::pattern::split_arn;
 
-    /// Whether all of the universe is matched by one of the patterns, or a resource that none matches.
+    /// Checks that the patterns together match all of the universe; returns a resource that none matches otherwise.
     fn contained(universe: &Language, patterns: &[&Language]) -> Option<Result<(), String>> {
         let uncovered = explore(universe, patterns, &mut BUDGET.clone())?
             .into_iter()

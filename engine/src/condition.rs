@@ -1,4 +1,4 @@
-//! Conditions, over a complete context (true or false) and over one that is known in part (true, false or unknown).
+//! Conditions, evaluated over a complete context (true or false) or a partly known one (true, false or unknown).
 //! Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators" and "Using multiple keys and values".
 
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use super::pattern::{ARN_PARTS, ResourcePattern, split_arn, tokens};
 use super::text::Text;
 use super::variables::{self, Piece};
 
-/// Whether a condition holds, as far as the known context tells.
+/// Result of a condition over a partly known context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Truth {
     True,
@@ -20,42 +20,42 @@ pub(super) enum Truth {
     Unknown,
 }
 
-/// A value of the policy, ready to compare with.
+/// A value of the policy, parsed for comparison.
 #[derive(Debug, Clone, PartialEq)]
 enum Wanted {
     Text(String),
-    /// With variables.
+    /// A text with variables.
     Pieces(Vec<Piece>),
     Number(f64),
     Instant(jiff::Timestamp),
     Bool(bool),
     Block(IpAddr, u8),
     Arn(ResourcePattern),
-    /// Nothing of the kind that the operator compares.
+    /// Not a value of the type that the operator compares.
     Invalid,
-    /// Unknown until deployment, in whole or in part.
+    /// Unknown until deployment, entirely or partly.
     Open,
 }
 
-/// A condition, ready to evaluate.
+/// A condition prepared for evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Compiled {
     pub(super) operator: Operator,
-    /// Whether a request without the key is decided; of RAM nobody says.
+    /// True if the result without the key is defined; RAM does not document it.
     pub(super) absent_decides: bool,
-    /// Lower-case.
+    /// Context key, in lower case.
     pub(super) key: String,
     wanted: Vec<Wanted>,
-    /// The values as written.
+    /// Values as written.
     pub(super) values: Vec<Text>,
-    /// The condition for a person.
+    /// Condition for display.
     pub(super) description: String,
 }
 
-/// Reads a date as W3C's profile of ISO 8601 writes it, or as seconds since 1970.
+/// Parses a date in W3C's profile of ISO 8601, or in seconds since 1970.
 pub(super) fn instant(text: &str) -> Option<jiff::Timestamp> {
     if let Ok(seconds) = text.parse::<i64>() {
-        // A year is four digits: nobody means 2026 seconds after midnight.
+        // Four digits are a year, not seconds after midnight.
         return if text.len() == 4 {
             format!("{text}-01-01T00:00:00Z").parse().ok()
         } else {
@@ -70,7 +70,7 @@ pub(super) fn instant(text: &str) -> Option<jiff::Timestamp> {
     whole.contains('-').then(|| whole.parse().ok()).flatten()
 }
 
-/// Reads an address or a block of addresses; without a length it is one address.
+/// Parses an address or a CIDR block; without a length it is a single address.
 pub(super) fn block(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length)),
@@ -92,7 +92,7 @@ fn in_block(address: IpAddr, (block, length): (IpAddr, u8)) -> bool {
         _ => return false,
     };
     let shift = bits - u32::from(length);
-    // A shift by all 128 bits would overflow, and leaves nothing to compare.
+    // A shift by all 128 bits would overflow, and no bits remain to compare.
     one.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
 }
 
@@ -126,11 +126,11 @@ impl Wanted {
         read.unwrap_or(Self::Invalid)
     }
 
-    /// Whether a value of the request is what is wanted; `None` when the two cannot be compared.
+    /// True if a value of the request matches; `None` if the two cannot be compared.
     fn is(&self, actual: &str, comparison: Comparison, context: &Context) -> Option<bool> {
         match (comparison, self) {
             (_, Self::Pieces(pieces)) => {
-                // A variable without a value equals nothing.
+                // A variable without a value matches nothing.
                 let Some(tokens) = tokens(pieces, context) else { return Some(false) };
                 Some(match comparison {
                     Comparison::StringLike => glob::matches_tokens(&tokens, actual),
@@ -171,7 +171,7 @@ impl Wanted {
     }
 }
 
-/// Tokens as text, with wildcards as the characters that they were.
+/// Tokens as text, with wildcards as their original characters.
 fn plain(tokens: &[Token]) -> String {
     let character = |token: &Token| match token {
         Token::Literal(character) => *character,
@@ -181,7 +181,7 @@ fn plain(tokens: &[Token]) -> String {
     tokens.iter().map(character).collect()
 }
 
-/// Part by part: a wildcard before the fifth colon takes no colon.
+/// Matches part by part: a wildcard before the fifth colon does not match a colon.
 fn arn_tokens_match(tokens: &[Token], actual: &str) -> bool {
     let mut rest = tokens;
     let parts = split_arn(actual);
@@ -210,7 +210,7 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 impl Compiled {
-    /// What a request without the key is: negated operators hold, and so does everything with `IfExists`.
+    /// Result for a request without the key: true for negated operators, and for any operator with `IfExists`.
     fn without_key(&self) -> bool {
         match (self.operator.comparison, self.operator.quantifier) {
             (Comparison::Null, _) => self.wanted.iter().any(|value| matches!(value, Wanted::Bool(true))),
@@ -219,7 +219,7 @@ impl Compiled {
         }
     }
 
-    /// `None` for an operator that does not exist, which no parsed document holds.
+    /// Compiles a condition; `None` for an unknown operator, which no parsed document has.
     pub(super) fn new(condition: &Condition, dialect: &'static Dialect, with_variables: bool) -> Option<Self> {
         let operator = Operator::parse(&condition.operator, dialect.operators)?;
         Some(Self {
@@ -247,7 +247,7 @@ impl Compiled {
         })
     }
 
-    /// A comparison with plain values.
+    /// Creates a comparison with plain values.
     pub(super) fn of_values(operator: Operator, key: &str, values: &[String]) -> Self {
         Self {
             operator,
@@ -259,23 +259,23 @@ impl Compiled {
         }
     }
 
-    /// Whether a value holds a variable.
+    /// True if a value holds a variable.
     pub(super) fn has_variables(&self) -> bool {
         self.wanted.iter().any(|wanted| matches!(wanted, Wanted::Pieces(_)))
     }
 
-    /// Whether a value is unknown until deployment.
+    /// True if a value is unknown until deployment.
     pub(super) fn is_open(&self) -> bool {
         self.wanted.contains(&Wanted::Open)
     }
 
-    /// Whether it holds in a request whose whole context is given, as far as its values are known.
+    /// Evaluates the condition against a complete context, as far as its values are known.
     pub(super) fn as_far_as_known(&self, context: &Context) -> Truth {
         if !self.absent_decides && context.get(&self.key).is_none() {
             return Truth::Unknown;
         }
         let as_known = self.holds(context);
-        // Another value can make a positive operator hold that does not, and a negated one fail that holds.
+        // Another value can make a positive operator hold, and a negated one fail.
         let can_turn = as_known == (self.operator.negated && self.operator.comparison != Comparison::Null);
         let is_compared = context.get(&self.key).is_some() || self.operator.comparison == Comparison::Null;
         if self.is_open() && is_compared && (can_turn || self.operator.quantifier.is_some()) {
@@ -287,7 +287,7 @@ impl Compiled {
         }
     }
 
-    /// Whether it holds in a request whose whole context is given: a key that is not in it is absent.
+    /// Evaluates the condition against a complete context: a key that is not in it is absent.
     pub(super) fn holds(&self, context: &Context) -> bool {
         let Some(actual) = context.get(&self.key) else { return self.without_key() };
         if self.operator.comparison == Comparison::Null {
@@ -295,7 +295,7 @@ impl Compiled {
         }
         match (self.operator.quantifier, actual) {
             (None, ContextValue::One(actual)) => self.matches(actual, context),
-            // Undocumented; as far as anybody has said, a list under a plain operator matches nothing.
+            // Undocumented; according to all reports, a list under a plain operator matches nothing.
             (None, ContextValue::Many(_)) => self.operator.negated,
             (Some(quantifier), ContextValue::One(actual)) => {
                 self.quantified(quantifier, std::slice::from_ref(actual), context)
@@ -311,18 +311,19 @@ impl Compiled {
         }
     }
 
-    /// One value of the request against all of the policy: any satisfies a positive operator, none a negated one.
+    /// Compares one value of the request with all of the policy: any satisfies a positive operator, none a negated one.
     fn matches(&self, actual: &str, context: &Context) -> bool {
         let mut answers = self.wanted.iter().map(|wanted| wanted.is(actual, self.operator.comparison, context));
         if self.operator.negated {
-            // What cannot be compared does not satisfy the negation either.
+            // A value that cannot be compared does not satisfy the negation either.
             answers.all(|answer| answer == Some(false))
         } else {
             answers.any(|answer| answer == Some(true))
         }
     }
 
-    /// Whether it holds when only some of the context is known, and which keys (lower-case) cannot be in the request.
+    /// Evaluates the condition against a partly known context; `is_absent` accepts keys (lower-case) that requests
+    /// cannot carry.
     pub(super) fn truth(&self, known: &Context, is_absent: impl Fn(&str) -> bool) -> Truth {
         if known.get(&self.key).is_none() && !is_absent(&self.key) {
             return Truth::Unknown;

@@ -1,8 +1,8 @@
-//! What is known of a request: the context that conditions look at.
+//! Known context of a request, against which conditions are evaluated.
 
 use std::collections::HashMap;
 
-/// The value of a context key.
+/// Value of a context key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContextValue {
     /// A single-valued key.
@@ -23,13 +23,13 @@ impl Context {
         self.values.insert(key.to_ascii_lowercase(), value);
     }
 
-    /// The value of a key, whose name has to be lower-case.
+    /// Value of a key, whose name must be lower-case.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&ContextValue> {
         self.values.get(key)
     }
 
-    /// The value of a single-valued key, whose name has to be lower-case. Variables take no others.
+    /// Value of a single-valued key, whose name must be lower-case. Variables do not accept multivalued keys.
     #[must_use]
     pub fn single(&self, key: &str) -> Option<&str> {
         match self.values.get(key) {

@@ -1,13 +1,13 @@
-//! What differs between the policy languages of clouds that look alike.
+//! Differences between the similar policy languages of clouds.
 
 use super::json::{Node, Value};
 use super::methods::{METHODS, Method, RAM_METHODS};
 use super::operator::{OPERATORS, Operators, RAM_OPERATORS};
 
-/// What a policy is attached to; decides what may be in it and how long it may be.
+/// Kind of a policy by its attachment; determines the elements that it may have and its maximum length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyKind {
-    /// A customer managed policy, also as a permissions boundary.
+    /// A customer managed policy, including one used as a permissions boundary.
     Managed,
     /// An inline policy of a role.
     Inline,
@@ -21,62 +21,61 @@ pub enum PolicyKind {
     ResourceControl,
     /// The trust policy of a role.
     Trust,
-    /// A session policy, handed over when a role is assumed.
+    /// A session policy, passed when a role is assumed.
     Session,
-    /// Not known: a document with principals is taken for a trust policy, any other for a managed one without regard to
-    /// its length.
+    /// Unknown: a document with principals is treated as a trust policy, any other as a managed one of any length.
     Unknown,
 }
 
-/// A policy language. What is not in it is the same for all: statements with an effect, actions and resources, wildcards, and
-/// a Deny that wins within its stage.
+/// A policy language. Everything else is common to all: statements with an effect, actions and resources, wildcards,
+/// and a Deny that wins within its stage.
 #[expect(clippy::struct_excessive_bools, reason = "independent properties of a language, each with its source")]
 pub struct Dialect {
-    /// What it is called.
+    /// Name of the language.
     pub name: &'static str,
-    /// Who evaluates it.
+    /// Cloud vendor that evaluates it.
     pub vendor: &'static str,
-    /// Versions that a document may name, the newest last.
+    /// Versions that a document may declare, the newest last.
     pub versions: &'static [&'static str],
-    /// Whether `${…}` stands for a value under the newest version.
+    /// True if `${…}` is a variable under the newest version.
     pub has_variables: bool,
-    /// The first part of the names of resources.
+    /// First part of resource names.
     pub resource_prefix: &'static str,
-    /// How many parts the names of resources have, at most six; the last may hold colons.
+    /// Number of parts in resource names, at most six; the last may hold colons.
     pub resource_parts: usize,
-    /// How a name of a resource is written.
+    /// Form of a resource name, for messages.
     pub resource_form: &'static str,
     /// Condition operators.
     pub operators: &'static Operators,
-    /// Whether it is documented what a condition on a key comes to that a request does not carry.
+    /// True if the result of a condition on a key that the request does not carry is documented.
     pub absent_keys_decide: bool,
-    /// Whether policies may hold in a resource group only; such a language has no permissions boundaries.
+    /// True if policies may be confined to a resource group; such a language has no permissions boundaries.
     pub has_resource_groups: bool,
-    /// Whether the part of an action before the colon may hold wildcards.
+    /// True if the part of an action before the colon may hold wildcards.
     pub has_service_wildcards: bool,
-    /// Whether the catalogue knows on which resources actions are done, and which condition keys requests carry.
+    /// True if the catalogue has the resources of actions, and the condition keys of requests.
     pub knows_resources: bool,
-    /// Elements that are read though the documents of the language do not have them.
+    /// Elements that are accepted although the documentation of the language does not list them.
     pub undocumented_elements: &'static [&'static str],
-    /// Characters that a document may hold; `None` where nobody says.
+    /// Returns true for characters that a document may hold; `None` if undocumented.
     pub takes: Option<fn(char) -> bool>,
-    /// The action that hands a role to a service.
+    /// Action that passes a role to a service.
     pub pass_role: &'static str,
-    /// Ways from rights to more rights.
+    /// Privilege escalation paths.
     pub methods: &'static [Method],
-    /// Characters that a policy of a kind may have; `None` where the kind is not known.
+    /// Maximum number of characters in a policy of a kind; `None` if unknown.
     pub quota: fn(PolicyKind) -> Option<usize>,
 }
 
 impl Dialect {
-    /// The newest version.
+    /// Newest version.
     #[must_use]
     pub fn newest_version(&self) -> &'static str {
         self.versions.last().copied().unwrap_or_default()
     }
 
-    /// The language of a document by what it says of itself: its version, or the names of its resources where it names no
-    /// version; `None` where neither tells.
+    /// Detects the language of a document from its version, or, if it has none, from its resource names; `None` if
+    /// neither identifies it.
     #[must_use]
     pub fn of(root: &Node) -> Option<&'static Self> {
         let by = |is: &dyn Fn(&Self) -> bool| DIALECTS.into_iter().find(|dialect| is(dialect));
@@ -99,7 +98,7 @@ impl Dialect {
         }
     }
 
-    /// Whether `${…}` stands for a value in a document of a version.
+    /// True if `${…}` is a variable in a document of a version.
     pub(super) fn reads_variables(&self, version: Option<&str>) -> bool {
         self.has_variables && version == Some(self.newest_version())
     }
@@ -119,8 +118,8 @@ impl PartialEq for Dialect {
 
 impl Eq for Dialect {}
 
-/// The language of AWS IAM. Sources: AWS IAM User Guide, "IAM JSON policy elements"; quotas of IAM and Organizations, white
-/// space not counted but in control policies.
+/// Language of AWS IAM. Sources: AWS IAM User Guide, "IAM JSON policy elements"; quotas of IAM and Organizations, which
+/// do not count white space except in control policies.
 pub static IAM: Dialect = Dialect {
     name: "IAM",
     vendor: "AWS",
@@ -147,11 +146,12 @@ pub static IAM: Dialect = Dialect {
     },
 };
 
-/// The language of Alibaba Cloud Resource Access Management. Sources, all of the RAM documentation: "Policy structure and
-/// syntax" (2021-05), "Policy elements" (2026-05-20), "Condition operators" (2025-12-09), "Limits" (2025-12-16); session
-/// policies: STS 2015-04-01, `AssumeRole`. Wildcards before the colon: the policy document in the examples of
-/// cloudsso 2021-05-15, `AddPermissionPolicyToAccessConfiguration` (`*:Describe*`). `NotResource` and `Sid` are in no current list of elements;
-/// what a condition on a missing key comes to is written nowhere, nor which characters are taken.
+/// Language of Alibaba Cloud Resource Access Management. Sources, all from the RAM documentation: "Policy structure and
+/// syntax" (2021-05), "Policy elements" (2026-05-20), "Condition operators" (2025-12-09), "Limits" (2025-12-16);
+/// session policies: STS 2015-04-01, `AssumeRole`. Wildcards before the colon: the policy document in the examples of
+/// cloudsso 2021-05-15, `AddPermissionPolicyToAccessConfiguration` (`*:Describe*`). `NotResource` and `Sid` are in no
+/// current list of elements; neither the result of a condition on a missing key nor the accepted characters are
+/// documented.
 pub static RAM: Dialect = Dialect {
     name: "RAM",
     vendor: "Alibaba Cloud",
@@ -172,7 +172,7 @@ pub static RAM: Dialect = Dialect {
     quota: |kind| match kind {
         PolicyKind::Managed => Some(6_144),
         PolicyKind::Session => Some(2_048),
-        // Every policy has a name; trust and control policies have limits that are not published.
+        // Every policy has a name; the limits of trust and control policies are not published.
         PolicyKind::Inline
         | PolicyKind::UserInline
         | PolicyKind::GroupInline
@@ -183,5 +183,5 @@ pub static RAM: Dialect = Dialect {
     },
 };
 
-/// Every language.
+/// All languages.
 pub static DIALECTS: [&Dialect; 2] = [&IAM, &RAM];

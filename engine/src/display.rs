@@ -1,9 +1,9 @@
-//! Text written by others, made safe to show, and small words for people.
+//! Formats text for display: escapes text written by others, and joins lists and counts.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Replaces everything that could move the cursor, change colours or reorder what a person reads (C0, C1, DEL,
+/// Replaces everything that could move the cursor, change colours or reorder the text on screen (C0, C1, DEL,
 /// bidirectional and other format characters) by a visible escape. Tags, names and error messages come from others.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -25,7 +25,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// JSON in which what is hidden, or steers a terminal, is written as `\uXXXX`. It can only stand within strings.
+/// JSON with hidden characters and terminal control characters written as `\uXXXX`. They occur only within strings.
 #[must_use]
 pub fn json_printable(json: &str) -> Cow<'_, str> {
     let is_bad = |character: char| is_hidden(character) && character != '\n';
@@ -45,7 +45,8 @@ pub fn json_printable(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A text of the same length in bytes in which nothing is hidden but line breaks and tabs: for showing source with places.
+/// Text of the same length in bytes with no hidden characters except line breaks and tabs, to show source with
+/// positions.
 #[must_use]
 pub fn same_length_printable(text: &str) -> Cow<'_, str> {
     let is_bad = |character: char| is_hidden(character) && !matches!(character, '\n' | '\t');
@@ -70,7 +71,7 @@ fn is_hidden(character: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// `1 subnet`, `2 subnets`; the plural of `policy` and the like is made right.
+/// A number with its noun: `1 subnet`, `2 subnets`; forms the plural of `policy` and similar nouns correctly.
 #[must_use]
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 {
@@ -82,7 +83,7 @@ pub fn count(number: usize, noun: &str) -> String {
     }
 }
 
-/// Up to `limit` items joined by commas, then how many more there are.
+/// Joins up to `limit` items with commas, followed by the number of further items.
 #[must_use]
 pub fn list<S: AsRef<str>>(items: &[S], limit: usize) -> String {
     let shown: Vec<Cow<'_, str>> = items.iter().take(limit).map(|item| printable(item.as_ref())).collect();
@@ -90,7 +91,7 @@ pub fn list<S: AsRef<str>>(items: &[S], limit: usize) -> String {
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-/// The message of a JSON error without the place, which is told apart from it.
+/// Message of a JSON error without the position, which is reported separately.
 #[must_use]
 pub fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -100,7 +101,7 @@ pub fn without_position(error: &serde_json::Error) -> String {
     }
 }
 
-/// The first digits of a digest in hexadecimal, two for a byte.
+/// First `bytes` bytes of a digest in hexadecimal.
 #[must_use]
 pub fn hex(digest: &[u8], bytes: usize) -> String {
     digest.iter().take(bytes).fold(String::with_capacity(bytes * 2), |mut hex, byte| {

@@ -1,6 +1,6 @@
-//! Policy documents: lossless, with the place of every element, refusing what their cloud refuses.
-//! Grammar: AWS IAM User Guide, "Grammar of the IAM JSON policy language"; Alibaba Cloud RAM documentation, "Policy structure
-//! and syntax".
+//! Policy documents: lossless, with the position of every element. Rejects what the cloud rejects.
+//! Grammar: AWS IAM User Guide, "Grammar of the IAM JSON policy language"; Alibaba Cloud RAM documentation, "Policy
+//! structure and syntax".
 
 use std::borrow::Cow;
 
@@ -16,10 +16,11 @@ mod reader;
 
 use reader::{Reader, is_unknown, stand_ins, text_of};
 
-/// Longest document that is read: IAM takes 131,072 characters of at most two bytes.
+/// Maximum size of a document: IAM accepts 131,072 characters of at most two bytes.
 const MAX_DOCUMENT_BYTES: usize = 2 * 131_072;
 
-/// Why a document cannot be evaluated. AWS refuses such documents when they are written, so what it means is unknown.
+/// Error for a document that cannot be evaluated. AWS rejects such documents when they are written, so their meaning is
+/// undefined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// Not JSON.
@@ -28,7 +29,7 @@ pub enum DocumentError {
     /// JSON, but not a policy.
     #[error("{} at {} (line {line}, column {column})", problem.reason, problem.pointer)]
     Policy {
-        /// What is wrong, and where.
+        /// Problem, with its position.
         problem: Malformed,
         /// One-based line.
         line: usize,
@@ -40,14 +41,14 @@ pub enum DocumentError {
     TooLarge,
 }
 
-/// Something that keeps a part of a document from being understood.
+/// A problem that makes a part of a document unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// Where.
+    /// Position of the problem.
     pub span: Span,
     /// JSON pointer.
     pub pointer: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: String,
 }
 
@@ -56,22 +57,22 @@ pub struct Malformed {
 pub enum Effect {
     /// Grants.
     Allow,
-    /// Takes away, whatever else grants.
+    /// Denies, regardless of other grants.
     Deny,
 }
 
 /// `Action`/`NotAction` or `Resource`/`NotResource`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element {
-    /// Whether it is the `Not…` form.
+    /// True for the `Not…` form.
     pub negated: bool,
     /// Patterns, as written.
     pub patterns: Vec<Text>,
-    /// Lower-cased patterns of actions, which are matched without regard to case; the same as written for resources.
+    /// Patterns for matching: lower-cased for actions, which are not case-sensitive; as written for resources.
     pub folded: Vec<Text>,
-    /// Where the name of the element stands.
+    /// Position of the element's name.
     pub key_span: Span,
-    /// Where each pattern stands.
+    /// Position of each pattern.
     pub spans: Vec<Span>,
 }
 
@@ -80,26 +81,26 @@ pub struct Element {
 pub struct Condition {
     /// Operator, such as `StringEqualsIfExists`.
     pub operator: String,
-    /// Where the operator stands.
+    /// Position of the operator.
     pub operator_span: Span,
     /// Context key.
     pub key: Text,
-    /// Where the key stands.
+    /// Position of the key.
     pub key_span: Span,
     /// Values; any of them satisfies a positive operator.
     pub values: Vec<Text>,
-    /// Where each value stands.
+    /// Position of each value.
     pub spans: Vec<Span>,
 }
 
 /// `Principal` or `NotPrincipal` of a trust policy: (type, value) pairs; `*` is written as `("*", "*")`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Whether it is `NotPrincipal`.
+    /// True for `NotPrincipal`.
     pub negated: bool,
     /// Pairs such as `("Service", "ec2.amazonaws.com")`.
     pub entries: Vec<(String, Text)>,
-    /// Where the element stands.
+    /// Position of the element.
     pub key_span: Span,
 }
 
@@ -108,63 +109,63 @@ pub struct Principal {
 pub struct Statement {
     /// Zero-based position in the document.
     pub index: usize,
-    /// Where it stands.
+    /// Position of the statement.
     pub span: Span,
-    /// `Sid`, if it has one, and where.
+    /// `Sid`, if present, with its position.
     pub sid: Option<(String, Span)>,
     /// Allow or Deny.
     pub effect: Effect,
-    /// What may (not) be done.
+    /// Actions that are allowed or denied.
     pub action: Element,
-    /// On what. Absent in trust policies.
+    /// Resources. Absent in trust policies.
     pub resource: Option<Element>,
-    /// Under which conditions; all of them must hold.
+    /// Conditions; all of them must hold.
     pub conditions: Vec<Condition>,
-    /// For whom; in trust policies only.
+    /// Principals; in trust policies only.
     pub principal: Option<Principal>,
-    /// Conditions of the stack that decide whether the statement is there at all.
+    /// Stack conditions that decide if the statement is present.
     pub guards: Vec<Guard>,
-    /// Whether it stands for a statement that is unknown until deployment: on its own it says nothing.
+    /// True for a placeholder of a statement that is unknown until deployment: it has no content itself.
     pub is_stand_in: bool,
 }
 
-/// Something that is decided when a template is deployed: a statement is there only if it turns out as said.
+/// A decision made when a template is deployed: the statement is present only with the required result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guard {
-    /// What is decided, such as `condition IsProduction`.
+    /// Decision, such as `condition IsProduction`.
     pub decision: String,
-    /// How it has to turn out.
+    /// Required result.
     pub holds: bool,
 }
 
 /// A policy document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// The text that all places refer to: the input, or what it was the URL encoding of.
+    /// Text to which all positions refer: the input, URL-decoded if it was encoded.
     pub text: String,
-    /// The language that it is written in.
+    /// Language of the document.
     pub dialect: &'static Dialect,
-    /// Everything in it, unknown keys included.
+    /// Complete content, including unknown keys.
     pub root: Node,
-    /// `Version`; without it variables are plain text.
+    /// `Version`; without it, variables are plain text.
     pub version: Option<String>,
     /// Statements in order.
     pub statements: Vec<Statement>,
 }
 
 impl Document {
-    /// Parses a document, as JSON or as the URL encoding of JSON.
+    /// Parses an IAM document, as JSON or as URL-encoded JSON.
     ///
     /// # Errors
-    /// When it is not JSON, repeats a key, or is not a policy that AWS would have taken.
+    /// If it is not JSON, repeats a key, or is not a policy that AWS would accept.
     pub fn parse(text: &str) -> Result<Self, DocumentError> {
         Self::parse_as(text, &IAM)
     }
 
-    /// The same in another language; without one, in that of which the document says that it is.
+    /// Parses a document in a given language; `None` detects the language from the document.
     ///
     /// # Errors
-    /// As [`Self::parse`].
+    /// Same as [`Self::parse`].
     pub fn parse_as(text: &str, dialect: impl Into<Option<&'static Dialect>>) -> Result<Self, DocumentError> {
         let (document, problems) = Self::read(text, dialect.into())?;
         match problems.into_iter().next() {
@@ -176,11 +177,11 @@ impl Document {
         }
     }
 
-    /// Reads what can be understood, and what cannot. A malformed statement is left out; the others keep their positions.
-    /// Without a language the document says in which it is written; one that does not is taken for IAM's.
+    /// Reads as much as possible, and returns the problems. A malformed statement is skipped; the others keep their
+    /// positions. Without a language, the document determines it; the default is IAM.
     ///
     /// # Errors
-    /// When it is not JSON or too large.
+    /// If it is not JSON or too large.
     pub fn read(text: &str, dialect: Option<&'static Dialect>) -> Result<(Self, Vec<Malformed>), DocumentError> {
         let text = source(text);
         if text.len() > MAX_DOCUMENT_BYTES {
@@ -191,7 +192,7 @@ impl Document {
         Ok(Self::from_node(text.into_owned(), root, dialect))
     }
 
-    /// A document from a value that stands somewhere in a larger text.
+    /// Reads a document from a value within a larger text.
     #[must_use]
     pub fn from_node(text: String, root: Node, dialect: &'static Dialect) -> (Self, Vec<Malformed>) {
         let mut reader = Reader { dialect, problems: Vec::new() };
@@ -208,7 +209,7 @@ impl Document {
                     ("Version", Value::String(text)) if dialect.versions.contains(&&**text) => {
                         version = Some(text.to_string());
                     }
-                    // Nobody makes the old version a parameter.
+                    // An unknown version is the newest one: the old version is not used as a parameter.
                     ("Version", value) if is_unknown(value) => version = Some(dialect.newest_version().to_owned()),
                     ("Version", _) => {
                         let newest_first: Vec<String> =
@@ -238,7 +239,7 @@ impl Document {
         (Self { text, dialect, root, version, statements }, reader.problems)
     }
 
-    /// A document of which nothing is known but that it is there: it may allow, and deny if `may_deny`.
+    /// A document whose content is unknown: it may allow, and deny if `may_deny`.
     #[must_use]
     pub fn unknown(what: &str, may_deny: bool, dialect: &'static Dialect) -> Self {
         let root = Node { span: Span::default(), value: Value::Null };
@@ -247,7 +248,8 @@ impl Document {
         Self { text: String::new(), dialect, root, version: None, statements }
     }
 
-    /// Every action pattern of the `Allow` statements, as written, in order: what a baseline document asks for.
+    /// Every action pattern of the `Allow` statements, as written, in order: the actions that a baseline document
+    /// needs.
     pub fn allowed_actions(&self) -> impl Iterator<Item = &str> {
         self.statements
             .iter()
@@ -255,13 +257,13 @@ impl Document {
             .flat_map(|statement| statement.action.patterns.iter().map(|pattern| &**pattern))
     }
 
-    /// Whether `${…}` stands for a value. Under IAM's old version, which holds where none is named, it is plain text.
+    /// True if `${…}` is a variable. Under IAM's old version, the default, it is plain text.
     #[must_use]
     pub fn has_variables(&self) -> bool {
         self.dialect.reads_variables(self.version.as_deref())
     }
 
-    /// The document with the variables of its resources filled in whose value every request has.
+    /// Replaces the variables in resources whose value is the same in every request.
     #[must_use]
     pub fn filled(mut self, context: &Context) -> Self {
         if !self.has_variables() {
@@ -276,14 +278,14 @@ impl Document {
         self
     }
 
-    /// Characters without white space outside of strings, which is what IAM counts against its quotas.
+    /// Number of characters without white space, as counted against IAM's quotas.
     #[must_use]
     pub fn characters(&self) -> usize {
         self.root.to_string().chars().filter(|c| !c.is_whitespace()).count()
     }
 }
 
-/// The document itself: the text, or what it is the URL encoding of, as IAM's own API hands documents out.
+/// Decodes a URL-encoded document, as IAM's own API returns it; any other text is unchanged.
 pub(super) fn source(text: &str) -> Cow<'_, str> {
     if text.trim_start().starts_with("%7B") || text.trim_start().starts_with("%7b") {
         percent_decode_str(text.trim()).decode_utf8_lossy()

@@ -5,40 +5,40 @@ use super::catalogue::Catalogue;
 use super::methods::Gain;
 use super::needed::Needed;
 
-/// One action of a way.
+/// One action of an escalation path.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Step {
-    /// The action.
+    /// Name of the action.
     pub action: String,
-    /// Whether it goes beyond what is needed.
+    /// True if it exceeds what is needed.
     pub beyond: bool,
-    /// Resources that it is limited to; empty when not limited.
+    /// Resources that limit the grant; empty when not limited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_on: Vec<String>,
-    /// Conditions that it is limited to; empty when not limited.
+    /// Conditions that limit the grant; empty when not limited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_if: Vec<String>,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
 }
 
-/// A way that the policies open, in part by what goes beyond what is needed.
+/// An escalation path that the policies open, at least partly through actions that are not needed.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EscalationPath {
     /// Name of the method.
     pub id: String,
-    /// What it leads to.
+    /// Result of the path.
     pub gain: Gain,
-    /// Whether every action is granted without conditions and on every resource.
+    /// True if every action is granted without conditions and on every resource.
     pub certain: bool,
-    /// What the holder can do, after "can".
+    /// Consequence, to follow "the holder can".
     pub so_that: String,
-    /// The actions.
+    /// Actions of the path.
     pub actions: Vec<Step>,
 }
 
-/// The ways that some policies open, if at least one action of them is not needed. What is needed alone is what the
-/// baseline accepts.
+/// Escalation paths that some policies open, if at least one action is not needed. The baseline accepts a path of
+/// needed actions only.
 pub(super) fn paths(
     prepared: &PreparedPolicies,
     needed: &Needed,
@@ -47,7 +47,7 @@ pub(super) fn paths(
 ) -> Vec<EscalationPath> {
     let mut found = Vec::new();
     for method in catalogue.dialect.methods {
-        // Most roles have none of the actions: a look at the statements is enough.
+        // Most roles have none of the actions: the statements are checked first.
         if !method.actions.iter().all(|action| prepared.mentions(action)) {
             continue;
         }
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(ids(&both, &[]), [("pass-role-run-instances".to_owned(), true)]);
         assert_eq!(ids(&both, &["ec2:runinstances"]), [("pass-role-run-instances".to_owned(), true)]);
         assert_eq!(ids(&both, &["ec2:runinstances", "iam:passrole"]), []);
-        // The control-plane baseline holds the first of the three.
+        // The control-plane baseline has the first of the three.
         let halt = allow(r#""ec2:ModifyInstanceAttribute","ec2:StopInstances","ec2:StartInstances""#);
         assert_eq!(ids(&halt, &["ec2:modifyinstanceattribute"]), [("instance-user-data".to_owned(), true)]);
     }
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(ids(denied, &[]), [("ssm-send-command".to_owned(), true)]);
         let narrow = r#"{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::boot/*"}"#;
         assert_eq!(ids(narrow, &[]), [("read-objects".to_owned(), false)]);
-        // On a user's ARN a role cannot be written to.
+        // A grant on a user's ARN does not cover roles.
         let elsewhere =
             r#"{"Effect":"Allow","Action":"iam:PutRolePolicy","Resource":"arn:aws:iam::111122223333:user/*"}"#;
         assert_eq!(ids(elsewhere, &[]), []);

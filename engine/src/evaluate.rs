@@ -1,8 +1,9 @@
-//! One request against the policies that hold for it.
-//! Order of decision: AWS IAM User Guide, "Policy evaluation logic": an explicit Deny in any policy wins; then every
-//! level of service control policies, the permissions boundary and the identity policies must each allow. Of RAM: Alibaba
-//! Cloud RAM documentation, "Policy evaluation process": control policies, then the session policy, must allow; then the
-//! principal's own policies, those of the account first, and those of the resource group only if they do not decide.
+//! Evaluates one request against the policies that apply to it.
+//! Order of decision in AWS: IAM User Guide, "Policy evaluation logic": an explicit Deny in any policy wins; then every
+//! level of service control policies, the permissions boundary and the identity policies must each allow. In RAM:
+//! Alibaba Cloud RAM documentation, "Policy evaluation process": control policies, then the session policy, must allow;
+//! then the principal's own policies, those of the account first, and those of the resource group only if the former do
+//! not decide.
 
 use std::cell::Cell;
 
@@ -21,30 +22,30 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request for an action on a resource: an ARN, or `*` where the action takes no resource. The context is complete:
-    /// what is not in it is not in the request.
+    /// Creates a request for an action on a resource: an ARN, or `*` if the action has no resource. The context is
+    /// complete: a key missing from it is absent from the request.
     #[must_use]
     pub fn new(action: &str, resource: &str, context: Context) -> Self {
         Self { action: action.to_lowercase(), resource: resource.to_owned(), context }
     }
 }
 
-/// Who asks, for policies that name principals.
+/// Principal that makes a request, for policies with principals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// A principal of an account, by ARN.
     Aws(String),
-    /// A principal of an account of Alibaba Cloud, by its resource name.
+    /// A principal of an Alibaba Cloud account, by resource name.
     Ram(String),
     /// A service, such as `ec2.amazonaws.com`.
     Service(String),
-    /// Somebody signed in elsewhere, by the provider's ARN or name.
+    /// A federated identity, by the provider's ARN or name.
     Federated(String),
 }
 
 impl Caller {
-    /// Whether a pair of a `Principal` element means this caller. An account means all of its principals; elsewhere
-    /// wildcards are not taken, except `*` for everybody.
+    /// True if a pair of a `Principal` element matches this caller. An account matches all of its principals; wildcards
+    /// are not accepted elsewhere, except `*` for everyone.
     /// Source: AWS IAM User Guide, "AWS JSON policy elements: Principal".
     fn is_meant(&self, kind: &str, value: &str) -> bool {
         match (self, kind) {
@@ -68,13 +69,13 @@ impl Caller {
     }
 }
 
-/// Whether a trust policy lets a caller do an action, such as `sts:AssumeRole`, in a request of this context.
-/// Order of decision as everywhere: an explicit Deny wins. A statement without principal names nobody.
+/// Decides if a trust policy allows an action, such as `sts:AssumeRole`, to a caller in this context. As everywhere, an
+/// explicit Deny wins. A statement without a principal matches no one.
 #[must_use]
 pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Context) -> Decision {
     let compiled = CompiledPolicy::new(document);
     let action = action.to_lowercase();
-    // The strongest match of the statements of an effect: for certain, perhaps, or not at all.
+    // Strongest match among the statements of one effect.
     let applies = |effect: Effect| {
         let statements = document.statements.iter().zip(&compiled.statements);
         let meant = statements.filter(|(statement, compiled)| {
@@ -107,29 +108,29 @@ pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Cont
     }
 }
 
-/// What comes of a request.
+/// Result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Decision {
-    /// It is carried out.
+    /// The request is allowed.
     Allowed,
     /// A statement denies it.
     ExplicitlyDenied,
     /// Nothing allows it.
     ImplicitlyDenied,
-    /// It hangs on a condition on a key that the request does not carry, in a language that does not say what that comes to.
+    /// Depends on a condition on a key that the request does not carry, in a language that does not define the result.
     Undecided,
 }
 
-/// The statements that match a request, each as (position of the policy in its list, position of the statement).
+/// Statements that match a request, each as (position of the policy in its list, position of the statement).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Matched {
     /// Allow statements of identity policies.
     pub identity_allow: Vec<(usize, usize)>,
     /// Deny statements of identity policies.
     pub identity_deny: Vec<(usize, usize)>,
-    /// Allow statements that hold in the resource group.
+    /// Allow statements that apply to the resource group.
     pub group_allow: Vec<(usize, usize)>,
-    /// Deny statements that hold in the resource group.
+    /// Deny statements that apply to the resource group.
     pub group_deny: Vec<(usize, usize)>,
     /// Allow statements of the session policy.
     pub session_allow: Vec<usize>,
@@ -139,31 +140,31 @@ pub struct Matched {
     pub boundary_allow: Vec<usize>,
     /// Deny statements of the boundary.
     pub boundary_deny: Vec<usize>,
-    /// Deny statements of control policies, with the position of their level in front.
+    /// Deny statements of control policies, preceded by the position of their level.
     pub scp_deny: Vec<(usize, usize, usize)>,
 }
 
-/// A statement, ready to evaluate.
+/// A statement prepared for evaluation.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each says how one element of the statement is meant")]
+#[expect(clippy::struct_excessive_bools, reason = "each is one property of the statement")]
 pub(super) struct CompiledStatement {
     pub(super) index: usize,
     pub(super) effect: Effect,
     pub(super) not_action: bool,
     pub(super) actions: Vec<ActionPattern>,
     pub(super) not_resource: bool,
-    /// Whether no document of the language says what `NotResource` means there.
+    /// True if the language does not document the meaning of `NotResource`.
     is_resource_open: bool,
-    /// `None` where the statement has no such element: it holds for whatever the policy is attached to.
+    /// `None` if the statement has no such element: it applies to the resource to which the policy is attached.
     pub(super) resources: Option<Vec<ResourcePattern>>,
     pub(super) conditions: Vec<Compiled>,
-    /// What is decided when the template is deployed: whether the statement is there.
+    /// Deployment decisions that determine if the statement is present.
     pub(super) guards: Vec<Guard>,
-    /// Whether it stands for a statement of which nothing is known.
+    /// True for a placeholder of an unknown statement.
     pub(super) is_stand_in: bool,
 }
 
-/// A policy, ready to evaluate.
+/// A policy prepared for evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompiledPolicy {
     pub(super) statements: Vec<CompiledStatement>,
@@ -212,13 +213,13 @@ impl CompiledPolicy {
 }
 
 impl CompiledStatement {
-    /// Whether it speaks of an action, which has to be lower-case.
+    /// Matches an action, which must be lower-case.
     pub(super) fn speaks_of(&self, action: &str) -> Match {
         let listed = Match::any(self.actions.iter().map(|pattern| pattern.meets(action)));
         if self.not_action { listed.not() } else { listed }
     }
 
-    /// Whether it matches a request; open where that hangs on what is not known.
+    /// Matches a request; open if the result depends on unknown values.
     fn meets(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
         let of_actions = self.speaks_of(action);
         if of_actions == Match::No {
@@ -248,24 +249,24 @@ impl CompiledStatement {
     }
 }
 
-/// The policies that hold for a request.
+/// Policies that apply to a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Policies<'p> {
-    /// Inline and attached policies: any of them allows.
+    /// Inline and attached policies, of which any may allow.
     pub identity: &'p [CompiledPolicy],
-    /// Attached policies that hold in the resource group of the resource, in RAM: they are looked at where the others neither
-    /// allow nor deny.
+    /// Attached policies in RAM that apply to the resource group of the resource. They are evaluated if the others
+    /// neither allow nor deny.
     pub resource_group: &'p [CompiledPolicy],
-    /// The policy of the session: must allow too.
+    /// Session policy: must also allow.
     pub session: Option<&'p CompiledPolicy>,
-    /// Permissions boundary: must allow too, and never allows by itself.
+    /// Permissions boundary: must also allow, and never allows by itself.
     pub boundary: Option<&'p CompiledPolicy>,
-    /// Service control policies, level by level from the root: on each level one must allow.
+    /// Service control policies, level by level from the root: one policy on each level must allow.
     pub scps: &'p [Vec<CompiledPolicy>],
 }
 
 impl<'p> Policies<'p> {
-    /// Policies of the principal alone.
+    /// Creates a set with the policies of the principal only.
     #[must_use]
     pub fn of_identity(identity: &'p [CompiledPolicy]) -> Self {
         Self { identity, resource_group: &[], session: None, boundary: None, scps: &[] }
@@ -282,11 +283,11 @@ impl<'p> Policies<'p> {
 pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) {
     let is_open = Cell::new(false);
     let (decision, matched) = decide_with(policies, request, Effect::Deny, &is_open);
-    // Where nothing hangs on what is not known, both readings are one.
+    // If nothing depends on unknown values, both readings are the same.
     if !is_open.get() || policies.all().all(|policy| policy.dialect.absent_keys_decide) {
         return (decision, matched);
     }
-    // Of two languages the stricter reading and the wider one have to agree.
+    // With two languages, the stricter reading and the wider one must agree.
     let (wider, widely) = decide_with(policies, request, Effect::Allow, &is_open);
     if (wider == Decision::Allowed) == (decision == Decision::Allowed) {
         (decision, matched)
@@ -295,7 +296,7 @@ pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) 
     }
 }
 
-/// The same with what is unknown taken for what allows, or for what denies.
+/// Decides a request, with unknown values resolved in favour of the effect `unknown`.
 fn decide_with(
     policies: Policies<'_>,
     request: &Request,

@@ -1,4 +1,4 @@
-//! What policies grant beyond what is needed: by pattern as it is written, with what that comes to.
+//! Grants beyond what is needed: by pattern as written, with the actions that it adds.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,64 +12,64 @@ use super::needed::{Need, Needed};
 use super::pattern::{ActionPattern, is_everything};
 use super::text::Text;
 
-/// How many examples of a wildcard are named.
+/// Maximum number of examples for a wildcard.
 const EXAMPLES: usize = 5;
 
-/// An action pattern that is granted and not needed.
+/// An action pattern that is granted but not needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "four independent facts of a pattern, each with a name of its own in reports"
+    reason = "four independent facts of a pattern, each with a separate name in reports"
 )]
 pub struct Excess {
-    /// The pattern as granted; `not …` for a `NotAction`.
+    /// Pattern as granted; `not …` for a `NotAction`.
     pub action: String,
-    /// Whether it is a `NotAction`.
+    /// True for a `NotAction`.
     pub is_negated: bool,
-    /// The highest access that it gives beyond what is needed.
+    /// Highest access level beyond what is needed.
     pub access_level: AccessLevel,
-    /// How many actions that is today.
+    /// Number of excess actions today.
     pub actions: usize,
-    /// The worst of them, a few.
+    /// Examples of the worst excess actions.
     pub worst: Vec<String>,
-    /// Whether it will grant actions that the cloud is yet to add.
+    /// True if it will also grant actions that the cloud adds later.
     pub is_open_ended: bool,
-    /// Whether the catalogue does not know it.
+    /// True if the catalogue has no matching action.
     pub is_unknown: bool,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
-    /// Whether it is part of a privilege escalation path.
+    /// True if it is part of a privilege escalation path.
     pub escalation: bool,
-    /// Resources on which it is needed, when what goes beyond is that it is granted on others as well.
+    /// Resources on which the action is needed, if the excess is its grant on other resources.
     pub needed_on: Vec<String>,
 }
 
-/// The actions beyond what is needed, of one service and level.
+/// Excess actions of one service and access level.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServiceExcess {
     /// Prefix of the service.
     pub service: String,
     /// Access level.
     pub access_level: AccessLevel,
-    /// How many actions.
+    /// Number of actions.
     pub actions: usize,
-    /// A few of them.
+    /// Examples of the actions.
     pub examples: Vec<String>,
 }
 
-/// Everything beyond what is needed.
+/// Everything granted beyond what is needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Beyond {
     /// The patterns, worst first.
     pub excess: Vec<Excess>,
-    /// The same by service and level, worst first.
+    /// Excess by service and access level, worst first.
     pub services: Vec<ServiceExcess>,
-    /// Privilege escalation paths of which a part is beyond what is needed.
+    /// Privilege escalation paths that are at least partly not needed.
     pub paths: Vec<EscalationPath>,
 }
 
-/// What the identity policies grant that no needed pattern contains. What a Deny, the boundary or a control policy takes
-/// away on every resource is no excess.
+/// Reports grants of the identity policies that no needed pattern contains. An action that a Deny, the boundary or a
+/// control policy revokes on every resource is not an excess.
 #[must_use]
 pub fn excess(
     set: &PolicySet,
@@ -169,7 +169,7 @@ fn describe(
     worst.sort_by_key(|action| (std::cmp::Reverse(action.level), &action.folded));
     Excess {
         is_negated: false,
-        // What nobody knows may be anything.
+        // An unknown action may have any access level.
         access_level: level.unwrap_or(AccessLevel::Write),
         actions: gives.len(),
         worst: worst.into_iter().take(EXAMPLES).map(|action| action.name.clone()).collect(),
@@ -182,7 +182,7 @@ fn describe(
     }
 }
 
-/// Actions that are needed on some resources and granted on others too: with those resources denied, something is left.
+/// Actions needed on some resources and granted on others too: with those resources denied, a grant remains.
 fn on_other_resources(
     set: &PolicySet,
     prepared: &PreparedPolicies,
@@ -235,7 +235,7 @@ fn by_service(beyond: &BTreeMap<&str, &Action>) -> Vec<ServiceExcess> {
         .collect()
 }
 
-/// The smallest document that grants what is needed: one statement for each set of resources.
+/// Smallest document that grants what is needed: one statement for each set of resources.
 #[must_use]
 pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
     let mut statements: BTreeMap<(bool, Vec<&str>, String), Vec<&str>> = BTreeMap::new();
@@ -281,7 +281,7 @@ pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
     serde_json::json!({"Version": version, "Statement": written}).to_string()
 }
 
-/// The patterns that no other of them contains, each once, in order.
+/// Patterns that no other pattern contains, sorted and without duplicates.
 fn fewest(patterns: &[&str]) -> Vec<String> {
     let mut unique: Vec<&str> = Vec::new();
     for pattern in patterns {

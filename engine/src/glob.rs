@@ -1,20 +1,20 @@
-//! IAM globs: `*` is any run of characters, `?` any one character, everything else itself.
+//! IAM globs: `*` matches any sequence of characters, `?` any one character, and all else is literal.
 
 use std::collections::{BTreeSet, VecDeque};
 
 /// One position of a pattern whose literal characters may be wildcards elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
-    /// This character.
+    /// One literal character.
     Literal(char),
     /// Any one character.
     One,
-    /// Any run of characters.
+    /// Any sequence of characters.
     Run,
 }
 
 impl Token {
-    /// What a character of a pattern means.
+    /// Token for a character of a pattern.
     pub(super) fn of_pattern(character: char) -> Self {
         match character {
             '*' => Self::Run,
@@ -24,25 +24,25 @@ impl Token {
     }
 }
 
-/// One position of a pattern, beside one of a text.
+/// Fit of one position of a pattern to one of a text.
 enum Fit {
-    /// A run, which takes as little as it can and more when what follows does not fit.
+    /// A run, which consumes as little as possible, and more if the rest does not fit.
     Run,
-    /// A run at the end of the pattern, which takes all that is left.
+    /// A run at the end of the pattern, which consumes the rest.
     Rest,
-    /// It takes what stands there, and the text goes on here.
+    /// Matches the text here; the text continues at this offset.
     Takes(usize),
-    /// It does not take what stands there, or the text has ended.
+    /// Does not match the text here, or the text has ended.
     No,
     /// The pattern has ended.
     End,
 }
 
-/// Whether a pattern takes a whole text. Iterative, without recursion; linear on real patterns and at worst the product of
-/// both lengths, also for patterns like `*a*a*a*b`.
+/// Matches a whole text against a pattern. Iterative, without recursion; linear for typical patterns and at worst the
+/// product of both lengths, even for patterns like `*a*a*a*b`.
 fn fits(end: usize, fit: impl Fn(usize, usize) -> Fit, next: impl Fn(usize) -> usize) -> bool {
     let (mut at, mut here) = (0, 0);
-    // Where to go back to: the pattern behind the last run, and the text that it has not swallowed yet.
+    // Backtrack target: the pattern after the last run, and the text that the run has not consumed yet.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         match fit(at, here) {
@@ -57,7 +57,7 @@ fn fits(end: usize, fit: impl Fn(usize, usize) -> Fit, next: impl Fn(usize) -> u
             }
             Fit::Rest => return true,
             Fit::End if here == end => return true,
-            // The text has ended: swallowing more of it cannot help.
+            // The text has ended: consuming more of it cannot help.
             Fit::No if here == end => return false,
             Fit::No | Fit::End => {}
         }
@@ -70,7 +70,7 @@ fn fits(end: usize, fit: impl Fn(usize, usize) -> Fit, next: impl Fn(usize) -> u
     }
 }
 
-/// Whether the pattern matches the whole text.
+/// True if the pattern matches the whole text.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
@@ -82,11 +82,11 @@ pub fn matches(pattern: &str, text: &str) -> bool {
         (Some(literal), Some(byte)) if literal == byte => Fit::Takes(here + 1),
         _ => Fit::No,
     };
-    // Whole characters, so that `?` never takes a part of one.
+    // Advances by whole characters, so that `?` never matches a part of one.
     fits(text.len(), fit, |at| next_character(text, at))
 }
 
-/// The start of the character behind the one that starts here.
+/// Start of the next character.
 fn next_character(text: &[u8], at: usize) -> usize {
     let mut next = at + 1;
     while text.get(next).is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000) {
@@ -95,7 +95,7 @@ fn next_character(text: &[u8], at: usize) -> usize {
     next
 }
 
-/// The same for tokens.
+/// Matches tokens instead of a textual pattern.
 pub(super) fn matches_tokens(pattern: &[Token], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let fit = |at: usize, here: usize| match (pattern.get(at), text.get(here)) {
@@ -109,11 +109,11 @@ pub(super) fn matches_tokens(pattern: &[Token], text: &str) -> bool {
     fits(text.len(), fit, |at| at + 1)
 }
 
-/// Bound on the positions that the containment search may keep; beyond it the answer is the conservative one.
+/// Maximum number of positions in the containment search; beyond it the answer is conservative.
 const MAX_POSITIONS: usize = 5_000;
 
-/// Whether everything that `inner` matches is matched by `outer`. Exact; on patterns so hostile that more than
-/// 5,000 positions are needed it answers `false`, which never claims a permission that is not there.
+/// True if `outer` matches everything that `inner` matches. Exact, except for hostile patterns that need more than
+/// 5,000 positions: these yield `false`, which never claims a permission that is not granted.
 #[must_use]
 pub fn contains(outer: &str, inner: &str) -> bool {
     if outer == "*" || outer == inner {
@@ -122,7 +122,7 @@ pub fn contains(outer: &str, inner: &str) -> bool {
     if !inner.contains(['*', '?']) {
         return matches(outer, inner);
     }
-    // Most patterns are a beginning and a star: everything of `inner` begins so if and only if it is spelt so.
+    // Most patterns are a prefix and a star, and contain `inner` if and only if it begins with the prefix.
     if let Some(beginning) = outer.strip_suffix('*')
         && !beginning.contains(['*', '?'])
     {
@@ -130,7 +130,7 @@ pub fn contains(outer: &str, inner: &str) -> bool {
     }
     let outer: Vec<char> = outer.chars().collect();
     let inner: Vec<char> = inner.chars().collect();
-    // The letters that can tell words apart: the literals of `outer`, and one that stands for every other character.
+    // Letters that distinguish words: the literals of `outer`, and one that represents every other character.
     let mut letters: Vec<Option<char>> = outer.iter().filter(|c| !matches!(c, '*' | '?')).map(|c| Some(*c)).collect();
     letters.sort_unstable();
     letters.dedup();
@@ -167,7 +167,7 @@ pub fn contains(outer: &str, inner: &str) -> bool {
     true
 }
 
-/// The positions of the pattern reachable on one letter; `None` is a letter that no literal of the pattern equals.
+/// Positions of the pattern reachable on one letter; `None` is a letter that no literal of the pattern equals.
 fn step(pattern: &[char], states: &BTreeSet<usize>, letter: Option<char>) -> BTreeSet<usize> {
     let moved = states.iter().filter_map(|&at| match pattern.get(at) {
         Some('*') => Some(at),
@@ -178,7 +178,7 @@ fn step(pattern: &[char], states: &BTreeSet<usize>, letter: Option<char>) -> BTr
     closure(pattern, moved)
 }
 
-/// Adds the positions behind each `*`, which may match nothing.
+/// Adds the positions after each `*`, which may match nothing.
 fn closure(pattern: &[char], states: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
     let mut all = BTreeSet::new();
     for mut at in states {
@@ -189,11 +189,11 @@ fn closure(pattern: &[char], states: impl IntoIterator<Item = usize>) -> BTreeSe
     all
 }
 
-/// Whether there is a text that both patterns match.
+/// True if some text matches both patterns.
 #[must_use]
 pub fn intersects(left: &str, right: &str) -> bool {
     let right: Vec<char> = right.chars().collect();
-    // reachable[j]: some text takes the left pattern read so far and the first j characters of the right one.
+    // reachable[j]: some text matches the left pattern read so far and the first j characters of the right one.
     let mut reachable = vec![false; right.len() + 1];
     if let Some(first) = reachable.first_mut() {
         *first = true;
@@ -202,7 +202,7 @@ pub fn intersects(left: &str, right: &str) -> bool {
     for wanted in left.chars() {
         let mut next = if wanted == '*' { reachable.clone() } else { vec![false; right.len() + 1] };
         for (at, &other) in right.iter().enumerate() {
-            // With `*` on the left the text may grow inside it, so the row feeds itself.
+            // A `*` on the left may consume more text, so the row updates itself.
             let here = if wanted == '*' { next.get(at) } else { reachable.get(at) };
             if here != Some(&true) {
                 continue;
@@ -287,7 +287,7 @@ mod tests {
 
         #[test]
         fn containment_agrees_with_every_short_word(outer in "[ab*?]{0,5}", inner in "[ab*?]{0,4}") {
-            // Words of five letters tell all patterns of this size apart: `inner` has at most four.
+            // Words of five letters distinguish all patterns of this size: `inner` has at most four.
             let (outside, inside) = (oracle(&outer), oracle(&inner));
             let brute = words(6).iter().all(|word| !inside.is_match(word) || outside.is_match(word));
             prop_assert_eq!(contains(&outer, &inner), brute, "{} in {}", inner, outer);

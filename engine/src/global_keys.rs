@@ -1,4 +1,4 @@
-//! The global condition keys and their types. Source: AWS IAM User Guide, "AWS global condition context keys".
+//! Global condition keys and their types. Source: AWS IAM User Guide, "AWS global condition context keys".
 
 /// Global condition keys, lower-case, with their types. Source: IAM User Guide, "AWS global condition context keys".
 pub(super) const GLOBAL_KEYS: &[(&str, &str)] = &[
@@ -54,10 +54,10 @@ pub(super) const GLOBAL_KEYS: &[(&str, &str)] = &[
     ("aws:vpcsourceip", "IPAddress"),
 ];
 
-/// Global keys that end in a name of the user's; their values are single texts.
+/// Prefixes of global keys that end in a user-defined name; their values are single strings.
 pub(super) const OPEN_GLOBAL_KEYS: &[&str] = &["aws:principaltag/", "aws:requesttag/", "aws:resourcetag/"];
 
-/// The type of a global condition key (lower-case), if it is one.
+/// Type of a global condition key (lower-case); `None` for any other key.
 pub(super) fn global_kind(folded: &str) -> Option<&'static str> {
     let is_open = || OPEN_GLOBAL_KEYS.iter().any(|open| folded.starts_with(open));
     let listed = GLOBAL_KEYS.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);

@@ -1,13 +1,13 @@
-//! JSON as it was written: every value with its place in the text, members in their order, repeated keys kept.
+//! Lossless JSON: every value with its position in the text, members in order, repeated keys preserved.
 //!
-//! `serde_json` decides whether a text is JSON; this reader then walks the same bytes for what `serde_json` throws away.
+//! `serde_json` validates the text; this reader then walks the same bytes for the details that `serde_json` discards.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::text::Text;
 
-/// Deepest nesting that is read. A policy needs seven levels, a Terraform plan with its modules a few dozen.
+/// Maximum nesting depth. A policy needs seven levels, a Terraform plan with its modules a few dozen.
 pub const MAX_DEPTH: usize = 100;
 
 /// Byte range of an element in its text.
@@ -15,73 +15,73 @@ pub const MAX_DEPTH: usize = 100;
 pub struct Span {
     /// First byte.
     pub start: usize,
-    /// The byte after the last one.
+    /// First byte after the element.
     pub end: usize,
 }
 
 impl Span {
-    /// As a range, for slicing.
+    /// Converts to a range, for slicing.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         self.start..self.end
     }
 }
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Where.
+    /// Position in the text.
     pub span: Span,
-    /// What.
+    /// The value itself.
     pub value: Value,
 }
 
-/// A JSON value that keeps what a map would lose.
+/// A JSON value, without the losses of a map.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number, as it is spelt.
+    /// A number, as written.
     Number(String),
     /// A string, unescaped.
     String(Text),
     /// A list.
     Array(Vec<Node>),
-    /// Members in their order; a key may come twice.
+    /// Members in order, including repeated keys.
     Object(Vec<Member>),
-    /// In a template: one of two values, or nothing, as a condition of the stack decides.
+    /// In a template: one of two values, or none, depending on a stack condition.
     Either(Box<Either>),
 }
 
-/// Two values of which a condition of the stack decides for one.
+/// Two values between which a stack condition decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Either {
     /// Name of the condition.
     pub condition: String,
-    /// When it holds; `None` for no value.
+    /// Value if the condition holds; `None` for no value.
     pub then: Option<Node>,
-    /// When it does not.
+    /// Value if the condition does not hold.
     pub otherwise: Option<Node>,
 }
 
 /// A member of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    /// Unescaped.
+    /// Key, unescaped.
     pub key: Text,
-    /// Where the key stands, with its quotes.
+    /// Position of the key, including its quotes.
     pub key_span: Span,
-    /// Its value.
+    /// Value of the member.
     pub value: Node,
 }
 
-/// Why a text is no JSON, with its place.
+/// Error for a text that is not JSON, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} at line {line}, column {column}")]
 pub struct JsonError {
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: String,
     /// One-based line.
     pub line: usize,
@@ -91,7 +91,7 @@ pub struct JsonError {
     pub offset: usize,
 }
 
-/// One-based line and column, in characters, of a byte offset.
+/// Converts a byte offset to a one-based line and column, in characters.
 #[must_use]
 pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset.min(text.len())).unwrap_or(text);
@@ -105,10 +105,10 @@ fn error_at(text: &str, offset: usize, reason: impl Into<String>) -> JsonError {
     JsonError { reason: reason.into(), line, column, offset }
 }
 
-/// The text of a file, if it is UTF-8 without a byte order mark.
+/// Decodes the text of a file as UTF-8 without a byte order mark.
 ///
 /// # Errors
-/// Names the place of the first byte that is wrong.
+/// If it starts with a byte order mark or is not UTF-8; the error has the position of the first invalid byte.
 pub fn text_of(bytes: &[u8]) -> Result<&str, JsonError> {
     if bytes.starts_with(b"\xef\xbb\xbf") {
         return Err(error_at("", 0, "the file starts with a byte order mark, which JSON does not allow"));
@@ -120,10 +120,10 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, JsonError> {
 }
 
 impl Node {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// When it is not JSON, or nested deeper than [`MAX_DEPTH`].
+    /// If it is not JSON, or nested deeper than [`MAX_DEPTH`].
     pub fn parse(text: &str) -> Result<Self, JsonError> {
         if text.starts_with('\u{feff}') {
             return Err(error_at(text, 0, "the text starts with a byte order mark, which JSON does not allow"));
@@ -141,7 +141,7 @@ impl Node {
         reader.value(0)
     }
 
-    /// The text of a string.
+    /// Text of a string; `None` for other values.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
@@ -150,7 +150,7 @@ impl Node {
         }
     }
 
-    /// The members of an object.
+    /// Members of an object; `None` for other values.
     #[must_use]
     pub fn members(&self) -> Option<&[Member]> {
         match &self.value {
@@ -159,7 +159,7 @@ impl Node {
         }
     }
 
-    /// The items of a list.
+    /// Items of a list; `None` for other values.
     #[must_use]
     pub fn items(&self) -> Option<&[Node]> {
         match &self.value {
@@ -168,30 +168,30 @@ impl Node {
         }
     }
 
-    /// The first member of a key.
+    /// Value of the first member with a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.members()?.iter().find(|member| *member.key == *key).map(|member| &member.value)
     }
 
-    /// The value behind some keys and positions.
+    /// Value at a path of keys.
     #[must_use]
     pub fn at(&self, path: &[&str]) -> Option<&Node> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// The items of a list, or the one value that is none.
+    /// Items of a list; any other value as its only item.
     #[must_use]
     pub fn listed(&self) -> &[Node] {
         self.items().unwrap_or(std::slice::from_ref(self))
     }
 
-    /// Moves it to where its text stands within a longer one.
+    /// Shifts all positions, to embed the text in a longer one.
     pub fn move_by(&mut self, bytes: usize) {
         self.move_places(&|span| Span { start: span.start + bytes, end: span.end + bytes });
     }
 
-    /// Gives every part of it another place.
+    /// Maps the position of every part.
     pub(super) fn move_places(&mut self, moved: &impl Fn(Span) -> Span) {
         self.span = moved(self.span);
         match &mut self.value {
@@ -206,7 +206,7 @@ impl Node {
         }
     }
 
-    /// What kind of value it is, for a message.
+    /// Kind of the value, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.value {
@@ -221,7 +221,7 @@ impl Node {
     }
 }
 
-/// Without white space: what IAM counts against its quotas, and what parses to the same value again.
+/// Formats without white space, as counted against IAM's quotas; parses to the same value.
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
@@ -246,7 +246,7 @@ impl fmt::Display for Node {
                 }
                 f.write_str("}")
             }
-            // What is longer counts against a quota.
+            // Use the longer one, which counts against a quota.
             Value::Either(either) => {
                 let texts = [&either.then, &either.otherwise].map(|one| one.as_ref().map(ToString::to_string));
                 let longest = texts.into_iter().flatten().max_by_key(String::len);
@@ -256,7 +256,7 @@ impl fmt::Display for Node {
     }
 }
 
-/// Walks a text that is known to be JSON.
+/// Reader of a text that is known to be valid JSON.
 struct Reader<'t> {
     text: &'t str,
     at: usize,
@@ -273,7 +273,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Steps over a separator if it is there, and over the white space behind it.
+    /// Consumes a separator, if present, and the white space after it.
     fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         if found {
@@ -324,7 +324,7 @@ impl Reader<'_> {
                     "null" => Value::Null,
                     "true" => Value::Bool(true),
                     "false" => Value::Bool(false),
-                    "" => return Err(error_at(self.text, start, "a value is missing")),
+                    "" => return Err(error_at(self.text, start, "missing value")),
                     number => Value::Number(number.to_owned()),
                 }
             }
@@ -338,7 +338,7 @@ impl Reader<'_> {
         let mut escaped = false;
         loop {
             match self.peek() {
-                None => return Err(error_at(self.text, start, "the string does not end")),
+                None => return Err(error_at(self.text, start, "unterminated string")),
                 Some(b'"') => break,
                 Some(b'\\') => {
                     escaped = true;
@@ -371,7 +371,7 @@ mod tests {
         let text = "{ \"a\" : [1, \"x\\\"y\"],\n \"a\": {\"b\": null} }";
         let node = Node::parse(text).unwrap();
         let members = node.members().unwrap();
-        assert_eq!(members.len(), 2, "a repeated key is kept");
+        assert_eq!(members.len(), 2, "repeated keys are preserved");
         assert_eq!(text.get(members[0].key_span.range()), Some("\"a\""));
         assert_eq!(text.get(members[0].value.span.range()), Some("[1, \"x\\\"y\"]"));
         assert_eq!(members[0].value.items().unwrap()[1].as_str(), Some("x\"y"));
@@ -388,7 +388,7 @@ mod tests {
         let error = text_of(b"{\n\"a\xff\"}").unwrap_err();
         assert_eq!((error.line, error.column), (2, 3));
         assert!(Node::parse(&("[".repeat(5_000) + &"]".repeat(5_000))).is_err());
-        assert!(Node::parse("\"\\ud800\"").is_err(), "half a surrogate pair is no text");
+        assert!(Node::parse("\"\\ud800\"").is_err(), "half a surrogate pair is not valid text");
     }
 
     fn json() -> impl Strategy<Value = serde_json::Value> {

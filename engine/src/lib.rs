@@ -1,13 +1,13 @@
-//! The policy engine: documents of AWS IAM and Alibaba Cloud RAM in, decisions with reasons out. It knows nothing of EC2,
-//! Kubernetes or tags. What differs between the two languages is in [`Dialect`].
+//! Policy engine: reads documents of AWS IAM and Alibaba Cloud RAM, and returns decisions with reasons. It has no
+//! knowledge of EC2, Kubernetes or tags. [`Dialect`] has the differences between the two languages.
 //!
-//! - [`Document`] reads policies losslessly, with the place of every element ([`json`]).
+//! - [`Document`] reads policies losslessly, with the position of every element ([`json`]).
 //! - [`decide`] answers one request: allowed, explicitly or implicitly denied, and by which statements.
-//! - [`PreparedPolicies::assess`] answers for all resources at once, over what is known of the requests: granted, partial,
-//!   denied, missing or undecided, with the statements, the conditions, and what is left over.
-//! - [`Catalogue`] knows every action: its access level, resource types and condition keys.
+//! - [`PreparedPolicies::assess`] answers for all resources at once, over a partly known context: granted, partial,
+//!   denied, missing or undecided, with the statements, the conditions, and the remainder that is not granted.
+//! - [`Catalogue`] describes every action: its access level, resource types and condition keys.
 //!
-//! `docs/policy-engine.md` says what each part promises, and where AWS's documents are silent.
+//! `docs/policy-engine.md` states the guarantees of each part, and where AWS's documentation is silent.
 
 mod assess;
 mod automaton;

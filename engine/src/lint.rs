@@ -1,6 +1,6 @@
-//! What is wrong with a policy document, with the place: what its cloud refuses, what has no effect, what means something
-//! else than it seems to, and what is more than it need be. The checks cover those of IAM Access Analyzer's `ValidatePolicy` that
-//! hold for identity, boundary, control and trust policies (IAM User Guide, "Access Analyzer policy check reference"), and
+//! Finds defects of a policy document, with their positions: elements that the cloud rejects, that have no effect, that
+//! are misleading, or that are redundant. The checks include those of IAM Access Analyzer's `ValidatePolicy` that apply
+//! to identity, boundary, control and trust policies (IAM User Guide, "Access Analyzer policy check reference"), and
 //! some that need the whole catalogue or the whole document.
 
 use super::catalogue::Catalogue;
@@ -20,20 +20,20 @@ mod values;
 
 pub use super::dialect::PolicyKind;
 
-/// How bad a remark is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LintLevel {
     /// It could be shorter or clearer.
     Suggestion,
-    /// It has no effect, or another one than it seems to.
+    /// It has no effect, or not the apparent one.
     Warning,
-    /// The cloud refuses it, or it cannot be understood.
+    /// The cloud rejects it, or it cannot be parsed.
     Error,
 }
 
 impl LintLevel {
-    /// The word used in reports.
+    /// Word for the level in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,27 +43,27 @@ impl LintLevel {
         }
     }
 
-    /// What it means for the document, in a sentence.
+    /// Impact on the document, as a sentence.
     #[must_use]
     pub fn impact(self) -> &'static str {
         match self {
             Self::Suggestion => "the document could be shorter or clearer",
-            Self::Warning => "the document has no effect here, or another one than it seems to",
-            Self::Error => "the cloud refuses the document, or it cannot be understood",
+            Self::Warning => "a part of the document has no effect, or not the apparent one",
+            Self::Error => "the cloud rejects the document, or it cannot be parsed",
         }
     }
 }
 
-/// Something to say about a document.
+/// A finding about a document.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LintFinding {
     /// Stable name of the check.
     pub check: &'static str,
-    /// How bad it is.
+    /// Severity of the finding.
     pub level: LintLevel,
-    /// What is the matter.
+    /// Description of the defect.
     pub message: String,
-    /// What to write instead.
+    /// Suggested replacement or next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// Zero-based position of the statement.
@@ -73,69 +73,69 @@ pub struct LintFinding {
     pub line: usize,
     /// One-based column, in characters.
     pub column: usize,
-    /// Bytes that it is about.
+    /// Bytes to which it refers.
     #[serde(skip)]
     pub span: Span,
 }
 
-/// Every check: name, level, what it reports.
+/// All checks: name, level, description.
 pub static CHECKS: &[(&str, LintLevel, &str)] = &[
-    ("syntax", LintLevel::Error, "the text is not JSON, or larger than any policy may be"),
-    ("malformed", LintLevel::Error, "an element is missing, unknown, repeated or of the wrong kind"),
-    ("character", LintLevel::Error, "a character that IAM does not take"),
-    ("element-undocumented", LintLevel::Warning, "an element that the documents of the language do not have"),
-    ("size", LintLevel::Error, "more characters than the quota of the policy's kind"),
-    ("size-white-space", LintLevel::Suggestion, "a control policy that is too long as it is written only"),
-    ("sid", LintLevel::Error, "a `Sid` with other characters than letters and digits, or the same twice"),
-    ("principal", LintLevel::Error, "a principal where none may be, or none where one must be"),
-    ("principal-action", LintLevel::Error, "an action that no trust policy takes, or that its principals do not call"),
-    ("principal-gone", LintLevel::Warning, "the id of a user or role as a principal: what it named is deleted"),
-    ("trust-open", LintLevel::Warning, "trust in everybody, or in everybody whom a shared identity provider knows"),
+    ("syntax", LintLevel::Error, "text that is not JSON, or exceeds the maximum size of a policy"),
+    ("malformed", LintLevel::Error, "an element that is missing, unknown, repeated or of the wrong type"),
+    ("character", LintLevel::Error, "a character that IAM does not accept"),
+    ("element-undocumented", LintLevel::Warning, "an element that the documentation of the language does not list"),
+    ("size", LintLevel::Error, "more characters than the quota for this kind of policy"),
+    ("size-white-space", LintLevel::Suggestion, "a control policy that is too long only because of its white space"),
+    ("sid", LintLevel::Error, "a `Sid` with characters other than letters and digits, or a duplicate one"),
+    ("principal", LintLevel::Error, "a principal that is not allowed, or a missing one"),
+    ("principal-action", LintLevel::Error, "an action that is not valid in a trust policy, or not for its principals"),
+    ("principal-gone", LintLevel::Warning, "the id of a deleted user or role as a principal"),
+    ("trust-open", LintLevel::Warning, "trust in everyone, or in every identity of a shared identity provider"),
     ("resource-forbidden", LintLevel::Error, "a resource in a trust policy"),
     ("resource-missing", LintLevel::Error, "a statement without `Resource` or `NotResource`"),
     ("version", LintLevel::Suggestion, "no `Version`, or the old one"),
-    ("action-form", LintLevel::Error, "an action that is not `service:Name`, or in IAM a wildcard in the service"),
-    ("action-unknown", LintLevel::Warning, "an action that the catalogue does not know"),
+    ("action-form", LintLevel::Error, "an action not of the form `service:Name`, or in IAM a wildcard in the service"),
+    ("action-unknown", LintLevel::Warning, "an action that is not in the catalogue"),
     ("action-wildcard-empty", LintLevel::Warning, "a wildcard that covers no known action"),
     (
         "action-wildcard-wide",
         LintLevel::Suggestion,
-        "a wildcard that grants permissions management, and whatever the cloud adds",
+        "a wildcard that grants permissions management and any future action",
     ),
-    ("resource-form", LintLevel::Error, "a resource that is neither `*` nor a name of as many parts as names have"),
-    ("arn-part", LintLevel::Warning, "a partition, Region or account that no ARN has"),
-    ("resource-colons", LintLevel::Warning, "a wildcard that would have to cross colons"),
+    ("resource-form", LintLevel::Error, "a resource that is neither `*` nor a complete resource name"),
+    ("arn-part", LintLevel::Warning, "a partition, Region or account that is not valid in an ARN"),
+    ("resource-colons", LintLevel::Warning, "a wildcard that matches only if it crosses colons"),
     ("resource-unscopable", LintLevel::Warning, "resources on an action that can only be granted on `*`"),
-    ("resource-mismatch", LintLevel::Warning, "an action that none of the statement's resources can be"),
+    ("resource-mismatch", LintLevel::Warning, "an action that none of the statement's resources supports"),
     ("pass-role-everywhere", LintLevel::Warning, "`iam:PassRole` or `ram:PassRole` on every role"),
     ("service-linked-role-everywhere", LintLevel::Suggestion, "`iam:CreateServiceLinkedRole` for every service"),
-    ("allow-not-action", LintLevel::Warning, "`NotAction` with Allow, which grants all other services too"),
-    ("allow-not-resource", LintLevel::Warning, "`NotResource` with Allow, which grants whatever comes to be"),
+    ("allow-not-action", LintLevel::Warning, "`NotAction` with Allow, which also grants all other services"),
+    ("allow-not-resource", LintLevel::Warning, "`NotResource` with Allow, which also grants all future resources"),
     ("condition-key-unknown", LintLevel::Warning, "a condition key that does not exist"),
     ("condition-key-absent", LintLevel::Warning, "a condition key that no action of the statement carries"),
-    ("condition-value", LintLevel::Error, "a value that the operator cannot read"),
+    ("condition-value", LintLevel::Error, "a value that the operator cannot parse"),
     ("condition-value-other", LintLevel::Warning, "a value that the key never has"),
-    ("condition-key-twice", LintLevel::Error, "a condition key under one operator twice, in other case"),
+    ("condition-key-twice", LintLevel::Error, "a condition key repeated in another case under one operator"),
     ("condition-booleans", LintLevel::Error, "`Bool` or `Null` with both values"),
-    ("mfa-key-absent", LintLevel::Suggestion, "a Deny without MFA that requests with access keys pass by"),
+    ("mfa-key-absent", LintLevel::Suggestion, "a Deny without MFA that does not apply to requests with access keys"),
     ("source-ip-private", LintLevel::Warning, "a private address as the source of a request from the internet"),
-    ("address-range", LintLevel::Suggestion, "a block of addresses that does not begin with its first"),
-    ("wildcard-without-like", LintLevel::Warning, "a wildcard where the operator takes it as plain text"),
-    ("condition-type", LintLevel::Warning, "an operator for another type than the key's"),
+    ("address-range", LintLevel::Suggestion, "a CIDR block that does not start with its first address"),
+    ("wildcard-without-like", LintLevel::Warning, "a wildcard that the operator treats as plain text"),
+    ("condition-type", LintLevel::Warning, "an operator for a type other than the key's"),
     ("condition-operator", LintLevel::Error, "`IfExists` or a set operator on `Null`"),
-    ("condition-case", LintLevel::Suggestion, "an operator in another spelling than the documents'"),
+    ("condition-case", LintLevel::Suggestion, "an operator not spelled as documented"),
     ("set-operator-allow", LintLevel::Suggestion, "`ForAllValues` with Allow on a key that requests may lack"),
-    ("set-operator-single", LintLevel::Warning, "a set operator on a key with one value"),
-    ("set-operator-missing", LintLevel::Warning, "a plain operator on a key with many values"),
-    ("empty", LintLevel::Warning, "an empty list or object, which has no effect or another than it seems to"),
-    ("variable", LintLevel::Error, "a malformed variable, or one where the operator takes none"),
+    ("set-operator-single", LintLevel::Warning, "a set operator on a single-valued key"),
+    ("set-operator-missing", LintLevel::Warning, "a plain operator on a multivalued key"),
+    ("empty", LintLevel::Warning, "an empty list or object, without effect or without the apparent one"),
+    ("variable", LintLevel::Error, "a malformed variable, or one that the operator does not support"),
     ("variable-version", LintLevel::Warning, "a variable that is plain text, because of the version or the place"),
-    ("duplicate", LintLevel::Suggestion, "a pattern that another one of the list covers"),
+    ("duplicate", LintLevel::Suggestion, "a pattern that another one in the list covers"),
     ("statement-covered", LintLevel::Suggestion, "a statement that another one covers"),
-    ("statement-denied", LintLevel::Warning, "an Allow that a Deny of the same document takes away whole"),
+    ("statement-denied", LintLevel::Warning, "an Allow that a Deny in the same document revokes entirely"),
 ];
 
-/// Collects what is said about a document.
+/// Collects the findings of a document.
 pub(super) struct Remarks<'d> {
     text: &'d str,
     dialect: &'static Dialect,
@@ -169,8 +169,8 @@ impl Remarks<'_> {
     }
 }
 
-/// The remarks on a document that stands somewhere in a larger text, in the order of the text, and what of it was not looked
-/// at, or only as if a condition of the stack held.
+/// Checks a document within a larger text. Returns the findings in the order of the text, and notes on the parts that
+/// were skipped or checked under the assumption that a stack condition holds.
 #[must_use]
 pub fn lint_within(
     text: &str,
@@ -191,13 +191,13 @@ pub fn lint_within(
             let decision = &guard.decision;
             notes.push(match decision.strip_prefix("condition ") {
                 Some(condition) => format!(
-                    "statement {} depends on the condition `{condition}` of the stack, and is looked at as if it were there",
+                    "statement {} depends on the stack condition `{condition}`, and is checked as if present",
                     statement.index
                 ),
                 None if statement.is_stand_in => {
-                    format!("statement {} is known only when the template is deployed, and left out", statement.index)
+                    format!("statement {} is known only at deployment, and skipped", statement.index)
                 }
-                None => format!("statement {} depends on what is known only when the template is deployed", statement.index),
+                None => format!("statement {} depends on values known only at deployment", statement.index),
             });
         }
     }
@@ -206,8 +206,8 @@ pub fn lint_within(
     (finish(remarks), notes)
 }
 
-/// A remark on the inline policies of one user, group or role, if they are longer together than they may be. Nothing is said where a
-/// template decides which of them there are. Source: IAM User Guide, "IAM and AWS STS quotas", "IAM and STS character limits".
+/// Checks the total size of the inline policies of one user, group or role. Reports nothing if a template decides which
+/// of them exist. Source: IAM User Guide, "IAM and AWS STS quotas", "IAM and STS character limits".
 #[must_use]
 pub fn lint_together(text: &str, nodes: &[&Node], kind: PolicyKind, catalogue: &Catalogue) -> Vec<LintFinding> {
     let documents: Vec<Document> =
@@ -216,7 +216,7 @@ pub fn lint_together(text: &str, nodes: &[&Node], kind: PolicyKind, catalogue: &
     let characters: usize = documents.iter().map(Document::characters).sum();
     let quota = (catalogue.dialect.quota)(kind).filter(|quota| characters > *quota);
     let (Some(quota), Some(last)) = (quota, nodes.last()) else { return Vec::new() };
-    // One that is too long by itself has a remark already.
+    // A policy that is too long by itself already has a finding.
     if nodes.len() < 2
         || !documents.iter().all(is_decided)
         || documents.iter().any(|document| document.characters() > quota)
@@ -227,12 +227,12 @@ pub fn lint_together(text: &str, nodes: &[&Node], kind: PolicyKind, catalogue: &
     let start = last.span.start;
     let number = nodes.len();
     let message =
-        format!("the {number} inline policies here have {characters} characters, and may have {quota} together");
+        format!("the {number} inline policies here have {characters} characters in total; the limit is {quota}");
     remarks.say("size", None, Span { start, end: last.span.end.min(start + 1) }, message);
     finish(remarks)
 }
 
-/// A remark that text which should be a policy is none.
+/// Creates a finding for text that should be a policy but is not.
 #[must_use]
 pub fn no_policy(
     text: &str,
@@ -248,13 +248,13 @@ pub fn no_policy(
     finish(remarks)
 }
 
-/// The version of policies that say how personal data in messages and logs is protected, which look like those of IAM. Source: Amazon SNS
-/// Developer Guide, "Data protection policies in Amazon SNS"; Amazon `CloudWatch` Logs User Guide, "Help protect sensitive log data".
+/// Version of data protection policies, which resemble those of IAM. Source: Amazon SNS Developer Guide, "Data
+/// protection policies in Amazon SNS"; Amazon `CloudWatch` Logs User Guide, "Help protect sensitive log data".
 const OF_DATA_PROTECTION: &str = "2021-06-01";
-const NO_IAM_POLICY: &str = "a data protection policy of Amazon SNS or CloudWatch Logs, and no policy of IAM";
+const NO_IAM_POLICY: &str = "a data protection policy of Amazon SNS or CloudWatch Logs, not an IAM policy";
 
-/// The text that the places of the remarks refer to, and the remarks, in the order of the text. The document is read in the
-/// language of the catalogue.
+/// Checks a document in the language of the catalogue. Returns the text to which the positions refer, and the findings
+/// in the order of the text.
 #[must_use]
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
     match Document::read(text, Some(catalogue.dialect)) {
@@ -282,7 +282,7 @@ pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec
                 DocumentError::Json(error) => format!("not JSON: {}", error.reason),
                 other => other.to_string(),
             };
-            // The place is one of the decoded text.
+            // The position refers to the decoded text.
             let text = &*document::source(text);
             let mut remarks = Remarks { text, dialect: catalogue.dialect, found: Vec::new() };
             let end = text.get(offset..).and_then(|rest| rest.chars().next()).map_or(offset, |c| offset + c.len_utf8());
@@ -297,7 +297,7 @@ fn finish(remarks: Remarks<'_>) -> Vec<LintFinding> {
     let mut found = remarks.found;
     found.sort_by(|a, b| (a.span, a.check, &a.message).cmp(&(b.span, b.check, &b.message)));
     found.dedup();
-    // The places grow, so each is counted from the one before.
+    // Positions ascend, so each is counted from the previous one.
     let (mut at, mut line, mut line_start) = (0, 1, 0);
     for finding in &mut found {
         let between = remarks.text.get(at..finding.span.start).unwrap_or_default();
@@ -321,10 +321,10 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         let is_of_organization = matches!(kind, PolicyKind::Control | PolicyKind::ResourceControl);
         let (compact, written) = (document.characters(), document.text.chars().count());
         if compact > quota {
-            remarks.say("size", None, whole, format!("{compact} characters, and such a policy may have {quota}"));
+            remarks.say("size", None, whole, format!("{compact} characters; the limit for such a policy is {quota}"));
         } else if is_of_organization && written > quota {
             let message = format!(
-                "{written} characters with its white space, which the console leaves out and the API counts; such a policy may have {quota}"
+                "{written} characters, with a limit of {quota}: the API counts white space, which the console drops"
             );
             remarks.say("size-white-space", None, whole, message);
         }
@@ -333,10 +333,10 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
     let mut refuse = |character: char, span: Span| {
         let code = u32::from(character);
         let name = document.dialect.name;
-        remarks.say("character", None, span, format!("{name} does not take the character U+{code:04X}"));
+        remarks.say("character", None, span, format!("{name} does not accept the character U+{code:04X}"));
     };
     if document.text.is_empty() {
-        // In a template, what stands between the values is not IAM's to take.
+        // In a template, IAM never sees the text between the values.
         each_text(&document.root, &mut |text, span| {
             let known = text.parts().filter_map(|part| match part {
                 TextPart::Known(known) => Some(known),
@@ -352,7 +352,7 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
     }
     match document.version.as_deref() {
         Some(version) if version == document.dialect.newest_version() => {}
-        // What AWS writes for queues and topics by default has the old version, and no variables.
+        // AWS writes the default policies of queues and topics with the old version, and without variables.
         Some(_) if is_trust && !uses_variables(document) => {}
         Some(_) => remarks.help(
             "version",
@@ -366,7 +366,7 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
             None,
             whole,
             if document.dialect.versions.len() > 1 {
-                "no `Version`, so the old one holds and variables are plain text".to_owned()
+                "no `Version`: the old one applies, and variables are plain text".to_owned()
             } else {
                 "no `Version`".to_owned()
             },
@@ -380,10 +380,10 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
             let has_sids = !document.dialect.undocumented_elements.contains(&"Sid");
             let is_plain = placeholders::without(sid).chars().all(|c| c.is_ascii_alphanumeric());
             if !is_plain && !is_trust && has_sids {
-                remarks.say("sid", Some(statement), *span, format!("`{sid}` holds more than letters and digits"));
+                remarks.say("sid", Some(statement), *span, format!("`{sid}` must contain only letters and digits"));
             }
             if !sid.is_empty() && sids.contains(&sid.as_str()) {
-                remarks.say("sid", Some(statement), *span, format!("another statement is called `{sid}` too"));
+                remarks.say("sid", Some(statement), *span, format!("another statement also has the `Sid` `{sid}`"));
             }
             sids.push(sid);
         }
@@ -402,7 +402,7 @@ fn uses_variables(document: &Document) -> bool {
     found
 }
 
-/// Elements that are read, and that nobody says are taken.
+/// Reports elements that are accepted but not documented.
 fn undocumented(document: &Document, statement: &Statement, remarks: &mut Remarks<'_>) {
     let elements = [
         ("Sid", statement.sid.as_ref().map(|(_, span)| *span)),
@@ -415,12 +415,12 @@ fn undocumented(document: &Document, statement: &Statement, remarks: &mut Remark
     for (name, span) in elements {
         let Some(span) = span.filter(|_| document.dialect.undocumented_elements.contains(&name)) else { continue };
         let message =
-            format!("`{name}` is not in the documents of {}: what it means there is not known", document.dialect.name);
+            format!("`{name}` is not in the documentation of {}: its meaning is unknown", document.dialect.name);
         remarks.say("element-undocumented", Some(statement), span, message);
     }
 }
 
-/// Every key and string of a value.
+/// Calls `look` with every key and string of a value.
 fn each_text(node: &Node, look: &mut impl FnMut(&Text, Span)) {
     match &node.value {
         Value::String(text) => look(text, node.span),
@@ -438,7 +438,7 @@ fn each_text(node: &Node, look: &mut impl FnMut(&Text, Span)) {
     }
 }
 
-/// The place of a statement's operator as AWS spells it.
+/// Documented spelling of a statement's operator.
 fn canonical(operator: &str, dialect: &Dialect) -> Option<String> {
     let parsed = Operator::parse(operator, dialect.operators)?;
     let prefix = match parsed.quantifier {

@@ -1,29 +1,29 @@
-//! Known ways from some rights to more of them.
-//! Facts: `PRIVILEGE_ESCALATION_METHODS` of salesforce/cloudsplaining, the table of prowler-cloud/prowler, and the paths of
-//! pathfinding.cloud; those marked "reasoned" follow from what the actions do.
+//! Known privilege escalation paths.
+//! Facts: `PRIVILEGE_ESCALATION_METHODS` of salesforce/cloudsplaining, the table of prowler-cloud/prowler, and the
+//! paths of pathfinding.cloud; those marked "reasoned" are derived from the behaviour of the actions.
 
-/// What a way leads to.
+/// Result of an escalation path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gain {
-    /// Rights that the policies do not give.
+    /// Permissions that the policies do not grant.
     PrivilegeEscalation,
-    /// Code on other machines, with their rights.
+    /// Code execution on other machines, with their permissions.
     CodeExecution,
-    /// Secrets and data.
+    /// Access to secrets and data.
     DataAccess,
 }
 
-/// A way, as it is known.
+/// A known escalation path.
 #[derive(Debug)]
 pub struct Method {
     /// Stable name.
     pub id: &'static str,
-    /// What it leads to.
+    /// Result of the path.
     pub gain: Gain,
-    /// Actions that are all needed, lower-case.
+    /// Actions in lower case, all of which are required.
     pub actions: &'static [&'static str],
-    /// What the holder can do, after "can".
+    /// Consequence, to follow "the holder can".
     pub so_that: &'static str,
 }
 
@@ -31,7 +31,7 @@ const fn method(id: &'static str, gain: Gain, actions: &'static [&'static str], 
     Method { id, gain, actions, so_that }
 }
 
-/// Every known way of AWS, by what it leads to.
+/// Known escalation paths of AWS, grouped by their result.
 pub static METHODS: &[Method] = &[
     method(
         "create-policy-version",
@@ -43,40 +43,40 @@ pub static METHODS: &[Method] = &[
         "set-default-policy-version",
         Gain::PrivilegeEscalation,
         &["iam:setdefaultpolicyversion"],
-        "bring back a wider version of a managed policy",
+        "restore a broader version of a managed policy",
     ),
     method(
         "attach-role-policy",
         Gain::PrivilegeEscalation,
         &["iam:attachrolepolicy"],
-        "attach any policy to a role, its own included",
+        "attach any policy to a role, including its own",
     ),
     method(
         "put-role-policy",
         Gain::PrivilegeEscalation,
         &["iam:putrolepolicy"],
-        "write any policy into a role, its own included",
+        "add any inline policy to a role, including its own",
     ),
     method("attach-user-policy", Gain::PrivilegeEscalation, &["iam:attachuserpolicy"], "attach any policy to a user"),
-    method("put-user-policy", Gain::PrivilegeEscalation, &["iam:putuserpolicy"], "write any policy into a user"),
+    method("put-user-policy", Gain::PrivilegeEscalation, &["iam:putuserpolicy"], "add any inline policy to a user"),
     method(
         "attach-group-policy",
         Gain::PrivilegeEscalation,
         &["iam:attachgrouppolicy"],
         "attach any policy to a group",
     ),
-    method("put-group-policy", Gain::PrivilegeEscalation, &["iam:putgrouppolicy"], "write any policy into a group"),
+    method("put-group-policy", Gain::PrivilegeEscalation, &["iam:putgrouppolicy"], "add any inline policy to a group"),
     method(
         "add-user-to-group",
         Gain::PrivilegeEscalation,
         &["iam:addusertogroup"],
-        "put a user into a more privileged group",
+        "add a user to a more privileged group",
     ),
     method(
         "create-access-key",
         Gain::PrivilegeEscalation,
         &["iam:createaccesskey"],
-        "make keys of a more privileged user",
+        "create access keys of a more privileged user",
     ),
     method(
         "create-login-profile",
@@ -94,13 +94,13 @@ pub static METHODS: &[Method] = &[
         "update-assume-role-policy",
         Gain::PrivilegeEscalation,
         &["iam:updateassumerolepolicy"],
-        "let itself assume a more privileged role",
+        "allow itself to assume a more privileged role",
     ),
     method(
         "delete-role-boundary",
         Gain::PrivilegeEscalation,
         &["iam:deleterolepermissionsboundary"],
-        "take the boundary off a role",
+        "remove the boundary of a role",
     ),
     method(
         "put-role-boundary",
@@ -112,7 +112,7 @@ pub static METHODS: &[Method] = &[
         "pass-role-run-instances",
         Gain::PrivilegeEscalation,
         &["iam:passrole", "ec2:runinstances"],
-        "start an instance with a more privileged role and take its credentials",
+        "start an instance with a more privileged role and obtain its credentials",
     ),
     method(
         "pass-role-request-spot",
@@ -148,7 +148,7 @@ pub static METHODS: &[Method] = &[
         "pass-role-cloudformation",
         Gain::PrivilegeEscalation,
         &["iam:passrole", "cloudformation:createstack"],
-        "make resources as a more privileged role",
+        "create resources as a more privileged role",
     ),
     method(
         "pass-role-ecs-run-task",
@@ -225,7 +225,7 @@ pub static METHODS: &[Method] = &[
         "eks-access-entry",
         Gain::PrivilegeEscalation,
         &["eks:createaccessentry", "eks:associateaccesspolicy"],
-        "make itself administrator of an EKS cluster (reasoned)",
+        "become administrator of an EKS cluster (reasoned)",
     ),
     method(
         "update-function-code",
@@ -301,7 +301,7 @@ pub static METHODS: &[Method] = &[
         "snapshot-share",
         Gain::DataAccess,
         &["ec2:createsnapshot", "ec2:modifysnapshotattribute"],
-        "hand disks to another account (reasoned)",
+        "share disks with another account (reasoned)",
     ),
     method(
         "push-images",
@@ -311,8 +311,8 @@ pub static METHODS: &[Method] = &[
     ),
 ];
 
-/// Ways of Alibaba Cloud: what the actions of RAM, STS, ECS and others do by their own documents, by analogy with the ways of
-/// AWS (reasoned); nobody publishes a list.
+/// Escalation paths of Alibaba Cloud, derived from the documented behaviour of the actions of RAM, STS, ECS and others,
+/// by analogy with the paths of AWS (reasoned); no list is published.
 pub static RAM_METHODS: &[Method] = &[
     method(
         "create-policy-version",
@@ -324,13 +324,13 @@ pub static RAM_METHODS: &[Method] = &[
         "set-default-policy-version",
         Gain::PrivilegeEscalation,
         &["ram:setdefaultpolicyversion"],
-        "bring back a wider version of a custom policy",
+        "restore a broader version of a custom policy",
     ),
     method(
         "attach-role-policy",
         Gain::PrivilegeEscalation,
         &["ram:attachpolicytorole"],
-        "attach any policy to a role, its own included",
+        "attach any policy to a role, including its own",
     ),
     method("attach-user-policy", Gain::PrivilegeEscalation, &["ram:attachpolicytouser"], "attach any policy to a user"),
     method(
@@ -349,13 +349,13 @@ pub static RAM_METHODS: &[Method] = &[
         "add-user-to-group",
         Gain::PrivilegeEscalation,
         &["ram:addusertogroup"],
-        "put a user into a more privileged group",
+        "add a user to a more privileged group",
     ),
     method(
         "create-access-key",
         Gain::PrivilegeEscalation,
         &["ram:createaccesskey"],
-        "make keys of a more privileged user",
+        "create access keys of a more privileged user",
     ),
     method(
         "create-login-profile",
@@ -373,19 +373,19 @@ pub static RAM_METHODS: &[Method] = &[
         "update-role",
         Gain::PrivilegeEscalation,
         &["ram:updaterole"],
-        "let itself assume a more privileged role: the trust policy is part of it",
+        "allow itself to assume a more privileged role, by changing its trust policy",
     ),
     method(
         "attach-instance-ram-role",
         Gain::PrivilegeEscalation,
         &["ram:passrole", "ecs:attachinstanceramrole"],
-        "give a running instance a more privileged role and take its credentials",
+        "give a running instance a more privileged role and obtain its credentials",
     ),
     method(
         "pass-role-run-instances",
         Gain::PrivilegeEscalation,
         &["ram:passrole", "ecs:runinstances"],
-        "start an instance with a more privileged role and take its credentials",
+        "start an instance with a more privileged role and obtain its credentials",
     ),
     method(
         "pass-role-scaling-configuration",
@@ -430,6 +430,6 @@ pub static RAM_METHODS: &[Method] = &[
         "snapshot-share",
         Gain::DataAccess,
         &["ecs:createsnapshot", "ecs:createimage", "ecs:modifyimagesharepermission"],
-        "hand disks to another account",
+        "share disks with another account",
     ),
 ];

@@ -1,26 +1,26 @@
-//! What a baseline asks for.
+//! Actions that a baseline needs.
 
 use std::collections::HashSet;
 
 use super::glob;
 
-/// An action pattern that is needed.
+/// A needed action pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// The pattern, in any case.
+    /// Action pattern, in any case.
     pub action: String,
-    /// The resources on which it is needed; all when empty.
+    /// Resources on which it is needed; all when empty.
     pub resources: Vec<String>,
 }
 
 impl Need {
-    /// A need on all resources.
+    /// Creates a need on all resources.
     pub fn everywhere(action: impl Into<String>) -> Self {
         Self { action: action.into(), resources: Vec::new() }
     }
 }
 
-/// Action patterns that are needed, lower-case.
+/// Needed action patterns, in lower case.
 #[derive(Debug, Default)]
 pub(super) struct Needed {
     exact: HashSet<String>,
@@ -41,7 +41,7 @@ impl Needed {
         needed
     }
 
-    /// Whether all that a pattern (lower-case) covers is needed.
+    /// True if everything that a pattern (lower-case) covers is needed.
     pub(super) fn covers(&self, folded: &str) -> bool {
         self.exact.contains(folded) || self.globs.iter().any(|glob| glob::contains(glob, folded))
     }

@@ -1,23 +1,23 @@
-//! Condition operators, taken apart. Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators";
-//! Alibaba Cloud RAM documentation, "Policy elements", "Condition operators".
+//! Parses condition operators. Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators"; Alibaba
+//! Cloud RAM documentation, "Policy elements", "Condition operators".
 
 /// `ForAllValues:` and `ForAnyValue:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quantifier {
-    /// Every value of the request; holds when there is none.
+    /// Every value of the request must match; true if there is none.
     All,
-    /// Some value of the request; does not hold when there is none.
+    /// Some value of the request must match; false if there is none.
     Any,
 }
 
-/// How a value of the request is compared with one of the policy.
+/// Comparison between a value of the request and one of the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Comparison {
-    /// Byte for byte.
+    /// Case-sensitive string equality.
     StringEquals,
-    /// Without regard to case.
+    /// String equality, ignoring case.
     StringEqualsIgnoreCase,
-    /// With `*` and `?`.
+    /// String match with `*` and `?`.
     StringLike,
     /// Numbers.
     Numeric(Order),
@@ -27,11 +27,11 @@ pub enum Comparison {
     Bool,
     /// Base64.
     Binary,
-    /// An address in a block.
+    /// An address in a CIDR block.
     IpAddress,
-    /// ARNs, part by part; `ArnEquals` does the same as `ArnLike`.
+    /// ARNs, part by part; `ArnEquals` is equivalent to `ArnLike`.
     Arn,
-    /// Whether the key is absent.
+    /// Test for an absent key.
     Null,
 }
 
@@ -62,29 +62,29 @@ impl Order {
     }
 }
 
-/// A condition operator, taken apart.
+/// A parsed condition operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operator {
     /// `ForAllValues:` or `ForAnyValue:`.
     pub quantifier: Option<Quantifier>,
-    /// How values are compared.
+    /// Comparison of the values.
     pub comparison: Comparison,
-    /// Whether it is the `Not…` form.
+    /// True for the `Not…` form.
     pub negated: bool,
-    /// Whether it ends in `IfExists`.
+    /// True if it ends in `IfExists`.
     pub if_exists: bool,
 }
 
-/// The operators of a language.
+/// Operators of a language.
 #[derive(Debug)]
 pub struct Operators {
-    /// Without prefix and suffix: as they are spelt, how they compare, whether they are negated.
+    /// Names without prefix and suffix, with the comparison and a flag for negation.
     pub names: &'static [(&'static str, Comparison, bool)],
-    /// Whether they may have `ForAllValues:`, `ForAnyValue:` and `IfExists`.
+    /// True if they may have `ForAllValues:`, `ForAnyValue:` and `IfExists`.
     pub with_sets: bool,
 }
 
-/// Every operator of Alibaba Cloud RAM. Source: RAM documentation, "Condition operators" (2025-12-09).
+/// All operators of Alibaba Cloud RAM. Source: RAM documentation, "Condition operators" (2025-12-09).
 pub(super) const RAM_OPERATORS: &Operators = &Operators {
     with_sets: false,
     names: &[
@@ -112,7 +112,7 @@ pub(super) const RAM_OPERATORS: &Operators = &Operators {
     ],
 };
 
-/// Every operator of AWS IAM.
+/// All operators of AWS IAM.
 pub(super) const OPERATORS: &Operators = &Operators {
     with_sets: true,
     names: &[
@@ -147,7 +147,7 @@ pub(super) const OPERATORS: &Operators = &Operators {
 };
 
 impl Operator {
-    /// Takes an operator of a language apart; `None` for one that it does not have.
+    /// Parses an operator of a language; `None` if the language does not have it.
     #[must_use]
     pub fn parse(text: &str, operators: &Operators) -> Option<Self> {
         let (quantifier, rest) = match text.split_once(':') {

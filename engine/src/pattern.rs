@@ -1,4 +1,4 @@
-//! Patterns of actions and resources, made ready for matching.
+//! Patterns of actions and resources, prepared for matching.
 
 use super::context::Context;
 use super::dialect::{Dialect, IAM};
@@ -6,27 +6,27 @@ use super::glob;
 use super::text::Text;
 use super::variables::{self, Piece};
 
-/// A pattern of `Action` or `NotAction`, lower-case. Source: AWS IAM User Guide, "IAM JSON policy elements: Action": the
-/// name may hold `*` and `?`, the service prefix may in RAM only.
+/// A pattern of `Action` or `NotAction`, lower-case. Source: AWS IAM User Guide, "IAM JSON policy elements: Action":
+/// the name may hold `*` and `?`; the service prefix may in RAM only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ActionPattern {
     Everything,
     Exact(String),
-    /// Everything that starts with the text.
+    /// Matches everything that starts with the text.
     Prefix(String),
     Glob(String),
-    /// No prefix, or a wildcard in it where the language takes none: AWS does not document that it matches anything.
+    /// No prefix, or a wildcard in it where the language accepts none: AWS does not document that it matches anything.
     Nothing,
-    /// Parts of it are unknown until deployment: it matches nothing beyond this glob, and of that nobody knows what.
+    /// Partly unknown until deployment: it matches an unknown subset of this glob.
     Open(String),
 }
 
-/// Whether something matches.
+/// Result of matching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Match {
     Yes,
     No,
-    /// Depends on what is unknown until deployment.
+    /// Depends on values unknown until deployment.
     Open,
 }
 
@@ -39,7 +39,7 @@ impl Match {
         }
     }
 
-    /// Of several patterns.
+    /// Combines the results of several patterns.
     pub(super) fn any(matches: impl Iterator<Item = Self>) -> Self {
         let mut found = Self::No;
         for one in matches {
@@ -60,7 +60,7 @@ impl From<bool> for Match {
 }
 
 impl ActionPattern {
-    /// Reads a pattern, which has to be in lower case.
+    /// Parses a pattern, which must be in lower case.
     pub(super) fn of(folded: &Text, dialect: &Dialect) -> Self {
         if folded.is_known() { Self::new(folded, dialect) } else { Self::Open(folded.widest()) }
     }
@@ -84,7 +84,7 @@ impl ActionPattern {
         }
     }
 
-    /// Whether it matches an action (lower-case) for certain.
+    /// True if it certainly matches an action (lower-case).
     pub(super) fn matches(&self, action: &str) -> bool {
         match self {
             Self::Everything => true,
@@ -95,7 +95,7 @@ impl ActionPattern {
         }
     }
 
-    /// Whether it matches an action (lower-case), as far as that is known.
+    /// Matches an action (lower-case), as far as known.
     pub(super) fn meets(&self, action: &str) -> Match {
         match self {
             Self::Open(widest) if glob::matches(widest, action) => Match::Open,
@@ -103,7 +103,7 @@ impl ActionPattern {
         }
     }
 
-    /// The pattern as a glob; `None` where it matches nothing for certain.
+    /// The pattern as a glob; `None` if it does not certainly match anything.
     pub(super) fn as_glob(&self) -> Option<std::borrow::Cow<'_, str>> {
         match self {
             Self::Everything => Some("*".into()),
@@ -118,31 +118,31 @@ pub(super) fn is_everything(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*')
 }
 
-/// The parts of an ARN: partition, service, region, account, resource, after `arn`.
+/// Number of parts of an ARN: `arn`, partition, service, region, account, resource.
 pub(super) const ARN_PARTS: usize = 6;
 
-/// A pattern of `Resource` or `NotResource`, or of an ARN condition. Wildcards stay within their part of the ARN, except
-/// that one at the very end of a shorter pattern stands for the parts that are not there.
+/// A pattern of `Resource` or `NotResource`, or of an ARN condition. Wildcards stay within their part of the ARN,
+/// except that one at the very end of a shorter pattern represents the missing parts.
 /// Source: AWS IAM User Guide, "IAM JSON policy elements: Resource".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ResourcePattern {
-    /// Nothing but asterisks.
+    /// Only asterisks.
     Everything,
-    /// By parts.
+    /// Part by part.
     Arn(Box<[Part]>),
-    /// No ARN: matches nothing.
+    /// Not an ARN: matches nothing.
     Nothing,
-    /// Parts of it are unknown until deployment.
+    /// Partly unknown until deployment.
     Open(Text),
 }
 
-/// A pattern of one part.
+/// Pattern of one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Any,
     Exact(String),
     Glob(String),
-    /// Holds variables.
+    /// A text with variables.
     Pieces(Vec<Piece>),
 }
 
@@ -173,7 +173,7 @@ impl Part {
     }
 }
 
-/// The pieces with the values of a context filled in; `None` when a variable has neither value nor default.
+/// Pieces with the values of a context inserted; `None` if a variable has neither value nor default.
 pub(super) fn tokens(pieces: &[Piece], context: &Context) -> Option<Vec<glob::Token>> {
     let mut tokens = Vec::new();
     for piece in pieces {
@@ -190,17 +190,17 @@ pub(super) fn tokens(pieces: &[Piece], context: &Context) -> Option<Vec<glob::To
 }
 
 impl ResourcePattern {
-    /// Reads a pattern of a document.
+    /// Parses a pattern of a document.
     pub(super) fn of(text: &Text, dialect: &Dialect, with_variables: bool) -> Self {
         if text.is_known() { Self::read(text, dialect, with_variables) } else { Self::Open(text.clone()) }
     }
 
-    /// Reads a pattern of ARNs, without variables.
+    /// Parses an ARN pattern, without variables.
     pub(super) fn of_arns(text: &str) -> Self {
         Self::read(text, &IAM, false)
     }
 
-    /// Reads a pattern; variables have a meaning only behind the fifth colon and under the new version.
+    /// Parses a pattern; variables are recognised only after the fifth colon and under the new version.
     pub(super) fn read(text: &str, dialect: &Dialect, with_variables: bool) -> Self {
         if is_everything(text) {
             return Self::Everything;
@@ -217,20 +217,20 @@ impl ResourcePattern {
         Self::Arn(parts.into_iter().take(count).enumerate().map(part).collect())
     }
 
-    /// Whether it matches a resource for certain, given by its parts; `None` for a request that names no resource, which
+    /// True if it certainly matches a resource, given by its parts; `None` for a request that names no resource, which
     /// only asterisks match.
     pub(super) fn matches(&self, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> bool {
         match (self, resource) {
             (Self::Everything, _) => true,
             (Self::Arn(parts), Some(resource)) => {
-                // The resource part tells most patterns apart.
+                // Most patterns differ in the resource part.
                 parts.iter().zip(resource).rev().all(|(part, text)| part.matches(text, context))
             }
             _ => false,
         }
     }
 
-    /// Whether it matches a resource, as far as that is known.
+    /// Matches a resource, as far as known.
     pub(super) fn meets(&self, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
         match self {
             Self::Open(_) => Match::Open,
@@ -239,7 +239,7 @@ impl ResourcePattern {
     }
 }
 
-/// Splits the name of a resource into as many parts as the language has; those that are not there are empty.
+/// Splits the name of a resource into the language's number of parts; missing parts are empty.
 pub(super) fn split_name<'t>(text: &'t str, dialect: &Dialect) -> [&'t str; ARN_PARTS] {
     let mut parts = [""; ARN_PARTS];
     for (part, found) in parts.iter_mut().zip(text.splitn(dialect.resource_parts, ':')) {
@@ -248,7 +248,7 @@ pub(super) fn split_name<'t>(text: &'t str, dialect: &Dialect) -> [&'t str; ARN_
     parts
 }
 
-/// Splits an ARN of AWS at its first five colons; parts that are not there are empty.
+/// Splits an AWS ARN at its first five colons; missing parts are empty.
 pub(super) fn split_arn(text: &str) -> [&str; ARN_PARTS] {
     split_name(text, &IAM)
 }
@@ -262,7 +262,7 @@ mod tests {
         ResourcePattern::read(pattern, &IAM, true).matches((resource != "*").then_some(&parts), &Context::default())
     }
 
-    /// The worked list of the IAM User Guide, "Resource", for `bucket/*/test/*`.
+    /// Example list of the IAM User Guide, "Resource", for `bucket/*/test/*`.
     #[test]
     fn wildcards_stand_for_anything_within_a_part() {
         let pattern = "arn:aws:s3:::DOC-EXAMPLE-BUCKET/*/test/*";

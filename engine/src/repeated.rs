@@ -1,31 +1,31 @@
-//! Keys that stand several times in an object.
+//! Repeated keys of an object.
 
 use std::collections::HashMap;
 
 use super::json::{Member, Node, Span, Value};
 
-/// A key that was written once more in an object: what it was given last is its value.
+/// A repeated key of an object; the last value wins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepeatedKey {
-    /// The key.
+    /// Repeated key.
     pub key: String,
-    /// Place of the earlier one.
+    /// Position of the earlier one.
     pub before: Span,
-    /// Place of the later one.
+    /// Position of the later one.
     pub again: Span,
     /// True if both have the same value.
     pub is_same: bool,
 }
 
 impl Node {
-    /// Leaves of each key that stands several times in an object the value that it was given last, as `kubectl` does, and names those
-    /// keys in the order of the text.
+    /// Keeps the last value of each repeated key of an object, as `kubectl` does, and returns those keys in the order
+    /// of the text.
     /// Source: <https://github.com/kubernetes/kubernetes/issues/99286>.
     pub fn keep_last_of_repeated(&mut self) -> Vec<RepeatedKey> {
         let mut found = Vec::new();
         keep_last(self, &mut found);
         found.sort_by_key(|one| one.again.start);
-        // What an alias stands for is there once.
+        // Aliases repeat the same position: report it once.
         found.dedup_by_key(|one| one.again.start);
         found
     }
@@ -51,10 +51,10 @@ fn keep_last(node: &mut Node, found: &mut Vec<RepeatedKey>) {
     }
 }
 
-/// Members of an object whose keys are compared one by one: that takes less than a table of them.
+/// Maximum number of members whose keys are compared pairwise, which is cheaper than a table of them.
 const FEW: usize = 16;
 
-/// True if a key may come twice; of few members, if one does.
+/// True if a key may be repeated; exact for few members.
 fn may_repeat(members: &[Member]) -> bool {
     let mut rest = members;
     if members.len() > FEW {
@@ -69,7 +69,7 @@ fn may_repeat(members: &[Member]) -> bool {
     false
 }
 
-/// For each member, whether its key comes once more.
+/// Marks each member whose key is repeated later.
 fn replaced(members: &[Member], found: &mut Vec<RepeatedKey>) -> Vec<bool> {
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(members.len());
     let mut replaced = vec![false; members.len()];
@@ -112,7 +112,7 @@ mod tests {
             ]
         );
         assert_eq!(node.keep_last_of_repeated(), []);
-        // However many members there are.
+        // Independent of the number of members.
         for count in [2, FEW, FEW + 1, 100] {
             let members: Vec<String> = (0..count).map(|number| format!("\"k{number}\": {number}")).collect();
             let mut node = Node::parse(&format!("{{{}, \"k1\": null}}", members.join(", "))).unwrap();

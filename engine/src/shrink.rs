@@ -1,10 +1,10 @@
-//! From actions to the fewest readable patterns that cover exactly them.
+//! Shrinks actions to the fewest readable patterns that cover exactly them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalogue::{Action, Catalogue, Service};
 
-/// Patterns that cover all of these actions and no other action of the catalogue. Unknown actions stay as they are.
+/// Patterns that cover all of these actions and no other action of the catalogue. Unknown actions are unchanged.
 #[must_use]
 pub fn shrink(actions: &[String], catalogue: &Catalogue) -> Vec<String> {
     let mut by_service: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn shrink(actions: &[String], catalogue: &Catalogue) -> Vec<String> {
     patterns
 }
 
-/// The wanted actions of a service, runs of which become a wildcard where nothing else starts the same.
+/// Patterns for the wanted actions of a service: a run becomes a wildcard if no other action has the same prefix.
 fn of_service(service: &Service, wanted: &BTreeSet<&str>) -> Vec<String> {
     if wanted.len() == service.actions.len() {
         return vec![format!("{}:*", service.prefix)];
@@ -42,7 +42,7 @@ fn of_service(service: &Service, wanted: &BTreeSet<&str>) -> Vec<String> {
             at += 1;
             continue;
         }
-        // The shortest beginning, at a border of words, that only wanted actions have; it has to stand for two at least.
+        // The shortest prefix, ending at a word boundary, that only wanted actions have; it must cover at least two.
         let best = borders(action).find_map(|end| {
             let start = action.folded.get(..end)?;
             let run = service.actions.iter().skip(at).take_while(|other| other.folded.starts_with(start));
@@ -65,7 +65,7 @@ fn of_service(service: &Service, wanted: &BTreeSet<&str>) -> Vec<String> {
     patterns
 }
 
-/// Ends of the words of a name in camel case, its own end included: `ec2:Describe`, `ec2:DescribeVpc`, ….
+/// Ends of the words of a camel-case name, including the whole name: `ec2:Describe`, `ec2:DescribeVpc`, ….
 fn borders(action: &Action) -> impl Iterator<Item = usize> {
     let start = action.name.find(':').map_or(0, |colon| colon + 2);
     let inner = action.name.char_indices().filter(move |(at, c)| *at >= start && c.is_ascii_uppercase());

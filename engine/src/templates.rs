@@ -1,5 +1,5 @@
-//! Policies inside of infrastructure code: Terraform plans as JSON, and CloudFormation templates as JSON or YAML. Each is
-//! named by its address; the roles, users and groups say which of them belong together. All places are those of the file.
+//! Policies within infrastructure code: Terraform plans as JSON, and CloudFormation templates as JSON or YAML. Each
+//! policy has its address as its name; roles, users and groups list their policies. All positions refer to the file.
 
 use super::dialect::Dialect;
 use super::document::{Document, Malformed};
@@ -14,13 +14,13 @@ mod managed;
 mod nested;
 mod terraform;
 
-/// Most characters of a template that are read.
+/// Maximum size of a template in bytes.
 pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What a policy that was found is for.
+/// Use of a policy in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// The file itself, or one of which nothing more is known.
+    /// The file itself, or a policy of unknown use.
     Document,
     /// A managed policy.
     Managed,
@@ -34,12 +34,12 @@ pub enum Use {
     Trust,
     /// A service control policy.
     Control,
-    /// It is not in the file: only its name is known.
+    /// A policy that is not in the file: only its name is known.
     NotHere,
 }
 
 impl Use {
-    /// What a lint goes by.
+    /// Kind of policy for lint checks.
     #[must_use]
     pub fn kind(self) -> PolicyKind {
         match self {
@@ -54,18 +54,18 @@ impl Use {
     }
 }
 
-/// A policy that was found.
+/// A policy found in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundPolicy {
     /// Address in the template, such as `aws_iam_role_policy.worker`; empty for a file that is a policy itself.
     pub address: String,
-    /// What it is for.
+    /// Use of the policy.
     pub used_as: Use,
-    /// The document, with its places in the file; an error where the template holds text that is none.
+    /// Document, with its positions in the file; an error if the text is not JSON.
     pub document: Result<Node, JsonError>,
 }
 
-/// A policy of a template that cannot be evaluated.
+/// Error for a policy that cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// Its text is not JSON.
@@ -77,26 +77,26 @@ pub enum PolicyError {
 }
 
 impl FoundPolicy {
-    /// What stands for a policy that a file names and does not hold.
+    /// Creates a placeholder for a policy that the file names but does not contain.
     fn not_here(name: &Text, span: Span) -> Self {
         let stand_in = if name.is_known() { Text::unknown(name) } else { name.clone() };
         let document = Ok(Node { span, value: Value::String(stand_in) });
         Self { address: name.to_string(), used_as: Use::NotHere, document }
     }
 
-    /// Its first byte in the file.
+    /// Offset of its first byte in the file.
     fn offset(&self) -> usize {
         self.document.as_ref().map_or_else(|error| error.offset, |node| node.span.start)
     }
 
-    /// True if what stands for it may deny: of AWS's own managed policies few do.
+    /// True if a placeholder may deny: few of AWS's managed policies do.
     /// Source: AWS Managed Policy Reference.
     fn may_deny(&self) -> bool {
         let of_aws = self.address.split_once(":iam::aws:policy/").map(|(_, name)| name);
         of_aws.is_none_or(managed::denies)
     }
 
-    /// The document that it stands for; one that is not in the file may allow anything, and where that can be, deny it.
+    /// Document for evaluation. A policy that is not in the file may allow anything, and possibly deny it.
     ///
     /// # Errors
     /// If the text is not JSON, or not a policy document.
@@ -113,7 +113,7 @@ impl FoundPolicy {
     }
 }
 
-/// A role, user or group that was found, with what belongs to it.
+/// A role, user or group with its policies.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FoundRole {
     /// Address in the template.
@@ -124,48 +124,48 @@ pub struct FoundRole {
     pub boundary: Option<FoundPolicy>,
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// Whether it is a template or plan, rather than a policy.
+    /// True for a template or plan, false for a policy.
     pub is_template: bool,
     /// Roles, users and groups with their policies.
     pub roles: Vec<FoundRole>,
-    /// Policies that belong to no role of the file.
+    /// Policies without a role in the file.
     pub policies: Vec<FoundPolicy>,
     /// Trust policies of the roles.
     pub trusts: Vec<FoundPolicy>,
-    /// What the file does not tell: documents known only after it is applied, managed policies that are not in it.
+    /// Facts missing from the file: documents known only after it is applied, managed policies that are not in it.
     pub unknown: Vec<String>,
-    /// Documents that are policies of something else than an identity, and are not looked at.
+    /// Documents that are not identity policies, and are skipped.
     pub left_out: Vec<String>,
 }
 
 impl Found {
-    /// Every policy of the file, each once, in the order of their addresses.
+    /// Every policy of the file, without duplicates, ordered by address.
     #[must_use]
     pub fn all(&self) -> Vec<&FoundPolicy> {
         let of_roles = self.roles.iter().flat_map(|role| role.policies.iter().chain(&role.boundary));
         let mut all: Vec<&FoundPolicy> = of_roles.chain(&self.policies).chain(&self.trusts).collect();
         all.retain(|policy| policy.used_as != Use::NotHere);
-        // A policy that several roles have may hang on other conditions of the stack with each. Two branches of a condition may
-        // have policies of one name.
+        // A policy of several roles may depend on different stack conditions for each. Two branches of a condition may
+        // have policies with the same name.
         all.sort_by(|a, b| (&a.address, a.offset()).cmp(&(&b.address, b.offset())));
         all.dedup_by(|a, b| a.address == b.address && a.offset() == b.offset());
         all
     }
 }
 
-/// Why a file cannot be read.
+/// Error for an unreadable file.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
     /// Not JSON.
     #[error("not JSON: {0}")]
     Json(JsonError),
-    /// Meant to be YAML, and is not.
+    /// Not valid YAML.
     #[error("{0}")]
     Yaml(JsonError),
-    /// Neither a policy nor anything that holds some.
+    /// Neither a policy nor a file with policies.
     #[error("no policy document, Terraform plan or CloudFormation template: {0}")]
     Unknown(&'static str),
 }
@@ -173,20 +173,20 @@ pub enum TemplateError {
 /// Values of the environment for `AWS::Partition`, `AWS::Region` and `AWS::AccountId`.
 #[derive(Debug, Clone, Default)]
 pub struct Pseudo {
-    /// Partition, if it is known.
+    /// Partition; `None` if unknown.
     pub partition: Option<String>,
-    /// Region, if it is known.
+    /// Region; `None` if unknown.
     pub region: Option<String>,
-    /// Account id, if it is known.
+    /// Account id; `None` if unknown.
     pub account_id: Option<String>,
-    /// Whether what is asked is about the account and region of the stack: an ARN of these is then one of any.
+    /// True if the question concerns the account and region of the stack: an ARN with these values then matches any.
     pub is_home: bool,
 }
 
 /// Finds the policies of a file.
 ///
 /// # Errors
-/// When it is none of the kinds that are known.
+/// If the file is not of a known kind.
 pub fn find(text: &str, pseudo: &Pseudo) -> Result<Found, TemplateError> {
     let trimmed = text.trim_start();
     if document::source(text) != text {
@@ -196,7 +196,7 @@ pub fn find(text: &str, pseudo: &Pseudo) -> Result<Found, TemplateError> {
     let node = if trimmed.starts_with(['{', '[', '\u{feff}']) {
         match Node::parse(text) {
             Ok(node) => node,
-            // YAML has braces too, and takes a comma before the last of them.
+            // YAML also uses braces, and allows a trailing comma.
             Err(error) => {
                 let template = yaml::parse(text).ok().filter(|node| node.get("Resources").is_some());
                 template.ok_or(TemplateError::Json(error))?
@@ -228,10 +228,10 @@ fn plain(node: Node) -> Found {
     Found { policies: vec![policy], ..Found::default() }
 }
 
-/// A decision that deployment makes, such as a condition of the stack, with the outcome that is needed.
+/// A decision made at deployment, such as a stack condition, with the required result.
 type Decision = (String, bool);
 
-/// A document whose statements are there only if what decides at deployment turns out as said.
+/// Makes the statements of a document conditional on decisions made at deployment.
 fn guarded(mut document: Node, decisions: &[Decision]) -> Node {
     if let Value::Object(members) = &mut document.value {
         for member in members.iter_mut().filter(|member| *member.key == *"Statement") {

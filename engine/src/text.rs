@@ -1,15 +1,14 @@
-//! Text of which parts may be unknown until a template is deployed.
+//! Text with parts that may be unknown until a template is deployed.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 
-/// A text of a policy document. Where the document stands in a template, parts of its texts can be known only when the
-/// template is deployed (`!Ref`, `Fn::GetAtt`, values that Terraform computes): such a part may be any text at all, with
-/// colons and wildcards, and reads as `${Name}`.
+/// A text of a policy document. In a template, parts of it may be unknown until deployment (`!Ref`, `Fn::GetAtt`,
+/// values that Terraform computes): such a part may be any text, with colons and wildcards, and is shown as `${Name}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Text {
     text: String,
-    /// Where the unknown parts stand, in order.
+    /// Ranges of the unknown parts, in order.
     unknown: Vec<(usize, usize)>,
 }
 
@@ -18,12 +17,12 @@ pub struct Text {
 pub enum TextPart<'t> {
     /// Known.
     Known(&'t str),
-    /// Unknown until deployment, with what it reads as.
+    /// Unknown until deployment, with its textual form.
     Unknown(&'t str),
 }
 
 impl Text {
-    /// A text of one unknown part.
+    /// Creates a text with a single unknown part.
     #[must_use]
     pub fn unknown(name: &str) -> Self {
         let mut text = Self::default();
@@ -31,32 +30,32 @@ impl Text {
         text
     }
 
-    /// Adds a known text.
+    /// Appends a known text.
     pub fn push_str(&mut self, known: &str) {
         self.text.push_str(known);
     }
 
-    /// Adds a part that is unknown until deployment, which reads as `${name}`.
+    /// Appends a part that is unknown until deployment, shown as `${name}`.
     pub fn push_unknown(&mut self, name: &str) {
         let start = self.text.len();
         self.text.push_str(&format!("${{{name}}}"));
         self.unknown.push((start, self.text.len()));
     }
 
-    /// Adds another text.
+    /// Appends another text.
     pub fn push(&mut self, other: &Self) {
         let at = self.text.len();
         self.unknown.extend(other.unknown.iter().map(|(start, end)| (start + at, end + at)));
         self.text.push_str(&other.text);
     }
 
-    /// Whether all of it is known.
+    /// True if all of it is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.unknown.is_empty()
     }
 
-    /// Its known and unknown parts, in order.
+    /// Known and unknown parts, in order.
     pub fn parts(&self) -> impl Iterator<Item = TextPart<'_>> {
         let mut at = 0;
         let mut parts = Vec::with_capacity(self.unknown.len() * 2 + 1);
@@ -73,13 +72,13 @@ impl Text {
         self.text.get(range).unwrap_or_default()
     }
 
-    /// The known text in front of the first unknown part; all of it when everything is known.
+    /// Known text before the first unknown part; the whole text if everything is known.
     #[must_use]
     pub fn known_start(&self) -> &str {
         self.slice(0..self.unknown.first().map_or(self.text.len(), |(start, _)| *start))
     }
 
-    /// With every unknown part in the place of which anything can stand as `*`: the widest that it can mean as a pattern.
+    /// The text with `*` for every unknown part: its widest reading as a pattern.
     #[must_use]
     pub fn widest(&self) -> String {
         self.parts()
@@ -90,7 +89,7 @@ impl Text {
             .collect()
     }
 
-    /// In lower case.
+    /// The text in lower case.
     #[must_use]
     pub fn to_lowercase(&self) -> Self {
         if self.is_known() {
@@ -190,6 +189,6 @@ mod tests {
         );
         assert_eq!((text.widest().as_str(), text.known_start()), ("arn:aws:s3:::É*/*", "arn:aws:s3:::É"));
         assert_eq!(text.to_lowercase().parts().nth(3), Some(TextPart::Unknown("${key}")));
-        assert!(Text::from("${Bucket}").is_known(), "only what is pushed as unknown is");
+        assert!(Text::from("${Bucket}").is_known(), "only parts pushed as unknown are");
     }
 }

@@ -1,9 +1,9 @@
-//! Boolean functions over conditions that are not known, as truth tables: what holds always, never, or only if.
+//! Boolean functions over unknown conditions, as truth tables: always true, never true, or conditional.
 //!
-//! Facts are of two kinds. Those of a request (a condition) differ from request to request: what depends on one holds
-//! sometimes. Those of a deployment (a value that a template leaves open) are the same for every request, but nobody knows
-//! them yet: what depends on one holds between a worst and a best. A condition on such a value is neither: it depends on the
-//! value and on the request, so nobody knows for which requests it holds.
+//! Facts are of two kinds. Facts of a request (a condition) differ between requests: anything that depends on one holds
+//! sometimes. Facts of a deployment (a value that a template leaves open) are the same for every request but not yet
+//! known: anything that depends on one has a lower and an upper bound. A condition on such a value is neither: it
+//! depends on both the value and the request, so it is unknown for which requests it holds.
 
 use super::condition::Compiled;
 use super::document::Guard;
@@ -12,33 +12,33 @@ use super::operator::{Comparison, Quantifier};
 
 mod values;
 
-/// Most unknown facts that are told apart: 4,096 combinations.
+/// Maximum number of unknown facts: 4,096 combinations.
 pub(super) const MAX_ATOMS: usize = 12;
 
-/// A fact about a request that is not known.
+/// An unknown fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Atom {
     /// The request carries a key (lower-case).
     Present(String),
-    /// A positive comparison holds; the values in order. For `ForAllValues` and `ForAnyValue` the negation belongs to it.
+    /// A positive comparison holds; values are sorted. For `ForAllValues` and `ForAnyValue` it includes the negation.
     Holds {
         comparison: Comparison,
         quantifier: Option<Quantifier>,
         negated: bool,
         key: String,
         values: Vec<String>,
-        /// Whether a value holds a policy variable.
+        /// True if a value holds a policy variable.
         has_variables: bool,
     },
-    /// A resource pattern whose reading is open matches as widely as it may.
+    /// A resource pattern whose reading is open has its widest reading.
     Wide(String),
-    /// Something that is decided when a template is deployed turns out as said.
+    /// A decision made at deployment has the required result.
     Deployed(String),
-    /// A statement turns out to speak of the action: its position among all, and the same for a person.
+    /// A statement matches the action: its position among all statements, and a description for display.
     Speaks(usize, String),
-    /// A condition with such a value holds of the request.
+    /// A condition with a value unknown until deployment holds for the request.
     HoldsOnceDeployed(String),
-    /// A negated condition holds of the request, in a language that does not say what it comes to without its key.
+    /// A negated condition holds for the request, in a language that does not define its result without the key.
     Opaque(String),
 }
 
@@ -63,13 +63,13 @@ pub(super) enum Expression {
 }
 
 impl Expression {
-    /// What is decided when the template is deployed.
+    /// Fact for a decision made at deployment.
     pub(super) fn of_guard(guard: &Guard) -> Self {
         let decided = Self::Atom(Atom::Deployed(guard.decision.clone()));
         if guard.holds { decided } else { Self::Not(Box::new(decided)) }
     }
 
-    /// What a condition that is not settled says.
+    /// Expression for a condition with an unknown result.
     pub(super) fn of_condition(condition: &Compiled) -> Self {
         let key = condition.key.clone();
         let operator = condition.operator;
@@ -108,8 +108,8 @@ impl Expression {
                 Quantifier::Any => holds,
             };
         }
-        // What cannot be compared satisfies neither an operator nor its negation, so of numbers, dates, addresses and ARNs
-        // the negation is a fact of its own. Strings always compare.
+        // A value that cannot be compared satisfies neither an operator nor its negation, so for numbers, dates,
+        // addresses and ARNs the negation is a separate fact. Strings always compare.
         let is_total = matches!(
             operator.comparison,
             Comparison::StringEquals | Comparison::StringEqualsIgnoreCase | Comparison::StringLike
@@ -148,7 +148,7 @@ impl Expression {
     }
 }
 
-/// For each combination of facts, whether something holds.
+/// Truth value for each combination of facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     bits: Vec<bool>,
@@ -168,7 +168,7 @@ impl Table {
     }
 }
 
-/// How often something holds, over all requests.
+/// Frequency with which something holds, over all requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holds {
     Never,
@@ -176,7 +176,7 @@ pub(super) enum Holds {
     Always,
 }
 
-/// How often something holds at least and at most, over everything that may come of a deployment.
+/// Lower and upper bound of the frequency, over all possible deployments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) least: Holds,
@@ -184,28 +184,28 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// The one answer, or the middle of several.
+    /// The common value of both bounds, or `Sometimes`.
     pub(super) fn holds(self) -> Holds {
         if self.least == self.most { self.least } else { Holds::Sometimes }
     }
 }
 
-/// The facts of a question, and which combinations of them can be.
+/// Facts of a question, with the possible combinations.
 #[derive(Debug)]
 pub(super) struct Facts {
     atoms: Vec<Atom>,
-    /// Combinations that nothing rules out.
+    /// Combinations that are not ruled out.
     possible: Vec<bool>,
-    /// Combinations that some request is known to make.
+    /// Combinations that are known to occur in some request.
     witnessed: Vec<bool>,
-    /// The facts that are decided by deployment.
+    /// Bit mask of the facts decided by deployment.
     deployed: usize,
-    /// The facts that are decided by deployment and request together.
+    /// Bit mask of the facts decided by deployment and request together.
     hidden: usize,
 }
 
 impl Facts {
-    /// Collects the facts of some expressions; `None` when there are too many to tell apart.
+    /// Collects the facts of some expressions; `None` if there are too many to enumerate.
     pub(super) fn new<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Option<Self> {
         let mut found = Vec::new();
         for expression in expressions {
@@ -245,7 +245,7 @@ impl Facts {
         Self { atoms: Vec::new(), possible: vec![true], witnessed: vec![true], deployed: 0, hidden: 0 }
     }
 
-    /// How many combinations of facts are told apart.
+    /// Number of combinations of facts.
     pub(super) fn combinations(&self) -> usize {
         self.possible.len()
     }
@@ -272,13 +272,13 @@ impl Facts {
         }
     }
 
-    /// How often a table holds. That it always or never does is proven by the combinations that cannot be ruled out, that
-    /// it sometimes does by those that are known to be.
+    /// Bounds of a table. Combinations that cannot be ruled out prove that it always or never holds; combinations known
+    /// to occur prove that it sometimes does.
     pub(super) fn bounds(&self, table: &Table) -> Bounds {
         self.bounds_within(table, &self.constant(true))
     }
 
-    /// The same over the requests for which something holds.
+    /// Same as [`Self::bounds`], over the requests in question.
     pub(super) fn bounds_within(&self, table: &Table, meant: &Table) -> Bounds {
         let mut whole: Option<Bounds> = None;
         let mut deployment = 0;
@@ -300,7 +300,7 @@ impl Facts {
         let is = |bits: &[bool], at: usize| bits.get(at).copied().unwrap_or(false);
         let requests = (0..self.possible.len()).filter(|at| at & self.deployed == deployment && at & self.hidden == 0);
         for request in requests {
-            // Whatever comes of the conditions that nobody knows, a request that does hold has to hold.
+            // A request counts only if the result is the same for all values of the unknown conditions.
             let (mut holds_anyhow, mut fails_anyhow) = (true, true);
             let mut hidden = 0;
             loop {
@@ -329,11 +329,11 @@ impl Facts {
             (true, true) => Holds::Sometimes,
             (true, false) => Holds::Always,
         };
-        // Where nothing at all is possible, least and most would cross.
+        // If nothing at all is possible, least and most would cross.
         Bounds { least: least.min(most), most }
     }
 
-    /// What is decided by deployment, of the facts of some expressions.
+    /// Facts decided by deployment in some expressions.
     pub(super) fn open<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Vec<String> {
         Self::texts(expressions, |atom| match atom {
             Atom::Deployed(text) | Atom::Speaks(_, text) | Atom::HoldsOnceDeployed(text) => Some(text.clone()),
@@ -341,7 +341,7 @@ impl Facts {
         })
     }
 
-    /// Which patterns match some requests for a resource and others not.
+    /// Patterns in some expressions that match some requests for a resource and not others.
     pub(super) fn wide<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Vec<String> {
         Self::texts(expressions, |atom| match atom {
             Atom::Wide(text) => Some(format!("`{text}` matches")),
@@ -361,12 +361,12 @@ impl Facts {
     }
 }
 
-/// The next combination of the bits of a mask; none after the last.
+/// Next combination of the bits of a mask; zero after the last.
 fn next(combination: usize, mask: usize) -> usize {
     (combination | !mask).wrapping_add(1) & mask
 }
 
-/// Combinations of two facts that cannot be: the bits of both, and what they are then.
+/// Impossible combinations of two facts: the bits of both, and their values.
 fn ruled_out(atoms: &[Atom]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (at, atom) in atoms.iter().enumerate() {
@@ -400,7 +400,8 @@ fn ruled_out(atoms: &[Atom]) -> Vec<(usize, usize)> {
                 };
                 if plain(narrow) && plain(wide) {
                     let inside: Vec<Option<bool>> = narrow.iter().map(within).collect();
-                    // One of the narrow values is the value: if all are within the wide ones, so is it; if none, it is not.
+                    // The value is one of the narrow ones: if all of them are within the wide ones, so is it; if none
+                    // is, it is not.
                     if inside.iter().all(|within| *within == Some(true)) {
                         found.push((this | that, this));
                     }
@@ -455,7 +456,7 @@ mod tests {
         ] {
             assert_eq!(union(&[one, other]), exactly(Holds::Sometimes));
         }
-        // Of a key that has values of the type only, one of them does.
+        // If a key only has values of the type, one of them holds.
         for (one, other) in [
             (
                 condition("Bool", "aws:SecureTransport", &["true"]),

@@ -1,23 +1,23 @@
-//! Policy variables: `${key}`, `${key, 'default'}`, and `${*}`, `${?}`, `${$}` for the characters themselves.
+//! Policy variables: `${key}`, `${key, 'default'}`, and the escapes `${*}`, `${?}`, `${$}`.
 //! Source: AWS IAM User Guide, "IAM policy elements: Variables and tags".
 
 /// A piece of a text that may hold variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// Text in which `*` and `?` are wildcards, where the place takes wildcards.
+    /// Text in which `*` and `?` are wildcards, if the element supports wildcards.
     Text(String),
-    /// Text that stands for itself.
+    /// Literal text.
     Literal(String),
-    /// The value of a context key.
+    /// Value of a context key.
     Variable {
-        /// Lower-case.
+        /// Context key, in lower case.
         key: String,
-        /// Value when the request does not carry the key.
+        /// Default if the request does not carry the key.
         default: Option<String>,
     },
 }
 
-/// What is wrong with a variable.
+/// Error in a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VariableError {
     /// `${` without `}`.
@@ -30,7 +30,7 @@ pub(super) enum VariableError {
     Quote,
 }
 
-/// Splits a text into its pieces. Where a variable is malformed, it is plain text.
+/// Splits a text into its pieces. A malformed variable is plain text.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -51,7 +51,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// A text with the variables filled in that have one value. A value with a character that has a meaning is not.
+/// Replaces the variables that have a single value. A value with special characters is not inserted.
 pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -69,7 +69,7 @@ pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) ->
     out
 }
 
-/// What is wrong with the variables of a text.
+/// Errors in the variables of a text.
 pub(super) fn errors(text: &str) -> Vec<VariableError> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -84,13 +84,13 @@ pub(super) fn errors(text: &str) -> Vec<VariableError> {
     found
 }
 
-/// True if a text holds a variable that names a condition key. `${PARTITION}` and `${AWS::Region}` are placeholders, which another
-/// tool fills in before the cloud gets the policy.
+/// True if a text holds a variable for a condition key. `${PARTITION}` and `${AWS::Region}` are placeholders, which
+/// another tool replaces before the cloud receives the policy.
 pub(super) fn is_used(text: &str) -> bool {
     is_used_before(text, usize::MAX)
 }
 
-/// True if such a variable stands before so many colons.
+/// True if a text holds such a variable before this number of colons.
 pub(super) fn is_used_before(text: &str, colons: usize) -> bool {
     let mut passed = 0;
     pieces(text).iter().any(|piece| match piece {

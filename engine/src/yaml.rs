@@ -1,5 +1,5 @@
-//! YAML as it was written: the same [`Node`]s as JSON gives, every value with its place in the text. Templates are read as AWS's
-//! readers do, and [`documents`] as Kubernetes' does.
+//! Lossless YAML, as the same [`Node`]s as JSON, every value with its position in the text. Templates are parsed like
+//! AWS's readers do, and [`documents`] like Kubernetes'.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,14 +8,14 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use super::json::{JsonError, MAX_DEPTH, Member, Node, Span, Value, line_and_column};
 use super::repeated::RepeatedKey;
 
-/// Most values that are read, those that aliases repeat included: aliases of aliases grow without bound otherwise.
+/// Maximum number of values, including repetitions by aliases: aliases of aliases would otherwise grow without bound.
 const MAX_NODES: usize = 500_000;
 
-/// Reads the first document of a text. A local tag such as `!Ref` becomes an object of one member, as CloudFormation's short
-/// form is meant: `{"Ref": …}`, `{"Fn::Sub": …}`.
+/// Parses the first document of a text. A local tag such as `!Ref` becomes an object with one member, as in
+/// CloudFormation's short form: `{"Ref": …}`, `{"Fn::Sub": …}`.
 ///
 /// # Errors
-/// When it is not YAML, nested deeper than [`MAX_DEPTH`], or larger than any template may be.
+/// If it is not YAML, nested deeper than [`MAX_DEPTH`], or larger than any template may be.
 pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
     let mut repaired = text.to_owned();
     let mut repairs: Vec<usize> = Vec::new();
@@ -36,10 +36,10 @@ pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
         let offset = written(&repairs, error.offset);
         let (line, column) = line_and_column(text, offset);
         let error = JsonError { reason: error.reason, line, column, offset };
-        // A line of a list in brackets or of a text in quotes that is less indented than its key: AWS's readers of templates
-        // take it.
+        // A line of a bracketed list or a quoted text that is indented less than its key: AWS's template readers accept
+        // it.
         let mut starts = if error.reason.contains("invalid indentation in quoted") {
-            // The place is where the text in quotes starts: all of its lines are put right at once.
+            // The error is at the start of the quoted text: repair all of its lines at once.
             lines_of_quoted(text, offset)
         } else if error.reason.contains("invalid indentation") {
             vec![text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)]
@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
     }
 }
 
-/// The starts of the lines of a quoted text, except its first: the text is the first in quotes from an offset on.
+/// Starts of the lines of a quoted text, except the first line. The text is the first quoted one from an offset on.
 fn lines_of_quoted(text: &str, offset: usize) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut quote = None;
@@ -85,14 +85,14 @@ fn lines_of_quoted(text: &str, offset: usize) -> Vec<usize> {
     starts
 }
 
-/// The most often that a text is read again, with the indentation of some of its lines put right.
+/// Maximum number of attempts, each with the indentation of further lines repaired.
 const MAX_READINGS: usize = 64;
-/// Indentation that is deeper than any key's of a template.
+/// Indentation deeper than that of any key in a template.
 const REPAIR: &str = "                                        ";
 
-/// Where something stands in the text as it was written, before lines were indented further.
+/// Maps an offset to the original text, before lines were indented.
 fn written(repairs: &[usize], offset: usize) -> usize {
-    // All are of one length, and sorted: those before the offset are counted by halving.
+    // All repairs have the same length and are sorted: use binary search.
     let length = REPAIR.len();
     let (mut low, mut high) = (0, repairs.len());
     while low < high {
@@ -101,27 +101,27 @@ fn written(repairs: &[usize], offset: usize) -> usize {
         if is_before { low = middle + 1 } else { high = middle }
     }
     match repairs.get(low) {
-        // Within what was added is at the start of the line.
+        // An offset within the inserted indentation maps to the start of the line.
         Some(start) if start + low * length <= offset => *start,
         _ => offset - low * length,
     }
 }
 
-/// The documents of a text.
+/// Documents of a text.
 #[derive(Debug, Default, PartialEq)]
 pub struct Documents {
-    /// Those that hold something.
+    /// Documents that are not empty.
     pub nodes: Vec<Node>,
-    /// Keys that were written once more in an object, in the order of the text.
+    /// Repeated keys, in the order of the text.
     pub repeated: Vec<RepeatedKey>,
 }
 
-/// Reads all documents of a text, those that hold nothing left out. Tags say nothing: a value is what it is written as. Of a key that
-/// stands twice in an object the last value counts, as it does for `kubectl`.
+/// Parses all documents of a text, except empty ones. Tags are ignored: the notation determines the type of a value.
+/// The last value of a repeated key counts, as in `kubectl`.
 /// Source: <https://github.com/kubernetes/kubernetes/issues/99286>.
 ///
 /// # Errors
-/// When it is not YAML, nested deeper than [`MAX_DEPTH`], or aliases make too much of it; with its place.
+/// If it is not YAML, nested deeper than [`MAX_DEPTH`], or too large after alias expansion; the error has its position.
 pub fn documents(text: &str) -> Result<Documents, JsonError> {
     let mut reader = Reader { is_template: false, ..Reader::new(text) };
     let mut documents = Documents::default();
@@ -155,14 +155,14 @@ fn read(text: &str) -> Result<Node, JsonError> {
     }
 }
 
-/// Bytes at which every so many characters of a text stand: the parser counts characters, and places are bytes.
+/// Byte offsets of every n-th character: the parser counts characters, and positions are bytes.
 struct Places(Vec<usize>);
 
 impl Places {
     const STRIDE: usize = 64;
 
     fn of(text: &str) -> Self {
-        // Where every character is a byte, nothing has to be counted.
+        // In ASCII text, characters and bytes coincide.
         let starts = text.char_indices().step_by(Self::STRIDE).map(|(at, _)| at);
         Self(if text.is_ascii() { Vec::new() } else { starts.collect() })
     }
@@ -184,7 +184,7 @@ struct Reader<'t> {
     places: Places,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
-    /// Whether local tags are functions of CloudFormation.
+    /// True if local tags are CloudFormation functions.
     is_template: bool,
 }
 
@@ -210,11 +210,11 @@ impl<'t> Reader<'t> {
                 let offset = self.byte(error.marker().index());
                 Err(self.error(offset, format!("not YAML: {}", error.info())))
             }
-            None => Err(self.error(self.text.len(), "not YAML: the text ends too early".to_owned())),
+            None => Err(self.error(self.text.len(), "not YAML: unexpected end of text".to_owned())),
         }
     }
 
-    /// The byte at which a character stands.
+    /// Byte offset of a character.
     fn byte(&self, character: usize) -> usize {
         self.places.byte(self.text, character)
     }
@@ -233,7 +233,7 @@ impl<'t> Reader<'t> {
         let (anchor, tag, node) = match event {
             Event::Alias(anchor) => {
                 let Some((node, size)) = self.anchors.get(&anchor) else {
-                    return Err(self.error(span.start, "an alias stands for a value that holds it".to_owned()));
+                    return Err(self.error(span.start, "an alias refers to a value that contains it".to_owned()));
                 };
                 self.nodes += size;
                 let node = node.clone();
@@ -267,7 +267,7 @@ impl<'t> Reader<'t> {
                 let span = Span { start: span.start, end: end.end };
                 (anchor, tag, Node { span, value: Value::Object(members) })
             }
-            _ => return Err(self.error(span.start, "not YAML: a value is missing".to_owned())),
+            _ => return Err(self.error(span.start, "not YAML: missing value".to_owned())),
         };
         self.check_size(span)?;
         let node = match tag.filter(|tag| self.is_template && is_local(tag)) {
@@ -282,7 +282,7 @@ impl<'t> Reader<'t> {
 
     fn check_size(&self, span: Span) -> Result<(), JsonError> {
         if self.nodes > MAX_NODES {
-            return Err(self.error(span.start, format!("more than {MAX_NODES} values, those of aliases included")));
+            return Err(self.error(span.start, format!("more than {MAX_NODES} values, including those of aliases")));
         }
         Ok(())
     }
@@ -293,7 +293,7 @@ impl<'t> Reader<'t> {
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
-                // What is written wins over what is merged in, and of that the first.
+                // Members of the object take precedence over merged ones, and earlier merges over later ones.
                 let mut seen: HashSet<String> = HashSet::new();
                 if !merged.is_empty() {
                     seen.extend(members.iter().map(|member| member.key.to_string()));
@@ -310,7 +310,7 @@ impl<'t> Reader<'t> {
                 Value::Null => "null".into(),
                 Value::Bool(value) => value.to_string().into(),
                 Value::Number(text) => text.into(),
-                _ => return Err(self.error(key.span.start, "a key is a plain text".to_owned())),
+                _ => return Err(self.error(key.span.start, "a key must be plain text".to_owned())),
             };
             if *text == *"<<" {
                 let sources = value.items().map_or_else(|| vec![value.clone()], <[Node]>::to_vec);
@@ -329,7 +329,7 @@ fn is_local(tag: &Tag) -> bool {
     tag.handle == "!" && !tag.suffix.is_empty()
 }
 
-/// CloudFormation's short form of a function.
+/// Expands CloudFormation's short form of a function.
 fn tagged(name: &str, node: Node) -> Node {
     let function = if matches!(name, "Ref" | "Condition") { name.to_owned() } else { format!("Fn::{name}") };
     let span = node.span;
@@ -344,8 +344,9 @@ fn tagged(name: &str, node: Node) -> Node {
     Node { span, value: Value::Object(vec![member]) }
 }
 
-/// The value of a plain scalar, by the core schema; whatever else is text, such as the date of `Version: 2012-10-17`. Templates are
-/// YAML 1.1, as its readers in Python and Java have it. Source: AWS CloudFormation User Guide, "CloudFormation template format".
+/// Value of a plain scalar, by the core schema; everything else is text, such as the date of `Version: 2012-10-17`.
+/// Templates are YAML 1.1, as in its readers for Python and Java. Source: AWS CloudFormation User Guide,
+/// "CloudFormation template format".
 fn scalar(text: &str, is_template: bool) -> Value {
     match text {
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" if is_template => Value::Bool(true),
@@ -410,7 +411,7 @@ mod tests {
             let e = node.get("a").unwrap().get("e").unwrap();
             assert_eq!(text.get(e.span.range()), Some("f"), "{text}");
         }
-        assert!(parse("a:\n   b: c\n  d: e\n").is_err(), "elsewhere indentation has a meaning");
+        assert!(parse("a:\n   b: c\n  d: e\n").is_err(), "elsewhere indentation is significant");
     }
 
     #[test]
@@ -433,7 +434,7 @@ mod tests {
         assert_eq!((text.get(one.before.range()), text.get(one.again.range())), (Some("c"), Some("\"c\"")));
         let tab = documents("a:\n\tb: 1\n").unwrap_err();
         assert_eq!(tab.line, 2, "{tab}");
-        assert!(documents("a: &a 1\n---\nb: *a\n").is_err(), "an anchor ends with its document");
+        assert!(documents("a: &a 1\n---\nb: *a\n").is_err(), "an anchor is limited to its document");
     }
 
     #[test]
@@ -447,7 +448,7 @@ mod tests {
         assert!(parse(&format!("a: {}", "[".repeat(5_000))).is_err(), "deep");
         let error = parse("a: b\nc: [d\ne: f\n").unwrap_err();
         assert!(error.line >= 2, "{error}");
-        assert!(parse("a: &a [*a]\n").is_err(), "a value that holds itself");
+        assert!(parse("a: &a [*a]\n").is_err(), "a value that contains itself");
         assert!(parse("? [a, b]\n: c\n").is_err(), "a key that is a list");
     }
 }

@@ -1,5 +1,5 @@
-//! What a recorded inventory may not say. A list that holds one thing twice, and differently, has no right reading: which of the two
-//! counted would depend on their order.
+//! Validation of a recorded inventory. A list that holds the same name twice with different content has no correct
+//! reading: the order of the entries would decide.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::target;
 use super::inventory::{Inventory, Region};
 
 impl Inventory {
-    /// The first thing that cannot be so, with its JSON pointer: ids that are none, and entries that contradict one another.
+    /// First contradiction, with its JSON pointer: an invalid id, or entries that contradict one another.
     #[must_use]
     pub fn contradiction(&self) -> Option<(String, String)> {
         let accounts = self.accounts.iter().enumerate();
@@ -17,7 +17,7 @@ impl Inventory {
             accounts.into_iter().find_map(|(index, account)| {
                 let place = format!("/accounts/{index}");
                 if !target::is_alibaba_account(&account.account_id) {
-                    let reason = format!("`{}` is no account id: it has digits only", account.account_id);
+                    let reason = format!("`{}` is not an account id, which has digits only", account.account_id);
                     return Some((format!("{place}/account_id"), reason));
                 }
                 let principals =
@@ -39,7 +39,7 @@ impl Inventory {
 
 fn of_region(place: &str, region: &Region) -> Option<(String, String)> {
     if !target::is_region(&region.name) {
-        return Some((format!("{place}/name"), format!("`{}` is no region", region.name)));
+        return Some((format!("{place}/name"), format!("`{}` is not a region", region.name)));
     }
     macro_rules! of {
         ($list:ident, $noun:literal) => {
@@ -62,7 +62,7 @@ fn of_region(place: &str, region: &Region) -> Option<(String, String)> {
         })
 }
 
-/// The first entry that has no name, or the name of another that is not the same.
+/// First entry without a name, or with the name of an entry that differs.
 fn repeated<N: AsRef<str> + Eq + std::hash::Hash + Clone, T: PartialEq>(
     place: &str,
     noun: &str,
@@ -76,7 +76,10 @@ fn repeated<N: AsRef<str> + Eq + std::hash::Hash + Clone, T: PartialEq>(
         }
         match seen.get(&name) {
             Some(other) if *other != one => {
-                return Some((format!("{place}/{index}"), format!("{noun} `{shown}` is there twice, and differently")));
+                return Some((
+                    format!("{place}/{index}"),
+                    format!("{noun} `{shown}` occurs twice with different content"),
+                ));
             }
             Some(_) => {}
             None => {
@@ -113,9 +116,9 @@ mod tests {
         });
         assert_eq!(same, None, "the same twice");
         let cases: [(fn(&mut Account), &str, &str); 6] = [
-            (|one| one.account_id = "<b>x".to_owned(), "/accounts/0/account_id", "`<b>x` is no account id"),
+            (|one| one.account_id = "<b>x".to_owned(), "/accounts/0/account_id", "`<b>x` is not an account id"),
             (|one| one.account_id.clear(), "/accounts/0", "the account has no name"),
-            (|one| one.regions[0].name = "mars".to_owned(), "/accounts/0/regions/0/name", "`mars` is no region"),
+            (|one| one.regions[0].name = "mars".to_owned(), "/accounts/0/regions/0/name", "`mars` is not a region"),
             (
                 |one| one.regions[0].instances[0].id.clear(),
                 "/accounts/0/regions/0/instances/0",
@@ -127,12 +130,12 @@ mod tests {
                     one.regions[0].instances.push(other);
                 },
                 "/accounts/0/regions/0/instances/1",
-                "instance `i-1` is there twice, and differently",
+                "instance `i-1` occurs twice with different content",
             ),
             (
                 |one| one.regions.push(Region::new("cn-hangzhou")),
                 "/accounts/0/regions/1",
-                "region `cn-hangzhou` is there twice, and differently",
+                "region `cn-hangzhou` occurs twice with different content",
             ),
         ];
         for (change, place, reason) in cases {

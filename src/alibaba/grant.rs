@@ -1,7 +1,8 @@
-//! Where missing actions of a role of RAM go: into one custom policy of our own name, attached to the role.
+//! Grants missing actions to a RAM role: through one custom policy with a name that tagaudit owns, attached to the
+//! role.
 //!
-//! RAM has no inline policies, and its statements no `Sid`: what we wrote is recognised by the policy's name and by its form, which
-//! nobody writes by hand. A policy of our name that somebody else wrote, or edited, is never replaced.
+//! RAM has no inline policies, and its statements have no `Sid`: tagaudit recognises its policies by name and by a form
+//! that no person would write. A policy of this name that others wrote or edited is never replaced.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -15,14 +16,14 @@ use crate::transition::{Attribute, Target, Transition, Value};
 use super::inventory::{Account, Attachment, PolicyType, Principal, PrincipalKind};
 use super::{CUSTOM_ATTACHMENTS_QUOTA, POLICY_QUOTA};
 
-/// Whether only Alibaba Cloud may change a role: service-linked roles have names of this form.
+/// True if only Alibaba Cloud may change a role: service-linked roles have names of this form.
 /// Source: RAM documentation, "Service-linked roles": `AliyunServiceRoleFor…`.
 #[must_use]
 pub fn is_protected(role: &str) -> bool {
     role.get(..20).is_some_and(|prefix| prefix.eq_ignore_ascii_case("AliyunServiceRoleFor"))
 }
 
-/// The document that grants these actions and nothing else, minified, with the actions in order.
+/// Document that grants these actions and nothing else, minified, with sorted actions.
 #[must_use]
 pub fn document(actions: &[String]) -> String {
     let mut actions: Vec<&str> = actions.iter().map(String::as_str).collect();
@@ -35,7 +36,7 @@ pub fn document(actions: &[String]) -> String {
     .to_string()
 }
 
-/// The actions of a document that is, letter by letter, as we write it; `None` for every other document.
+/// Actions of a document that is exactly as tagaudit writes it; `None` for every other document.
 #[must_use]
 pub fn own_actions(text: &str) -> Option<Vec<String>> {
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
@@ -44,8 +45,8 @@ pub fn own_actions(text: &str) -> Option<Vec<String>> {
     (valid && document(&actions) == text).then_some(actions)
 }
 
-/// Name of the policy that we make for a role. Names of roles may hold more characters than those of policies; what had to be changed is
-/// told apart by a digest.
+/// Name of the policy that tagaudit creates for a role. Role names may hold more characters than policy names; a digest
+/// distinguishes names that had to be changed.
 /// Source: RAM 2015-05-01, `CreateRole` (letters, digits, `.`, `-`) and `CreatePolicy` (letters, digits, `-`; 128 characters).
 #[must_use]
 pub fn policy_name(role: &str) -> String {
@@ -57,23 +58,23 @@ pub fn policy_name(role: &str) -> String {
     format!("{NAME_PREFIX}{readable}-{}", text::hex(&Sha256::digest(role.as_bytes()), 4))
 }
 
-/// The custom policy that we make for a role: `acs:ram::ACCOUNT:policy/NAME`.
+/// Custom policy that tagaudit creates for a role: `acs:ram::ACCOUNT:policy/NAME`.
 #[must_use]
 pub fn policy_arn(account_id: &str, role: &str) -> String {
     format!("acs:ram::{account_id}:policy/{}", policy_name(role))
 }
 
-/// Actions that cannot be granted without losing or exceeding something.
+/// Reason why actions cannot be granted without losing or exceeding something.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GrantError {
-    /// Users and groups are never written to.
-    #[error("tagaudit writes to roles only, and this is a {}", .0.name())]
+    /// Users and groups are never modified.
+    #[error("tagaudit writes to roles only, not to a {}", .0.name())]
     NotARole(PrincipalKind),
-    /// A role of Alibaba Cloud itself.
+    /// A role that Alibaba Cloud manages.
     #[error("only Alibaba Cloud can change this role")]
     Protected,
-    /// The id identifies the role when the plan is carried out.
-    #[error("the id of the role was not read, which identifies it later: scan again")]
+    /// Without its id the role cannot be identified when the plan is applied.
+    #[error("the id of the role was not read, and a plan needs it: scan again")]
     NoRoleId,
     /// The policies of the role were not listed.
     #[error("the policies of the role were not read")]
@@ -82,7 +83,7 @@ pub enum GrantError {
     #[error("the policy `{0}` was not read")]
     Policy(String),
     /// An action is a pattern for all actions of a service.
-    #[error("`{0}` is a whole service")]
+    #[error("`{0}` covers a whole service")]
     WholeService(String),
     /// Other principals would get the actions too.
     #[error("the policy `{0}` is attached elsewhere too, or in a resource group")]
@@ -94,14 +95,14 @@ pub enum GrantError {
     #[error("the policy `{0}` holds something that tagaudit did not write, or that was changed since")]
     ForeignPolicy(String),
     /// The policy would be too long.
-    #[error("a policy takes {POLICY_QUOTA} characters, and they need more")]
+    #[error("the actions exceed the limit of {POLICY_QUOTA} characters for a policy")]
     TooLong,
     /// No further policy can be attached.
-    #[error("{0} custom policies are attached to the role, of {CUSTOM_ATTACHMENTS_QUOTA} by default")]
+    #[error("{0} custom policies are attached to the role, and the default quota is {CUSTOM_ATTACHMENTS_QUOTA}")]
     TooManyAttached(usize),
 }
 
-/// The writes that give a role these actions. What our policy grants already stays.
+/// Writes that give a role these actions. Actions that the policy of tagaudit already grants stay.
 ///
 /// # Errors
 /// If they cannot be written without losing or exceeding something.
@@ -127,7 +128,7 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) 
         None if is_attached => return Err(GrantError::Policy(name)),
         None => None,
         Some(policy) => {
-            // Whatever else has it attached would get these rights as well.
+            // Any other principal with the policy would get these rights as well.
             if policy.attachment_count != Some(u64::from(is_attached)) {
                 return Err(match policy.attachment_count {
                     Some(_) => GrantError::AttachedElsewhere(name),
@@ -239,13 +240,13 @@ mod tests {
         let made = calls(&second);
         let [Call::RamCreatePolicyVersion { document, .. }] = made.as_slice() else { panic!("{made:?}") };
         assert_eq!(own_actions(document).unwrap(), ["ecs:DescribeInstances", "slb:CreateLoadBalancer"]);
-        // It is there and attached to nothing: it gets a version, and is attached.
+        // The policy exists and is not attached: it gets a version, and is attached.
         account.policies[0].attachment_count = Some(0);
         let again = calls(&place(&account, &role(&["other"]), &["ecs:DescribeInstances"]).unwrap());
         assert!(matches!(&again[..], [Call::RamCreatePolicyVersion { .. }, Call::RamAttachPolicyToRole { .. }]));
         let same = calls(&place(&account, &role(&["other"]), &["slb:CreateLoadBalancer"]).unwrap());
         assert!(matches!(&same[..], [Call::RamAttachPolicyToRole { .. }]), "it holds them already");
-        // It is somebody else's too.
+        // The policy is attached elsewhere too.
         for (attached, count) in [(&["other", &name][..], Some(2)), (&["other"], Some(1)), (&["other"], None)] {
             account.policies[0].attachment_count = count;
             let refused = place(&account, &role(attached), &["ecs:DescribeInstances"]).unwrap_err().to_string();

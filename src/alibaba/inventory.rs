@@ -1,5 +1,5 @@
-//! What was read of Alibaba Cloud, verbatim, and what could not be read. As for AWS: an empty list says "read, and there is
-//! none", what was not read is a [`Gap`], and nothing in here is derived.
+//! Inventory of Alibaba Cloud: verbatim data, and the reads that failed. As for AWS, an empty list means that the read
+//! found nothing, a missing read is a [`Gap`], and nothing in here is derived.
 
 use std::collections::BTreeSet;
 
@@ -20,20 +20,20 @@ pub struct Inventory {
     pub tool_version: String,
     /// [`Provider::Alibaba`].
     pub provider: Provider,
-    /// When reading began, RFC 3339 in UTC; absent when the evidence does not say.
+    /// Start of reading, RFC 3339 in UTC; absent if the evidence does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// When reading ended; absent where that is not known.
+    /// End of reading; absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_until: Option<String>,
     /// One entry per account, sorted by account id.
     pub accounts: Vec<Account>,
     /// Every read that failed or could not be trusted.
     pub gaps: Vec<Gap>,
-    /// What the cluster said of itself, where it was asked.
+    /// Recording of the cluster, if it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<Recording>,
-    /// The profile of the credentials that it was read with, where one is named; a recording does not keep it.
+    /// Profile of the credentials that it was read with, if named; recordings do not keep it.
     #[serde(skip)]
     pub profile: Option<String>,
 }
@@ -44,17 +44,17 @@ pub struct Inventory {
 pub struct Account {
     /// The account id: sixteen digits.
     pub account_id: String,
-    /// Who read the account, as `GetCallerIdentity` names it.
+    /// Identity that read the account, as `GetCallerIdentity` names it.
     pub caller_arn: String,
-    /// Regions that were asked for.
+    /// Requested regions.
     pub regions: Vec<Region>,
     /// Roles of instances, and principals that the operator named, with the groups of users.
     pub principals: Vec<Principal>,
-    /// The policies that are attached to them, and those of tagaudit's own names for them, attached or not.
+    /// Policies that are attached to them, and those that have tagaudit's own names for them, attached or not.
     pub policies: Vec<Policy>,
 }
 
-/// What a policy is attached to.
+/// Kind of principal to which a policy is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PrincipalKind {
@@ -67,7 +67,7 @@ pub enum PrincipalKind {
 }
 
 impl PrincipalKind {
-    /// The word in a sentence and in resource names.
+    /// Word in sentences and resource names.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl PrincipalKind {
         }
     }
 
-    /// The read that lists its policies.
+    /// Read that lists its policies.
     #[must_use]
     pub fn policies_read(self) -> Read {
         match self {
@@ -92,29 +92,29 @@ impl PrincipalKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Principal {
-    /// What it is.
+    /// Kind.
     pub kind: PrincipalKind,
     /// Its name.
     pub name: String,
-    /// What tells a role from one that was deleted and made again under its name; where it was read.
+    /// Id that distinguishes a role from a deleted one of the same name; absent if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Who may assume it, verbatim; of roles, where it was read.
+    /// Trust policy of a role, verbatim; absent if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_policy: Option<String>,
-    /// Policies that hold in the account; absent where they were not read.
+    /// Policies that apply in the whole account; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachments: Option<Vec<Attachment>>,
-    /// Policies that hold in one resource group; absent where they were not read.
+    /// Policies that apply in one resource group; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_group_attachments: Option<Vec<Attachment>>,
-    /// Names of the groups of a user; absent where they were not read, and of what is no user.
+    /// Names of the groups of a user; absent for other principals, and if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
 }
 
 impl Principal {
-    /// A principal of which nothing was read yet.
+    /// Principal of which nothing has been read yet.
     #[must_use]
     pub fn new(kind: PrincipalKind, name: &str) -> Self {
         Self {
@@ -129,17 +129,17 @@ impl Principal {
     }
 }
 
-/// Whose a policy is.
+/// Owner of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PolicyType {
-    /// Alibaba Cloud's own.
+    /// Alibaba Cloud.
     System,
-    /// The account's.
+    /// The account.
     Custom,
 }
 
 impl PolicyType {
-    /// As the API spells it.
+    /// Spelling of the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -149,15 +149,15 @@ impl PolicyType {
     }
 }
 
-/// A policy that is attached.
+/// A policy attachment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
-    /// Whose it is.
+    /// Owner of the policy.
     pub policy_type: PolicyType,
-    /// Its name.
+    /// Name of the policy.
     pub policy: String,
-    /// The resource group in which it holds; absent where it holds in the account.
+    /// Resource group in which it applies; absent if it applies in the whole account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_group_id: Option<String>,
 }
@@ -166,17 +166,17 @@ pub struct Attachment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// Whose it is.
+    /// Owner.
     pub policy_type: PolicyType,
     /// Its name.
     pub name: String,
-    /// The version that holds, such as `v1`.
+    /// Version in effect, such as `v1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_version: Option<String>,
-    /// Its content, verbatim; absent where it was not read.
+    /// Document, verbatim; absent if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// To how many users, groups and roles it is attached; absent where it was not read.
+    /// Number of users, groups and roles to which it is attached; absent if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachment_count: Option<u64>,
 }
@@ -201,15 +201,15 @@ pub struct Region {
     pub network_interfaces: Vec<NetworkInterface>,
     /// Disks.
     pub disks: Vec<Disk>,
-    /// Load balancers, classic and network; absent where they were not asked for.
+    /// Load balancers, classic and network; absent if they were not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_balancers: Option<Vec<LoadBalancer>>,
-    /// Ids that other resources name, that were asked for by id, and that are gone; sorted.
+    /// Ids that other resources name, that were requested by id, and that no longer exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
 }
 
-/// Which product a load balancer is of.
+/// Product of a load balancer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadBalancerKind {
@@ -231,7 +231,7 @@ pub struct LoadBalancer {
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// VPC; absent for those of the internet.
+    /// VPC; absent for internet-facing load balancers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
     /// Tags, sorted by key.
@@ -268,10 +268,10 @@ pub struct Instance {
     /// Security groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub security_groups: Vec<String>,
-    /// Name of its RAM role; absent where it has none, or where that was not read (a gap of `ecs:DescribeInstanceRamRole`).
+    /// Name of its RAM role; absent if it has none, or if that was not read (a gap of `ecs:DescribeInstanceRamRole`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ram_role: Option<String>,
-    /// Whether the metadata service wants a token: `optional` or `required`.
+    /// Token setting of the metadata service: `optional` or `required`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata_tokens: Option<String>,
     /// Tags, sorted by key.
@@ -280,13 +280,13 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Whether it runs, or is about to.
+    /// True if it is running or starting.
     #[must_use]
     pub fn is_running(&self) -> bool {
         matches!(self.status.as_str(), "Running" | "Starting" | "Pending")
     }
 
-    /// Whether it is in the classic network, which no cloud controller supports.
+    /// True if it is in the classic network, which no cloud controller supports.
     /// Source: kubernetes/cloud-provider-alibaba-cloud `docs/getting-started.md`.
     #[must_use]
     pub fn is_classic(&self) -> bool {
@@ -361,7 +361,7 @@ pub struct SecurityGroup {
     /// VPC; absent in the classic network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
-    /// Whether a service of Alibaba Cloud manages it.
+    /// True if a service of Alibaba Cloud manages it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_service_managed: bool,
     /// Tags, sorted by key.
@@ -381,7 +381,7 @@ pub struct NetworkInterface {
     /// `InUse`, `Available`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The instance that it is attached to.
+    /// Instance that it is attached to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
     /// VPC.
@@ -403,7 +403,7 @@ pub struct Disk {
     pub name: Option<String>,
     /// `In_use`, `Available`, …
     pub status: String,
-    /// The instance that it is attached to.
+    /// Instance that it is attached to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
     /// Tags, sorted by key.
@@ -412,12 +412,12 @@ pub struct Disk {
 }
 
 impl Inventory {
-    /// Notes when reading ended.
+    /// Records the end of reading.
     pub fn read_until(&mut self, now: jiff::Timestamp) {
         self.collected_until = self.collected_at.as_ref().map(|_| format!("{now:.0}"));
     }
 
-    /// An inventory of nothing, ready to be filled.
+    /// Empty inventory, ready to be filled.
     #[must_use]
     pub fn new(collected_at: Option<String>) -> Self {
         Self {
@@ -436,7 +436,7 @@ impl Inventory {
     /// Reads a recorded inventory from its bytes; `file` is only used in errors.
     ///
     /// # Errors
-    /// When the bytes are not JSON, not an inventory, or one of another schema.
+    /// If the bytes are not JSON, not an inventory, or have another schema.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
         let mut inventory: Self = read_inventory(file, bytes, |inventory: &Self| &inventory.schema)?;
         if let Some((pointer, reason)) = inventory.contradiction() {
@@ -464,7 +464,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Whether every region was refused so thoroughly that nothing is known.
+    /// True if so many reads were refused that nothing is known of any region.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
         let regions = self.accounts.iter().flat_map(|account| &account.regions);
@@ -477,7 +477,7 @@ impl Inventory {
             })
     }
 
-    /// Puts everything in a fixed order and drops repeated entries.
+    /// Sorts everything and drops repeated entries.
     pub fn canonicalise(&mut self) {
         self.accounts.sort_by(|a, b| a.account_id.cmp(&b.account_id));
         for account in &mut self.accounts {
@@ -509,7 +509,7 @@ impl Account {
     /// A principal by kind and name.
     #[must_use]
     pub fn principal(&self, kind: PrincipalKind, name: &str) -> Option<&Principal> {
-        // Role names are compared without regard to case. Source: RAM 2015-05-01, `GetRole`, `RolePrincipalName`.
+        // Role names are compared case-insensitively. Source: RAM 2015-05-01, `GetRole`, `RolePrincipalName`.
         self.principals.iter().find(|one| one.kind == kind && one.name.eq_ignore_ascii_case(name))
     }
 
@@ -520,13 +520,13 @@ impl Account {
         self.policies.iter().find(is_it)
     }
 
-    /// The name of a principal as a resource: `acs:ram::ACCOUNT:role/NAME`.
+    /// Resource name of a principal: `acs:ram::ACCOUNT:role/NAME`.
     #[must_use]
     pub fn arn_of(&self, principal: &Principal) -> String {
         self.arn(principal.kind, &principal.name)
     }
 
-    /// The same of a principal that may not have been read.
+    /// Resource name of a principal that may not have been read.
     #[must_use]
     pub fn arn(&self, kind: PrincipalKind, name: &str) -> String {
         super::principal_arn(&self.account_id, kind, name)
@@ -534,7 +534,7 @@ impl Account {
 }
 
 impl Region {
-    /// A region in which nothing was read yet.
+    /// Region in which nothing has been read yet.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }

@@ -1,8 +1,9 @@
-//! Who the cloud controller and the nodes are for RAM, and what they may do: their policies against what the controllers call.
+//! RAM principals of the cloud controller and the nodes: compares their policies with the calls that the controllers
+//! make.
 //!
-//! The controller takes its credentials from a file that ACK mounts, from its configuration, from the environment, and only
-//! then from the role of the instance. What it uses cannot be seen in the account: unless the operator names the principal, the role of its
-//! nodes is compared, and that this is an assumption is said.
+//! The controller takes its credentials from a file that ACK mounts, from its configuration, from the environment, and
+//! only then from the role of the instance. The account does not show which it uses: unless the operator names the
+//! principal, the role of its nodes is compared, and the report states this assumption.
 //! Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
 
 use std::collections::BTreeMap;
@@ -23,10 +24,10 @@ use crate::view::{NodeRole, RoleSet};
 use super::inventory::{Account, Attachment, Principal, PrincipalKind};
 use super::view::{ClusterView, Member, RegionView};
 
-/// What is compared with, as for AWS.
+/// Options of the comparison, as for AWS.
 pub type PrincipalOptions = RoleAuditOptions;
 
-/// Baselines of what runs on nodes beside the controller: nobody asks for it, and it is no excess either.
+/// Baselines of other software on nodes: not required, and not excess either.
 const COMPANIONS: [&str; 6] = [
     "ack-2022-worker",
     "alicloud-cluster-autoscaler",
@@ -36,21 +37,21 @@ const COMPANIONS: [&str; 6] = [
     "terway",
 ];
 
-/// Who uses a principal.
+/// User of a principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// The controller: the operator says so.
+    /// The controller, as the operator states.
     Controller,
     /// Control-plane nodes, and with them the controller if it has no other credentials.
     ControlplaneNodes,
     /// Other nodes.
     OtherNodes,
-    /// Nodes of which nobody knows what they are, or control-plane nodes whose controller is said to use another principal.
+    /// Nodes of unknown role, or control-plane nodes whose controller uses another principal, as the operator states.
     UnknownNodes,
 }
 
 impl Use {
-    /// Whether the controller's calls are asked of it.
+    /// True if the principal must allow the calls of the controller.
     #[must_use]
     pub fn is_controllers(self) -> bool {
         matches!(self, Self::Controller | Self::ControlplaneNodes)
@@ -62,57 +63,57 @@ impl Use {
 pub struct ActionAudit {
     /// The action.
     pub action: String,
-    /// What the policies say.
+    /// Assessment by the policies.
     pub assessment: Assessment,
-    /// The calls of the controllers that need it; none where only a baseline of the operator asks for it.
+    /// Controller calls that need it; empty if only a baseline of the operator requires it.
     pub calls: Vec<&'static AlibabaCall>,
-    /// Whether it is asked for on some resources or under conditions only.
+    /// True if it is required only on some resources or under conditions.
     pub is_limited: bool,
 }
 
-/// A principal, compared.
+/// The result of comparing a principal.
 #[derive(Debug)]
 pub struct PrincipalAudit<'a> {
     /// Its account.
     pub account: &'a Account,
     /// The principal.
     pub principal: &'a Principal,
-    /// Who uses it.
+    /// User of the principal.
     pub used_by: Use,
     /// Nodes that have it, by instance id.
     pub members: Vec<&'a Member<'a>>,
     /// Roles of those nodes together.
     pub node_roles: RoleSet,
-    /// Whether ECS may give its credentials to nodes; absent where no node has it, and where that is not known.
+    /// True if ECS may give its credentials to nodes; `None` if no node has it, or if that is not known.
     pub trusts_ecs: Option<bool>,
-    /// What it was compared with.
+    /// Name of the baseline.
     pub baseline: String,
-    /// One entry per action of that.
+    /// One entry for each action of the baseline.
     pub actions: Vec<ActionAudit>,
-    /// What it may do beyond that.
+    /// Permissions beyond the baseline.
     pub beyond: Beyond,
     /// The smallest policy that covers the baseline.
     pub tightened: String,
-    /// True if the controller is known to have credentials of its own.
+    /// True if the controller is known to have its own credentials.
     pub is_elsewhere: bool,
 }
 
 impl PrincipalAudit<'_> {
-    /// The principal in a report.
+    /// Reference to the principal in a report.
     #[must_use]
     pub fn resource(&self) -> ResourceRef {
         reference(self.account, self.principal)
     }
 
-    /// True if the controller has other credentials than its nodes, by what the evidence or the operator says. That the role grants
-    /// nothing is no sign of it: one that was never given its policy looks the same.
+    /// True if the controller has other credentials than its nodes, as the evidence or the operator states. A role that
+    /// grants nothing does not prove it: a role that was never given its policy looks the same.
     #[must_use]
     pub fn is_of_another(&self) -> bool {
         self.used_by == Use::ControlplaneNodes && self.is_elsewhere
     }
 }
 
-/// A principal in a report.
+/// Reference to a principal in a report.
 #[must_use]
 pub fn reference(account: &Account, principal: &Principal) -> ResourceRef {
     let kind = match principal.kind {
@@ -130,16 +131,16 @@ pub fn reference(account: &Account, principal: &Principal) -> ResourceRef {
     }
 }
 
-/// All principals of the cluster, compared.
+/// Results for all principals of the cluster.
 #[derive(Debug, Default)]
 pub struct PrincipalAudits<'a> {
-    /// By account and name.
+    /// Results, by account and name.
     pub audits: Vec<PrincipalAudit<'a>>,
-    /// Those that were not compared, or not wholly.
+    /// Principals that were not compared, or not completely.
     pub gaps: Vec<RoleGap>,
 }
 
-/// A principal that somebody uses.
+/// A principal in use.
 struct Used<'a> {
     account: &'a Account,
     kind: PrincipalKind,
@@ -148,10 +149,10 @@ struct Used<'a> {
     members: Vec<&'a Member<'a>>,
 }
 
-/// Compares the roles of the nodes, and the principals that are said to be the controller's.
+/// Compares the roles of the nodes, and the principals that the operator assigns to the controller.
 ///
 /// # Errors
-/// When a baseline is broken.
+/// If a baseline is broken.
 pub fn audit<'a>(view: &'a ClusterView<'a>, options: &PrincipalOptions) -> Result<PrincipalAudits<'a>, BaselineError> {
     let mut used: BTreeMap<(&str, PrincipalKind, String), Used<'a>> = BTreeMap::new();
     let places =
@@ -215,7 +216,7 @@ fn gap(account: &Account, arn: &str, cause: RoleGapCause) -> RoleGap {
     RoleGap { account_id: account.account_id.clone(), role: arn.to_owned(), cause }
 }
 
-/// Whether the role trusts the service that puts its credentials on instances, or why nobody knows.
+/// True if the role trusts the service that provides its credentials to instances; an error if that is unknown.
 fn trusts_ecs(role: &Principal) -> Result<bool, RoleGapCause> {
     let Some(text) = role.trust_policy.as_deref() else {
         return Err(RoleGapCause::NotRead(Read::RamGetRole, Missing::TrustPolicy));
@@ -251,7 +252,7 @@ fn compare<'a>(
     } else {
         trusts_ecs(principal).map_err(|cause| audits.gaps.push(gap(account, &arn, cause))).ok()
     };
-    // A policy that was not read may hold the Allow that is missed, or a Deny.
+    // A policy that was not read may contain the missing Allow, or a Deny.
     if !gaps.is_empty() {
         audits.gaps.extend(gaps);
         return Ok(());
@@ -302,10 +303,10 @@ fn compare<'a>(
     Ok(())
 }
 
-/// What is asked of a principal.
+/// Requirements for a principal.
 struct Asked {
     name: String,
-    /// Each action with the resources on which it is asked for, and the calls that need it.
+    /// Each action with the resources on which it is required, and the calls that need it.
     actions: Vec<(String, Vec<String>, Vec<&'static AlibabaCall>)>,
     needs: Vec<Need>,
     documents: Vec<Document>,
@@ -332,7 +333,7 @@ impl Asked {
             asked.needs.extend(embedded.baseline(None)?.actions.into_iter().map(Need::everywhere));
         }
         if used_by.is_controllers() {
-            // What a controller that is off here, or an older version, calls is no excess.
+            // Calls of a disabled controller, or of an older version, are not excess.
             let all = AlibabaController::ALL.iter().flat_map(|controller| alibaba::calls(*controller, None));
             asked.needs.extend(all.map(|call| Need::everywhere(call.action.clone())));
         }
@@ -374,7 +375,7 @@ impl Asked {
     }
 }
 
-/// The calls of the controllers that run, in the version that is given or the newest.
+/// Calls of the running controllers, in the given version or the newest.
 fn calls(options: &PrincipalOptions) -> Vec<&'static AlibabaCall> {
     let is_off = |controller: AlibabaController| {
         options.without.iter().any(|off| match off {
@@ -388,7 +389,7 @@ fn calls(options: &PrincipalOptions) -> Vec<&'static AlibabaCall> {
     running.flat_map(|controller| alibaba::calls(controller, options.controller_version)).collect()
 }
 
-/// The policies that hold for a principal.
+/// Policies that apply to a principal.
 fn policies(account: &Account, principal: &Principal, arn: &str, list: Read, gaps: &mut Vec<RoleGap>) -> PolicySet {
     let mut in_account: Vec<NamedDocument> = Vec::new();
     let mut in_groups: BTreeMap<&str, Vec<NamedDocument>> = BTreeMap::new();

@@ -1,23 +1,23 @@
-//! The providerID of a Node, as the controllers of Alibaba Cloud read it.
+//! The providerID of a Node, as Alibaba Cloud's controllers parse it.
 
-/// What a providerID names.
+/// Machine that a providerID identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderId<'a> {
-    /// An ECS instance of a region. What follows the second part is ignored by the controller.
+    /// An ECS instance of a region. The controller ignores anything after the second part.
     Instance {
         /// Region.
         region: &'a str,
         /// Instance id.
         id: &'a str,
-        /// Whether there are more parts, which nobody reads.
+        /// True if there are further parts, which the controller ignores.
         has_more: bool,
     },
-    /// A machine that is none of Alibaba Cloud's: the controller leaves it alone.
+    /// A machine outside of Alibaba Cloud, which the controller ignores.
     Hybrid,
 }
 
-/// Reads a providerID; `None` where the controller fails. It takes what comes behind `alicloud://`, if that is there, and splits
-/// it at dots: the first part is the region, the second the instance, and neither is checked.
+/// Parses a providerID; `None` if the controller fails on it. The text after `alicloud://`, or all of it, is split at
+/// dots: the first part is the region, the second the instance, and neither is checked.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/util/helper.go#NodeFromProviderID`,
 /// `pkg/controller/helper/node_utils.go#IsExcludedNode`.
 #[must_use]
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Option<ProviderId<'_>> {
     Some(ProviderId::Instance { region, id, has_more: parts.next().is_some() })
 }
 
-/// Whether a name has the shape of a region and an instance id: what guides once asked Nodes to be called.
+/// Region and instance id in a name of that form, which guides once required for Nodes; `None` for another name.
 #[must_use]
 pub fn looks_like_one(name: &str) -> Option<(&str, &str)> {
     match parse(name) {

@@ -1,4 +1,5 @@
-//! Ids that resources of Alibaba Cloud name and the lists of their kinds lack, as [`crate::inventory::unlisted`] says it of AWS.
+//! Ids that resources of Alibaba Cloud refer to but that the lists of their kinds lack; [`crate::inventory::unlisted`]
+//! is the same for AWS.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use crate::resource::ResourceKind;
 use super::inventory::{Inventory, Region};
 
 impl Inventory {
-    /// Adds a gap for every list that lacks what other resources name.
+    /// Adds a gap for every list that lacks a resource to which others refer.
     pub(crate) fn note_unlisted(&mut self) {
         let mut found = Vec::new();
         for account in &self.accounts {
@@ -21,8 +22,8 @@ impl Inventory {
     }
 }
 
-/// Ids that the resources of a region name and its lists lack. Interfaces and disks may be attached to what is no instance of ECS,
-/// such as a container group: only ids of instances count.
+/// Ids that the resources of a region refer to but that its lists lack. Interfaces and disks may be attached to
+/// something other than an ECS instance, such as a container group: only ids of instances count.
 #[must_use]
 pub(crate) fn unlisted(region: &Region) -> Vec<Unlisted<'_>> {
     let instances: BTreeSet<&str> = region.instances.iter().map(|one| one.id.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The cluster in an inventory of Alibaba Cloud: which instances are its nodes, by what evidence, and in which role.
+//! The cluster in an inventory of Alibaba Cloud: its node instances, the evidence for each, and their roles.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,16 +16,16 @@ use super::{CLUSTER_TAG, provider_id::looks_like_one};
 /// Tag that Auto Scaling of Alibaba Cloud puts on its instances.
 pub const SCALING_GROUP_TAG: &str = "acs:autoscaling:scalingGroupId";
 
-/// System tag of what a stack of the Resource Orchestration Service makes. It is documented in no page that was read; where it is not
-/// set, nothing is said.
+/// System tag of resources that a Resource Orchestration Service stack creates. It is not documented on any page that
+/// was read; if it is missing, nothing follows.
 pub const STACK_TAG: &str = "acs:ros:stackId";
 
-/// Why an instance is taken for a node of the cluster.
+/// Reason why an instance counts as a node of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
     /// `ack.aliyun.com` with the cluster id.
     ClusterTag,
-    /// A Kubernetes Node names it: by its providerID, or by its address where it has none.
+    /// A Kubernetes Node refers to it: by its providerID, or by its address if it has none.
     Node,
     /// A tag of an installer: `kubernetes.io/cluster/ID`, `KubernetesCluster`.
     InstallerTag,
@@ -37,7 +37,7 @@ impl Evidence {
     /// Every kind, strongest first.
     pub const ALL: [Self; 4] = [Self::ClusterTag, Self::Node, Self::InstallerTag, Self::ScalingGroup];
 
-    /// How sure it makes.
+    /// Confidence that the evidence gives.
     #[must_use]
     pub fn confidence(self) -> Confidence {
         match self {
@@ -46,7 +46,7 @@ impl Evidence {
         }
     }
 
-    /// The evidence in words that follow "because".
+    /// Text that follows "because".
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -63,11 +63,11 @@ impl Evidence {
 pub struct Member<'a> {
     /// The instance.
     pub instance: &'a Instance,
-    /// The strongest reason to count it.
+    /// Strongest evidence.
     pub evidence: Evidence,
-    /// Which roles it has, and who says so.
+    /// Roles, and their source.
     pub roles: RoleAssignment,
-    /// The Kubernetes Node that it is, when Nodes were given.
+    /// Its Kubernetes Node, if Nodes were given.
     pub node: Option<&'a KubernetesNode>,
 }
 
@@ -83,7 +83,7 @@ pub struct RegionView<'a> {
 }
 
 impl RegionView<'_> {
-    /// VPCs in which members live.
+    /// VPCs of the members.
     #[must_use]
     pub fn member_vpcs(&self) -> BTreeSet<&str> {
         self.members.iter().filter_map(|member| member.instance.vpc_id.as_deref()).collect()
@@ -96,14 +96,14 @@ impl RegionView<'_> {
     }
 }
 
-/// The cluster in everything that was read.
+/// The cluster in the whole inventory.
 #[derive(Debug)]
 pub struct ClusterView<'a> {
-    /// What was read.
+    /// Inventory.
     pub inventory: &'a Inventory,
     /// The audited cluster id.
     pub cluster_id: &'a str,
-    /// Kubernetes Nodes, when they were given.
+    /// Kubernetes Nodes, if they were given.
     pub nodes: Option<&'a [KubernetesNode]>,
     /// One entry per region that was read.
     pub regions: Vec<RegionView<'a>>,
@@ -133,15 +133,15 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions: regions.collect() }
     }
 
-    /// True if anything that was read carries the cluster's tag.
+    /// True if any resource that was read carries the cluster's tag.
     #[must_use]
     pub fn is_anything_tagged(&self) -> bool {
         let mut tags = self.regions.iter().flat_map(|region| region.region.tagged()).flat_map(|(_, _, tags)| tags);
         tags.any(|tag| tag.key == super::CLUSTER_TAG && tag.value == self.cluster_id)
     }
 
-    /// Where the cluster's tag and the Nodes have no instance in common though both name some; `None` where they have, or where one of
-    /// them names none. Machines that are none of Alibaba Cloud's count on neither side.
+    /// Tagged instances and Nodes, if both exist and have no instance in common; otherwise `None`. Machines outside of
+    /// Alibaba Cloud count on neither side.
     #[must_use]
     pub fn apart(&self) -> Option<Apart> {
         let nodes = self.nodes?;
@@ -166,21 +166,21 @@ impl<'a> ClusterView<'a> {
         self.regions.iter().flat_map(|region| &region.members)
     }
 
-    /// The instance that a providerID names, in everything that was read.
+    /// Instance that a providerID identifies, in the whole inventory.
     #[must_use]
     pub fn instance(&self, region: &str, id: &str) -> Option<&'a Instance> {
         let here = self.regions.iter().filter(|view| view.region.name == region);
         here.flat_map(|view| &view.region.instances).find(|instance| instance.id == id)
     }
 
-    /// Whether a region was read.
+    /// True if the region was read.
     #[must_use]
     pub fn has_region(&self, name: &str) -> bool {
         self.regions.iter().any(|view| view.region.name == name)
     }
 }
 
-/// The Node that an instance is: by the providerID, by a name that looks like one, or by its address.
+/// Finds the Node of an instance: by providerID, by a name in the form of one, or by address.
 struct NodeIndex<'a> {
     by_id: HashMap<&'a str, &'a KubernetesNode>,
     by_address: HashMap<&'a str, Vec<&'a KubernetesNode>>,
@@ -209,7 +209,7 @@ impl<'a> NodeIndex<'a> {
         if let Some(node) = self.by_id.get(instance.id.as_str()) {
             return Some(node);
         }
-        // An address that several instances of the region have, in several VPCs, tells nothing.
+        // An address that instances in several VPCs of the region share is ambiguous.
         instance.private_addresses.iter().find_map(|address| {
             match (self.by_address.get(address.as_str()).map(Vec::as_slice), addresses.get(address.as_str())) {
                 (Some([node]), Some(1)) => Some(*node),
@@ -219,7 +219,7 @@ impl<'a> NodeIndex<'a> {
     }
 }
 
-/// Cluster ids of an instance: of its own tag and of installers'.
+/// Cluster ids in the tags of an instance: in Alibaba Cloud's own tag and in those of installers.
 pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = &str> {
     let own = tags::value(tags, CLUSTER_TAG).into_iter();
     let installed = tags::cluster_ids(tags).map(|(id, _)| id);
@@ -253,13 +253,13 @@ fn members<'a>(
             found.insert(&instance.id, (instance, evidence, node));
         }
     }
-    // The list of Nodes says who is a node: with it there is nothing to infer.
+    // The list of Nodes is complete: with it there is nothing to infer.
     if nodes.is_none() {
         let of_group = |instance: &'a Instance| tags::value(&instance.tags, SCALING_GROUP_TAG);
         let groups: BTreeSet<&str> = found.values().filter_map(|(instance, ..)| of_group(instance)).collect();
         for instance in &region.instances {
             let is_ours = of_group(instance).is_some_and(|group| groups.contains(group));
-            // What is tagged for another cluster is that cluster's.
+            // An instance with the tag of another cluster belongs to that cluster.
             if is_ours && cluster_ids(&instance.tags).next().is_none() {
                 found.entry(&instance.id).or_insert((instance, Evidence::ScalingGroup, None));
             }
@@ -268,7 +268,7 @@ fn members<'a>(
     found.into_values().map(|(instance, evidence, node)| (instance, (evidence, node))).collect()
 }
 
-/// Asks the sources in their order; the first with an answer wins.
+/// Consults the sources in order; the first with an answer wins.
 fn assign(instance: &Instance, node: Option<&KubernetesNode>, selectors: &[NodeRoleSelector]) -> RoleAssignment {
     let name = instance.name.as_deref();
     let selectable = Selectable {
@@ -308,7 +308,7 @@ fn of_tags(tags: &[Tag]) -> RoleSet {
     roles
 }
 
-/// Roles that ACK makes have names of its own.
+/// Roles by the names that ACK gives its RAM roles.
 /// Source: ACK documentation, roles `KubernetesMasterRole-*` and `KubernetesWorkerRole-*`.
 fn of_role_name(name: &str) -> RoleSet {
     if name.starts_with("KubernetesMasterRole-") {

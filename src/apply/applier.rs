@@ -1,4 +1,4 @@
-//! One run of a plan: look, note the intent, write, look again.
+//! One run of a plan: read, record the intent, write, read again.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::transition::{Attribute, Transition};
 use super::writer::pauses;
 use super::{Applied, ChangeOutcome, Options, Stop, now};
 
-/// Tries of a write that was throttled, or of which nothing was seen afterwards.
+/// Attempts of a write that was throttled, or that shows no effect.
 const TRIES: usize = 5;
 
-/// Single calls in a row that may be refused after a batch was; the rest of it is then given up.
+/// Single calls in a row that may be refused after a batch was; then the rest of the batch is given up.
 const REFUSED_IN_A_ROW: usize = 3;
 
 pub(super) struct Applier<'a, 'r> {
@@ -38,7 +38,7 @@ impl<'a> Applier<'a, '_> {
         self.journal.run(self.run).map_or(Progress::Open, |run| run.progress_of(change))
     }
 
-    /// Changes of which nothing was sent.
+    /// Changes for which nothing was sent.
     pub(super) fn open(&self) -> Vec<&'a PlannedChange> {
         self.plan.changes.iter().filter(|change| self.progress(change) == Progress::Open).collect()
     }
@@ -51,7 +51,7 @@ impl<'a> Applier<'a, '_> {
         self.stop.came().map(Stop::Signal)
     }
 
-    /// Notes what came of changes, and says so.
+    /// Records and reports the outcome of changes.
     pub(super) fn conclude(
         &mut self,
         changes: &[&PlannedChange],
@@ -79,8 +79,8 @@ impl<'a> Applier<'a, '_> {
         })
     }
 
-    /// Sorts changes by the value that is there now, notes those of which it is known what came of them, and hands back
-    /// those whose value still is the old one, or that do not show.
+    /// Sorts changes by their current value, records those whose outcome is known, and returns those that still have
+    /// the old value or are not visible.
     fn sort_out(
         &mut self,
         changes: &[&'a PlannedChange],
@@ -141,7 +141,7 @@ impl<'a> Applier<'a, '_> {
                     break;
                 }
             }
-            // What was sent is looked after in any case; what comes next depends on it.
+            // What was sent is always verified; the next wave depends on it.
             let unsettled = self.verify(&sent).await?;
             if stopped.is_none() {
                 stopped = unsettled;
@@ -153,8 +153,8 @@ impl<'a> Applier<'a, '_> {
         self.delete_undone_versions().await
     }
 
-    /// Deletes versions of policies that the fix created and this undo replaced. An undo that was interrupted finds them again: the run
-    /// stays open until none is left.
+    /// Deletes versions of policies that the fix created and this undo replaced. An interrupted undo finds them again:
+    /// the run stays open until none is left.
     async fn delete_undone_versions(&self) -> Step {
         if self.plan.kind != Kind::Undo {
             return Ok(None);
@@ -175,19 +175,19 @@ impl<'a> Applier<'a, '_> {
         Ok(None)
     }
 
-    /// Reads the resources of changes; reads have retries of their own.
+    /// Reads the resources of changes; reads have their own retries.
     async fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
         self.writer.look(changes).await
     }
 
-    /// What came of changes of which it is not known: by what is there now. Says why, if that cannot be read.
+    /// Settles changes of unknown outcome by their current value. Returns the reason if that cannot be read.
     pub(super) async fn reconcile_in_flight(&mut self) -> Result<Option<String>, JournalError> {
         let in_flight: Vec<&'a PlannedChange> =
             self.plan.changes.iter().filter(|change| self.progress(change) == Progress::InFlight).collect();
         if in_flight.is_empty() {
             return Ok(None);
         }
-        // Somebody who was killed just after a write may look too early: a value that still is the old one is looked at again.
+        // After a run was killed during a write, the first read may come too early: old values are read again.
         let deadline = Instant::now() + self.options.verify_timeout.min(RECONCILE_FOR);
         let mut waiting = in_flight;
         for pause in pauses() {
@@ -208,17 +208,17 @@ impl<'a> Applier<'a, '_> {
         Ok(None)
     }
 
-    /// Looks at the resources of a batch and sorts out what is not as planned; then writes the rest.
+    /// Reads the resources of a batch, settles changes that are not as planned, and writes the rest.
     async fn batch(&mut self, batch: &[&'a PlannedChange], sent: &mut Vec<&'a PlannedChange>) -> Step {
         let seen = match self.look(batch).await {
             Ok(seen) => seen,
-            Err(error) => return Ok(Some(Stop::Blocked(format!("cannot look before writing: {}", error.message)))),
+            Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read before writing: {}", error.message)))),
         };
         let (mut fitting, mut done) = (Vec::new(), Vec::new());
         for &change in batch {
             match fit(seen.as_ref(), change) {
                 Fit::AsPlanned => fitting.push(change),
-                // What an unanswered call of ours left behind is ours.
+                // The value comes from an unanswered call of this run.
                 Fit::Done if self.is_doubtful(change) => self.conclude(&[change], Outcome::Applied, None)?,
                 Fit::Done => done.push(change),
                 Fit::Stale(why) => self.conclude(&[change], Outcome::Stale, Some(&why))?,
@@ -242,7 +242,7 @@ impl<'a> Applier<'a, '_> {
         }
     }
 
-    /// One bad resource fails a batch and is named in the message only: each is tried by itself.
+    /// Makes the changes of a failed batch one by one: the bad resource is named only in the error message.
     async fn one_by_one(
         &mut self,
         batch: &[&'a PlannedChange],
@@ -254,19 +254,19 @@ impl<'a> Applier<'a, '_> {
             if let Some(stop) = self.signal() {
                 return Ok(Some(stop));
             }
-            // Where nothing at all is allowed, asking once for each would only be a storm of refusals.
+            // If nothing at all is allowed, more calls would only be refused too.
             if error.kind == WriteErrorKind::Denied && refused >= REFUSED_IN_A_ROW {
                 self.conclude(&[change], Outcome::Failed, Some(&error.message))?;
                 continue;
             }
             let seen = match self.look(&[change]).await {
                 Ok(seen) => seen,
-                Err(error) => return Ok(Some(Stop::Blocked(format!("cannot look before writing: {}", error.message)))),
+                Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read before writing: {}", error.message)))),
             };
             match fit(seen.as_ref(), change) {
                 Fit::AsPlanned => {}
                 Fit::Done => {
-                    // After a call of which nobody knows what came of it, it is ours.
+                    // After a call of unknown outcome, the value counts as written by this run.
                     let ours = error.kind == WriteErrorKind::Ambiguous || self.is_doubtful(change);
                     self.conclude(&[change], if ours { Outcome::Applied } else { Outcome::Unchanged }, None)?;
                     continue;
@@ -291,7 +291,7 @@ impl<'a> Applier<'a, '_> {
         Ok(None)
     }
 
-    /// Makes one call: noted before, noted after. Throttling is waited out; after an answer that was lost, a look decides.
+    /// Makes one call, recorded before and after. Throttling is waited out; after a lost answer, a read decides.
     async fn send(&mut self, batch: &[&PlannedChange]) -> Result<Sent, JournalError> {
         let ids: Vec<String> = batch.iter().map(|change| change.id.clone()).collect();
         let operation =
@@ -317,7 +317,7 @@ impl<'a> Applier<'a, '_> {
             })?;
             let Some(error) = error else { return Ok(Sent::Yes) };
             last.clone_from(&error.message);
-            // What is there already, after a call that was never answered, is most likely ours.
+            // After an unanswered call, what already exists was most likely created by this run.
             let kind = match error.kind {
                 WriteErrorKind::Invalid if in_doubt && error.code.starts_with("EntityAlreadyExists") => {
                     WriteErrorKind::Ambiguous
@@ -336,11 +336,11 @@ impl<'a> Applier<'a, '_> {
                 WriteErrorKind::Throttled => self.reopen(&ids, true)?,
                 WriteErrorKind::Ambiguous => {
                     in_doubt = true;
-                    // Made or not? What is there says so. What is not known stays in flight, and is the run's own if it shows.
+                    // A read decides. An unknown outcome stays in flight, and counts as this run's if it shows.
                     match self.look_after(batch).await {
                         Err(error) => return Ok(Sent::Never(error.message)),
                         Ok(Seen::Made) => return Ok(Sent::Yes),
-                        // Part of it is there, or somebody else wrote: one by one, each after a look.
+                        // Part of it is there, or someone else wrote: one by one, each after a read.
                         Ok(Seen::Changed) => return Ok(Sent::No(WriteError { kind, ..error })),
                         Ok(Seen::Nothing) => {}
                     }
@@ -354,8 +354,8 @@ impl<'a> Applier<'a, '_> {
         Ok(Sent::Never(last))
     }
 
-    /// What became of a call that was not answered. Tags can be written twice; a policy cannot be made twice, so that it is
-    /// looked for until it would have shown.
+    /// Outcome of an unanswered call. Tags can be written twice; a policy cannot be created twice, so it is read until
+    /// it would have shown.
     async fn look_after(&self, batch: &[&PlannedChange]) -> Result<Seen, WriteError> {
         let is_made_once =
             batch.iter().any(|change| matches!(change.transition.attribute, Attribute::ManagedPolicy {}));
@@ -381,7 +381,7 @@ impl<'a> Applier<'a, '_> {
         }
     }
 
-    /// Notes that what was about to be made was not: by the answer, or because nothing of it is seen.
+    /// Records that changes were not made: the call was refused, or nothing of it is visible.
     fn reopen(&mut self, ids: &[String], refused: bool) -> Result<(), JournalError> {
         self.journal.append(&Record::Reopened { run: self.run.to_owned(), at: now(), changes: ids.to_vec(), refused })
     }
@@ -406,7 +406,7 @@ impl<'a> Applier<'a, '_> {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let detail = format!("it did not show within {} s", self.options.verify_timeout.as_secs());
+                let detail = format!("not visible within {} s", self.options.verify_timeout.as_secs());
                 self.conclude(&waiting, Outcome::Unconfirmed, Some(&detail))?;
                 break;
             }
@@ -416,28 +416,28 @@ impl<'a> Applier<'a, '_> {
     }
 }
 
-/// How long a value of a call in flight may still be the old one before it counts as not made.
+/// Time for which a value of a call in flight may stay old before the call counts as not made.
 const RECONCILE_FOR: Duration = Duration::from_secs(5);
 
-/// Somebody else's value.
+/// Detail of a conflict.
 const ANOTHER_VALUE: &str = "somebody else wrote another value";
 
-/// What is there after a call that was not answered.
+/// State after an unanswered call.
 pub(super) enum Seen {
-    /// All of it.
+    /// All of it is there.
     Made,
-    /// Nothing of it.
+    /// None of it is there.
     Nothing,
-    /// Something else, or part of it.
+    /// Something else, or part of it, is there.
     Changed,
 }
 
-/// How a call ended.
+/// Outcome of a call.
 enum Sent {
-    /// It was accepted, or is seen to have been made.
+    /// The call was accepted, or is seen to have been made.
     Yes,
-    /// It was refused for good.
+    /// The call was refused for good.
     No(WriteError),
-    /// It was not made, and nothing else will be.
+    /// The call was not made, and no other will be.
     Never(String),
 }

@@ -12,10 +12,10 @@ use crate::provider::aws;
 /// Settings by which an account is reached.
 #[derive(Debug, Clone)]
 pub enum Connection<'a> {
-    /// One of AWS.
+    /// AWS.
     #[cfg(feature = "aws")]
     Aws(aws::Request<'a>),
-    /// One of Alibaba Cloud.
+    /// Alibaba Cloud.
     #[cfg(feature = "alibaba")]
     Alibaba(live::Request<'a>),
 }
@@ -33,7 +33,7 @@ impl Connection<'_> {
     }
 }
 
-/// Pauses of a wait that grows: a fifth of a second, then twice as long each time, up to eight seconds.
+/// Growing pauses: a fifth of a second, doubling up to eight seconds.
 pub(super) fn pauses() -> impl Iterator<Item = Duration> {
     std::iter::successors(Some(Duration::from_millis(200)), |pause| Some((*pause * 2).min(Duration::from_secs(8))))
 }

@@ -67,7 +67,7 @@ fn run<'v>(
     Ok((compared, outcomes))
 }
 
-/// Everything that is unknown of a cluster: reads that failed, and lists that its Nodes contradict.
+/// Everything that is unknown about a cluster: reads that failed, and lists that its Nodes contradict.
 fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     let mut gaps = view.inventory.gaps.clone();
     gaps.extend(unseen_nodes(view));
@@ -78,7 +78,7 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     gaps
 }
 
-/// The options, completed from the evidence where they are silent: the version of the controller, and credentials other than those of its
+/// Options, with gaps filled from the evidence: the version of the controller, and credentials other than those of its
 /// nodes.
 fn with_evidence(auditor: &Auditor<'_>) -> PrincipalOptions {
     let mut options = auditor.role_audit.clone();
@@ -95,7 +95,7 @@ fn writes_routes(auditor: &Auditor<'_>) -> bool {
     controllers.any(|one| one.is_on("configure-cloud-routes", false))
 }
 
-/// Regions of recordings that were made before load balancers were read.
+/// Regions of recordings that were made before load balancers were recorded.
 fn unasked_load_balancers(view: &ClusterView<'_>) -> impl Iterator<Item = Gap> {
     let unasked = view.regions.iter().filter(|view| view.region.load_balancers.is_none());
     unasked.flat_map(|view| {
@@ -111,8 +111,9 @@ fn unasked_load_balancers(view: &ClusterView<'_>) -> impl Iterator<Item = Gap> {
     })
 }
 
-/// Nodes whose instances nobody looked for, or that a list does not hold though it must: ECS once answered so to a caller without
-/// permission. Source: ECS documentation, "Changes to the authentication mechanism for ECS query APIs" (2025-09-25).
+/// Gaps of Nodes whose instances were not requested, or are missing from a list that must hold them: ECS once answered
+/// that way to callers without permission. Source: ECS documentation, "Changes to the authentication mechanism for ECS
+/// query APIs" (2025-09-25).
 fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
     let here =
         |name: &str| -> Vec<&RegionView<'_>> { view.regions.iter().filter(|view| view.region.name == name).collect() };
@@ -152,7 +153,7 @@ fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {
     let arn = audit.account.arn_of(audit.principal);
     let baseline =
         if audit.is_of_another() { "not compared: the controller has other credentials" } else { &audit.baseline };
-    // What another principal does is not asked of this one.
+    // The actions of another principal are not required of this one.
     let actions = if audit.is_of_another() { &[] } else { audit.actions.as_slice() };
     RoleReport {
         node_roles: audit.node_roles.iter().collect(),

@@ -64,7 +64,7 @@ fn run<'v>(
     Ok((roles, outcomes))
 }
 
-/// Everything that is unknown of a cluster: what could not be read, and lists that its Nodes contradict.
+/// Everything that is unknown about a cluster: reads that failed, and lists that its Nodes contradict.
 fn gaps(view: &ClusterView<'_>) -> Vec<Gap> {
     let mut gaps = view.inventory.gaps.clone();
     gaps.extend(unseen::of_aws(view));

@@ -17,7 +17,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The file, and what it changes.
+    /// The file and the severities that it changes.
     #[must_use]
     pub fn describe(&self) -> String {
         let changed = self.severities.iter().map(|(rule, severity)| format!("{rule} is {}", severity.name()));

@@ -5,10 +5,10 @@ use crate::kubernetes::ListGap;
 use crate::role_audit::RoleGap;
 use crate::text;
 
-/// Something that could not be audited.
+/// A part of the estate that could not be audited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAudited {
-    /// IAM name of the call, or what it is.
+    /// IAM name of the call, or a name for a part that is not a call.
     pub what: &'static str,
     /// The resource; absent when a whole list is unknown.
     pub resource: Option<String>,
@@ -18,9 +18,9 @@ pub struct NotAudited {
     pub region: Option<String>,
     /// Error code.
     pub reason: String,
-    /// What happened.
+    /// Error message.
     pub message: String,
-    /// Rules that were not checked because of it, or not on what it would have shown.
+    /// Rules that were not checked because of it, or not on the resources that it would have shown.
     pub rules: Vec<&'static str>,
 }
 

@@ -1,6 +1,6 @@
-//! Checks of the promises of a report. `[safe]`: each rule decides by itself, and only the plan sees the result of all changes; what the
-//! plan would refuse is not shown as safe. A printed command: it was tried on a copy of the account, alone and with all others of the
-//! report in their order; what is refused there is printed as a reason.
+//! Verifies the promises of a report. `[safe]`: rules decide one by one, and only the plan sees the combined result, so
+//! a fix that the plan would refuse is not shown as safe. Printed commands: each was tried on a copy of the account,
+//! alone and with all others of the report in their order; for a refused command, the report prints the reason.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(super) fn verify(
         // A plan is for one account.
         let part = (identities.len() > 1).then(|| estate.of_account(&account.account_id));
         let estate = part.as_ref().map_or(estate, |part| part.as_ref());
-        // What is there before any change is the same for all that is tried; this scan has found it already where it ran all rules.
+        // Findings before any change are the same for every trial; a scan that ran all rules has them already.
         let known: RefCell<BTreeMap<String, Vec<Finding>>> = RefCell::default();
         if part.is_none() && scope.rules.len() == RULES.len() {
             known.borrow_mut().insert(scope.cluster_id.to_owned(), findings.to_vec());
@@ -97,7 +97,7 @@ fn keep_commands(
 ) {
     let trial = plan::Trial::new(account, estate, scope, audit);
     if let Err(why) = commands::verify(&trial, estate.instances(), here) {
-        // What could not be tried is not printed.
+        // Commands that could not be tried are not printed.
         for finding in here {
             let had = std::mem::take(&mut finding.commands);
             if !had.is_empty() {
@@ -109,7 +109,7 @@ fn keep_commands(
 
 /// Refusals of a plan of all safe fixes.
 enum Refusals {
-    /// There is no plan at all.
+    /// The plan as a whole was refused, with the reason.
     Plan(String),
     /// Rule, resource and reason of each fix that the plan skips.
     Fixes(Vec<(&'static str, String, String)>),

@@ -20,21 +20,21 @@ pub struct RoleReport {
     pub baseline: String,
     /// One entry per baseline action.
     pub actions: Vec<ActionReport>,
-    /// What goes beyond the baseline, by pattern as granted.
+    /// Permissions beyond the baseline, by pattern as granted.
     pub excess: Vec<ExcessReport>,
-    /// The same by service and access level.
+    /// Permissions beyond the baseline, by service and access level.
     pub excess_by_service: Vec<ServiceExcess>,
-    /// Privilege escalation paths that what goes beyond the baseline opens.
+    /// Privilege escalation paths that the permissions beyond the baseline open.
     pub escalation_paths: Vec<EscalationPath>,
     /// More privileged roles of the account that it may assume.
     pub assumable_roles: Vec<String>,
-    /// The smallest policy that still covers the baseline, when something goes beyond it.
+    /// The smallest policy that still covers the baseline, if something exceeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tightened_policy: Option<serde_json::Value>,
 }
 
 impl RoleReport {
-    /// The parts that come from the policies.
+    /// Builds the parts of a report that come from the policies.
     #[must_use]
     pub fn of_policies(role: String, baseline: String, beyond: &Beyond, tightened: &str) -> Self {
         Self {
@@ -65,10 +65,10 @@ pub struct ActionReport {
     pub only_on: Vec<String>,
     /// Conditions it is limited to.
     pub only_if: Vec<String>,
-    /// What of the baseline is not granted, each with a resource that shows it.
+    /// Parts of the baseline that are not granted, each with an example resource.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_granted: Vec<NotGranted>,
-    /// Why there is no verdict.
+    /// Reason why there is no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -97,17 +97,17 @@ pub struct ExcessReport {
     pub action: String,
     /// The highest access that it gives beyond the baseline.
     pub access_level: AccessLevel,
-    /// How many actions beyond the baseline it grants today.
+    /// Number of actions beyond the baseline that it grants today.
     pub actions: usize,
-    /// The worst of them, a few.
+    /// A few of the worst of these actions.
     pub worst: Vec<String>,
-    /// Whether it will grant actions that AWS is yet to add.
+    /// True if it will grant actions that AWS has yet to add.
     pub open_ended: bool,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
-    /// Whether it is part of a privilege escalation path.
+    /// True if it is part of a privilege escalation path.
     pub escalation: bool,
-    /// Resources on which the baseline asks for it, when the excess is that it is granted on others too.
+    /// Resources on which the baseline requires it, if the excess is that it is granted on others too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needed_on: Vec<String>,
 }

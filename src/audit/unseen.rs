@@ -1,4 +1,5 @@
-//! Kubernetes' word against the cloud's: Nodes whose instances were not looked for, or are missing in a list that must hold them.
+//! Nodes that contradict the lists of the cloud: their instances were not requested, or are missing from a list that
+//! must hold them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,18 +20,19 @@ pub(super) struct Named<'a> {
 /// The state of the list of instances of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listing {
-    /// Nobody asked for its instances.
+    /// Its instances were not requested.
     NotAsked,
     /// A gap already marks the list as incomplete.
     Incomplete,
-    /// The list is whole, and holds no instance.
+    /// The list is complete and holds no instance.
     Empty,
-    /// The list is whole.
+    /// The list is complete.
     Whole,
 }
 
-/// Gaps of the lists of instances that cannot be what they seem. A few Nodes whose instance was terminated are a fact, and a rule's business;
-/// where most of them are missing, the list is of another account, region or filter, or the Nodes are of another cluster.
+/// Gaps of instance lists that contradict the Nodes. A few Nodes whose instance was terminated are a fact, which a rule
+/// covers; if most are missing, the list is from another account, region or filter, or the Nodes belong to another
+/// cluster.
 pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl Fn(&str) -> Listing) -> Vec<Gap> {
     let gap = |region: &str, reason: &str, message: String| Gap {
         read,
@@ -46,19 +48,19 @@ pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl F
         let verb = if named.nodes == 1 { "names an instance" } else { "name instances" };
         match listing(region) {
             Listing::NotAsked => {
-                let message = format!("{nodes} {verb} there, and the region was not read: name it with --region");
+                let message = format!("{nodes} {verb} there, but the region was not read: name it with --region");
                 Some(gap(region, REASON_NOT_PROVIDED, message))
             }
             Listing::Empty if !named.missing.is_empty() => {
                 let message = format!(
-                    "the answer holds no instance, and {nodes} {verb} there: the caller may not be allowed to see any"
+                    "the response holds no instance, but {nodes} {verb} there: the caller may not be allowed to see any"
                 );
                 Some(gap(region, REASON_NOTHING_SEEN, message))
             }
             Listing::Whole if named.missing.len() * 2 > named.nodes => {
                 let missing: Vec<&str> = named.missing.iter().copied().collect();
                 let message = format!(
-                    "{nodes} {verb} there, and the list lacks {}: it was filtered or is of another account, or the Nodes are of another cluster",
+                    "{nodes} {verb} there, but the list lacks {}: it was filtered or is from another account, or the Nodes belong to another cluster",
                     text::list(&missing, 3)
                 );
                 Some(gap(region, REASON_CONTRADICTED, message))
@@ -69,7 +71,8 @@ pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl F
     named.into_iter().filter_map(of_region).collect()
 }
 
-/// The same for AWS. Nodes without a providerID count where no instance was seen at all: each of them is one.
+/// Gaps of the instance lists of AWS. Nodes without a providerID count if no instance was seen at all: each of them is
+/// one.
 pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
     let given = view.nodes.unwrap_or_default();
     let read_regions: BTreeSet<&str> = view.regions.iter().map(|region| region.region.name.as_str()).collect();
@@ -83,7 +86,7 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
             None if node.provider_id.is_empty() => None,
             Some(ProviderId::Fargate(_) | ProviderId::Hybrid(_) | ProviderId::Embedded(_)) | None => continue,
         };
-        // An instance that was read is there, whatever zone its Node names.
+        // An instance that was read exists, whatever zone its Node names.
         let found = id.and_then(|id| view.regions.iter().find(|one| one.region.instance(id).is_some()));
         if let Some(found) = found {
             named.entry(&found.region.name).or_default().nodes += 1;
@@ -101,7 +104,7 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
                     entry.missing.insert(id);
                 }
             }
-            // Nothing says which instance it is, but it is one.
+            // The instance is unknown, but it exists.
             None if here(region).iter().all(|one| one.region.instances.is_empty()) => {
                 entry.nodes += 1;
                 entry.missing.insert(&node.name);
@@ -130,7 +133,8 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
     found
 }
 
-/// The gap of Nodes that have no instance in common with the cluster's tag: which of the two belongs to the cluster is unknown.
+/// Gap of Nodes that have no instance in common with the cluster's tag: it is unknown which of the two belongs to the
+/// cluster.
 pub(super) fn contradiction(read: Read, apart: &Apart) -> Gap {
     Gap {
         read,
@@ -139,6 +143,6 @@ pub(super) fn contradiction(read: Read, apart: &Apart) -> Gap {
         resource: None,
         policy: None,
         reason: REASON_CONTRADICTED.to_owned(),
-        message: format!("{apart}: check that --cluster-id and the Nodes are of one cluster"),
+        message: format!("{apart}: check that --cluster-id and the Nodes belong to one cluster"),
     }
 }

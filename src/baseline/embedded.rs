@@ -1,4 +1,4 @@
-//! The documents that are built in, each with its source.
+//! Embedded documents, each with its source.
 
 use crate::controller::alibaba::{self, AlibabaController};
 use crate::controller::{self, CallRole, ControllerVersion};
@@ -6,13 +6,13 @@ use crate::policy::{Dialect, IAM, RAM};
 
 use super::{Baseline, BaselineError};
 
-/// Where a document comes from.
+/// Content of an embedded baseline.
 #[derive(Debug, Clone, Copy)]
 enum Content {
     Document(&'static str),
-    /// From what the cloud controller of AWS calls.
+    /// Generated from the calls of the AWS cloud controller.
     AwsCalls,
-    /// From what controllers of the Alibaba Cloud provider call.
+    /// Generated from the calls of these controllers of the Alibaba Cloud provider.
     AlibabaCalls(&'static [AlibabaController]),
 }
 
@@ -23,12 +23,12 @@ pub struct Embedded {
     pub name: &'static str,
     /// The language of the document.
     pub dialect: &'static Dialect,
-    /// Node role it is meant for.
+    /// Node role it is for.
     pub node_role: CallRole,
     content: Content,
-    /// Where it comes from.
+    /// Source of the content.
     pub source: &'static str,
-    /// Versions it holds for.
+    /// Versions it applies to.
     pub versions: &'static str,
 }
 
@@ -216,7 +216,7 @@ pub static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Worker,
         content: Content::Document(include_str!("../../policies/eks-node.json")),
         source: "AWS Managed Policy Reference, action names of AmazonEKSWorkerNodePolicy and AmazonEC2ContainerRegistryPullOnly",
-        versions: "Amazon EKS of 2026; only pulling images is asked for",
+        versions: "Amazon EKS of 2026; requires only image pulls",
     },
     Embedded {
         name: "gardener-alicloud",
@@ -224,7 +224,7 @@ pub static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Controlplane,
         content: Content::Document(include_str!("../../policies/gardener-alicloud.json")),
         source: "gardener/gardener-extension-provider-alicloud a8a7f476, docs/usage/usage.md (Apache-2.0)",
-        versions: "of mid 2026; the user with whose keys Gardener works",
+        versions: "of mid 2026; for the user whose keys Gardener uses",
     },
     Embedded {
         name: "karpenter-controller",
@@ -240,7 +240,7 @@ pub static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Worker,
         content: Content::Document(include_str!("../../policies/karpenter-node.json")),
         source: "aws/karpenter-provider-aws 01106905, KarpenterNodeRole of the getting-started template (Apache-2.0)",
-        versions: "Karpenter v1; only pulling images is asked for",
+        versions: "Karpenter v1; requires only image pulls",
     },
     Embedded {
         name: "kops-controller",
@@ -248,7 +248,7 @@ pub static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Controlplane,
         content: Content::Document(include_str!("../../policies/kops-controller.json")),
         source: "kubernetes/kops 268927e2, AddCCMPermissions, without its tag conditions (Apache-2.0)",
-        versions: "kOps of mid 2026, by default; what else its control-plane policy holds is optional",
+        versions: "kOps of mid 2026, by default; the rest of its control-plane policy is optional",
     },
     Embedded {
         name: "kops-ecr",
@@ -256,7 +256,7 @@ pub static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Worker,
         content: Content::Document(include_str!("../../policies/kops-ecr.json")),
         source: "kubernetes/kops 268927e2, addECRPermissions (Apache-2.0)",
-        versions: "with iam.allowContainerRegistry, beside kops-node",
+        versions: "with iam.allowContainerRegistry, with kops-node",
     },
     Embedded {
         name: "kops-kubenet",
@@ -264,7 +264,7 @@ pub static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Controlplane,
         content: Content::Document(include_str!("../../policies/kops-kubenet.json")),
         source: "kubernetes/kops 268927e2, AddCCMPermissions with cloud routes (Apache-2.0)",
-        versions: "with kubenet, beside kops-controller",
+        versions: "with kubenet, in addition to kops-controller",
     },
     Embedded {
         name: "kops-nlb-groups",
@@ -272,7 +272,7 @@ pub static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Controlplane,
         content: Content::Document(include_str!("../../policies/kops-nlb-groups.json")),
         source: "kubernetes/kops 268927e2, AddCCMPermissions with NLBSecurityGroupMode=Managed (Apache-2.0)",
-        versions: "with managed security groups of Network Load Balancers, beside kops-controller",
+        versions: "with managed security groups of Network Load Balancers, in addition to kops-controller",
     },
     Embedded {
         name: "kops-node",
@@ -469,7 +469,7 @@ pub static EMBEDDED: &[Embedded] = &[
 ];
 
 impl Embedded {
-    /// The document as text; computed for the controller version where it depends on one.
+    /// The document as text; computed for the controller version if it depends on one.
     #[must_use]
     pub fn document(&self, version: Option<ControllerVersion>) -> String {
         let actions: Vec<&str> = match self.content {
@@ -501,7 +501,7 @@ impl Embedded {
     }
 }
 
-/// The embedded baseline of a name.
+/// Looks up an embedded baseline by name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Embedded> {
     EMBEDDED.iter().find(|embedded| embedded.name == name)

@@ -1,4 +1,4 @@
-//! Options that several commands share.
+//! Options shared by several commands.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,11 @@ use crate::view::NodeRoleSelector;
 
 use super::values::region;
 
-/// Where the evidence comes from.
+/// Source of the evidence.
 #[derive(Debug, Args)]
 pub(super) struct SourceArgs {
-    /// Read a recorded inventory (`-` for standard input) or a folder of outputs of the AWS CLI or the `aliyun` command line instead of a live account
+    /// Read a recorded inventory (`-` for standard input), or a folder of AWS CLI or `aliyun` output, instead of a live
+    /// account
     #[arg(long, value_name = "PATH", help_heading = "Source", conflicts_with_all = ["profile", "endpoint_url", "assume_role"])]
     pub(super) inventory: Option<PathBuf>,
     /// Cloud provider [default: aws, or the cloud of the inventory]
@@ -25,42 +26,43 @@ pub(super) struct SourceArgs {
     pub(super) provider: Option<ProviderName>,
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
-    /// Read every region that is enabled for the account
+    /// Read all regions that are enabled for the account
     #[arg(long, help_heading = "Scope", conflicts_with_all = ["region", "inventory"])]
     pub(super) all_regions: bool,
-    /// How to read roles: `auto` counts which way takes fewer calls
+    /// Method of reading roles: `auto` picks the one with fewer calls
     #[arg(long, value_enum, default_value_t = IamReadsName::Auto, help_heading = "Source", conflicts_with = "inventory")]
     pub(super) iam_reads: IamReadsName,
 }
 
-/// How to reach an account.
+/// Connection to an account.
 #[derive(Debug, Args)]
 pub(super) struct ConnectionArgs {
-    /// Named profile of the configuration of the AWS CLI, or of `aliyun`; it goes before credentials of the environment
+    /// Named profile of the AWS CLI or of `aliyun`; takes precedence over credentials in the environment
     #[arg(long, value_name = "NAME", help_heading = "Source")]
     pub(super) profile: Option<String>,
     /// Send every request to this endpoint
     ///
-    /// The credentials come from where they are configured, as with the AWS CLI: `AWS_ENDPOINT_URL` moves the requests for
-    /// those too.
+    /// Credentials still come from their configured source, as with the AWS CLI: `AWS_ENDPOINT_URL` redirects the
+    /// requests for them too.
     #[arg(long, value_name = "URL", help_heading = "Source")]
     pub(super) endpoint_url: Option<String>,
     /// Accept an endpoint that is neither HTTPS nor on this machine
     #[arg(long, help_heading = "Source", requires = "endpoint_url")]
     pub(super) insecure_endpoint: bool,
-    /// Region; repeatable. For a folder of CLI outputs: the region it was read from
+    /// Region; repeatable. For a folder of CLI output: the region that it was read from
     #[arg(long, value_name = "REGION", value_parser = region, help_heading = "Scope")]
     pub(super) region: Vec<String>,
-    /// Assume this role and work in its account; repeatable where nothing is written
+    /// Assume this role and work in its account; repeatable for commands that write nothing
     #[arg(long, value_name = "ARN", help_heading = "Scope", group = "accounts")]
     pub(super) assume_role: Vec<String>,
-    /// External id for the roles that are assumed
+    /// External id for the roles to assume
     #[arg(long, value_name = "ID", help_heading = "Scope", requires = "accounts")]
     pub(super) external_id: Option<String>,
-    /// Requests a second for each API of EC2, or of ECS and VPC; the default is a quarter of what an account has by default
+    /// Requests per second for each API of EC2, or of ECS and VPC; the default is a quarter of the default rate of an
+    /// account
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Source")]
     pub(super) requests_per_second: u32,
-    /// Give up on what is not read after this many seconds
+    /// Give up on anything not read after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Source")]
     pub(super) timeout: u64,
 }
@@ -82,7 +84,7 @@ impl From<ProviderName> for Provider {
     }
 }
 
-/// How the output looks.
+/// Format and destination of the output.
 #[derive(Debug, Args)]
 pub(super) struct OutputArgs {
     /// Output format
@@ -97,13 +99,13 @@ pub(super) struct OutputArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct TerminalArgs {
-    /// No progress and no warnings on standard error
+    /// Print no progress and no warnings on standard error
     #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]
     pub(super) quiet: bool,
-    /// Show everything instead of folding long lists, and every request on standard error
+    /// Show long lists in full, and every request on standard error
     #[arg(short, long, help_heading = "Output")]
     pub(super) verbose: bool,
-    /// Colours; `NO_COLOR` is respected
+    /// Use of colours; `NO_COLOR` is respected
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(super) color: ColorChoice,
 }
@@ -123,19 +125,20 @@ pub(super) enum Format {
     Json,
 }
 
-/// What counts for the exit code.
+/// Conditions for the exit code.
 #[derive(Debug, Args)]
 pub(super) struct VerdictArgs {
     /// Exit with 1 if there is a finding at least this bad
     #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
     pub(super) fail_on: FailOn,
-    /// Report what is new since this report, what was resolved, and what is unknown because it was not audited this time
+    /// Compare with this report: report findings that are new, resolved, or unknown because they were not audited this
+    /// time
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) compare: Option<PathBuf>,
-    /// Exit with 1 only for findings that are new since then, or worse
+    /// Exit with 1 only for findings that are new or more severe than in that report
     #[arg(long, help_heading = "Output", requires = "compare")]
     pub(super) fail_on_new: bool,
-    /// Exit with 0 instead of 4 where no cluster is found
+    /// Exit with 0 instead of 4 if no cluster is found
     #[arg(long, help_heading = "Output")]
     pub(super) allow_empty: bool,
     /// Exit with 1 if fewer clusters than this are found
@@ -143,37 +146,39 @@ pub(super) struct VerdictArgs {
     pub(super) expect_clusters: Option<usize>,
 }
 
-/// Which configuration is read.
+/// Configuration to read.
 #[derive(Debug, Args)]
 pub(super) struct ConfigurationArgs {
-    /// Read options of a scan, severities and waivers from this file [default: tagaudit.toml, where there is one]
+    /// Read scan options, severities and waivers from this file [default: tagaudit.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", hide_env_values = true, help_heading = "Audit")]
     pub(super) config: Option<PathBuf>,
-    /// Read no configuration
+    /// Do not read a configuration
     #[arg(long, help_heading = "Audit")]
     pub(super) no_config: bool,
 }
 
-/// What the cluster is compared with.
+/// Evidence and options that a cluster is audited with.
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
     /// Output of `kubectl get nodes -o json` (`-` for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub(super) nodes: Option<PathBuf>,
-    /// The state of the cluster and the files that it is created from, in YAML or JSON: outputs of `kubectl get … -A -o json`,
-    /// manifests, configurations of RKE2, K3s, RKE, Rancher and kubeadm; a file, a folder of them, or `-` for standard input;
-    /// repeatable
+    /// Cluster state and the files that the cluster is created from, in YAML or JSON: output of `kubectl get … -A -o
+    /// json`, manifests, configurations of RKE2, K3s, RKE, Rancher and kubeadm; a file, a folder, or `-` for standard
+    /// input; repeatable
     #[arg(long, value_name = "PATH", help_heading = "Scope")]
     pub(super) kubernetes: Vec<PathBuf>,
-    /// Ask the cluster itself, through this context of the kubeconfig (KUBECONFIG, or ~/.kube/config), or through the service
-    /// account of this pod: `in-cluster`. `tagaudit permissions --kubernetes` prints the rights that are needed
+    /// Read the cluster itself, through this context of the kubeconfig (KUBECONFIG, or ~/.kube/config), or through the
+    /// service account of this pod: `in-cluster`. `tagaudit permissions --kubernetes` prints the permissions that are
+    /// needed
     #[arg(long, value_name = "NAME", help_heading = "Scope", conflicts_with = "nodes")]
     pub(super) kube_context: Option<String>,
-    /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; several add up as `worker=A+B`
+    /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; combine several as
+    /// `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     pub(super) baseline: Vec<String>,
-    /// A service control policy that holds for the account, where nobody can read Organizations; repeatable, each is a level that
-    /// must allow, and one that only denies joins the one before it
+    /// Service control policy of the account, for callers that cannot read Organizations; repeatable: each is a level
+    /// that must allow, and one that only denies joins the level before it
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
     pub(super) scp: Vec<PathBuf>,
     #[command(flatten)]
@@ -183,25 +188,25 @@ pub(super) struct AuditArgs {
     /// Assign roles to nodes: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     pub(super) node_role: Vec<NodeRoleSelector>,
-    /// Version of the cloud controller manager, such as 1.31 of AWS or 2.14 of Alibaba Cloud
+    /// Version of the cloud controller manager, such as 1.31 (AWS) or 2.14 (Alibaba Cloud)
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     pub(super) controller_version: Option<ControllerVersion>,
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
     pub(super) cloud_routes: bool,
-    /// A controller that is switched off (`--controllers`), so that its permissions are not required; repeatable
+    /// Controller that is switched off (`--controllers`), so that its permissions are not required; repeatable
     #[arg(long, value_name = "CONTROLLER", help_heading = "Audit")]
     pub(super) without: Vec<WithoutController>,
-    /// The role that the cloud controller really uses, where it is not that of its nodes (IRSA, Pod Identity, static keys);
-    /// found by its trust policy where that names the controller's service account; on Alibaba Cloud also a user,
+    /// Role that the cloud controller uses, if it is not that of its nodes (IRSA, Pod Identity, static keys); detected
+    /// if its trust policy names the controller's service account; on Alibaba Cloud also a user,
     /// `acs:ram::ACCOUNT:user/NAME`; repeatable
     #[arg(long, value_name = "ARN", help_heading = "Audit")]
     pub(super) controller_role: Vec<String>,
-    /// The cloud controller has credentials that are not those of its nodes and that cannot be named: what it needs is not asked of
-    /// the nodes' role
+    /// The cloud controller has credentials other than those of its nodes, which cannot be named: its permissions are
+    /// not required of the nodes' role
     #[arg(long, value_enum, value_name = "WHERE", help_heading = "Audit", conflicts_with = "controller_role")]
     pub(super) controller_credentials: Option<ControllerCredentials>,
-    /// On Alibaba Cloud: the installer that made the machines, whose tags are checked as well
+    /// Installer that created the machines, whose tags are checked too (Alibaba Cloud only)
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Audit")]
     pub(super) installer: Option<InstallerName>,
 }
@@ -211,7 +216,7 @@ pub(super) struct AuditArgs {
 pub(super) enum InstallerName {
     /// Gardener: `kubernetes.io/cluster/ID=1`
     Gardener,
-    /// The installer of `OpenShift`: `kubernetes.io/cluster/ID=owned`
+    /// The `OpenShift` installer: `kubernetes.io/cluster/ID=owned`
     Openshift,
     /// Cluster API: `kubernetes.io/cluster/ID=owned`
     Capi,
@@ -283,9 +288,9 @@ impl FailOn {
 /// Values of `--iam-reads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum IamReadsName {
-    /// Whichever takes fewer calls
+    /// The method with fewer calls
     Auto,
-    /// Each role of an instance profile in use by itself
+    /// Each role of an instance profile in use separately
     PerRole,
     /// The whole account with `GetAccountAuthorizationDetails`
     Account,
@@ -301,13 +306,13 @@ impl From<IamReadsName> for IamReads {
     }
 }
 
-/// The versions that an upgrade leads to.
+/// Target versions of an upgrade.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
-    /// The version of Kubernetes that an upgrade leads to: what ends on the way there is an error
+    /// Kubernetes version to upgrade to: anything that ends on the way there is an error
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     pub(super) target_kubernetes: Option<ControllerVersion>,
-    /// The version of the cloud controller that an upgrade leads to
+    /// Cloud controller version to upgrade to
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     pub(super) target_controller: Option<ControllerVersion>,
 }
@@ -318,7 +323,7 @@ impl From<&TargetArgs> for Target {
     }
 }
 
-/// Another catalogue of actions.
+/// Alternative catalogue of actions.
 #[derive(Debug, Args)]
 pub(super) struct CatalogueArgs {
     /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md describes the format)

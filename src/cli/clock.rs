@@ -5,12 +5,12 @@ pub(super) fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-/// A time as plans, journals and reports hold it: RFC 3339, in UTC, without fractions of a second.
+/// Formats a time for plans, journals and reports: RFC 3339, in UTC, without fractions of a second.
 pub(super) fn stamp(at: jiff::Timestamp) -> String {
     format!("{at:.0}")
 }
 
-/// The day by which waivers expire: today, in UTC.
+/// Today in UTC: the day by which waivers expire.
 pub(super) fn today() -> jiff::civil::Date {
     now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

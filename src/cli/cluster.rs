@@ -1,4 +1,4 @@
-//! What a live cluster says of itself.
+//! Evidence from a live cluster, and recordings of one.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::text;
 use super::failure::{Exit, Failure};
 use super::{AuditArgs, ConnectionArgs, TerminalArgs, files, output};
 
-/// What `--kube-context` reads, where it is given.
+/// Evidence read through `--kube-context`; empty without it.
 pub(super) fn live(
     audit: &AuditArgs,
     connection: &ConnectionArgs,
@@ -20,7 +20,7 @@ pub(super) fn live(
     }
 }
 
-/// What files say of a cluster, as it is recorded; `None` where there are none.
+/// Recording of the objects in files; `None` without files.
 pub(super) fn kept(paths: &[PathBuf], terminal: &TerminalArgs) -> Result<Option<Recording>, Failure> {
     let mut kept = Kept::default();
     for path in paths {
@@ -32,7 +32,7 @@ pub(super) fn kept(paths: &[PathBuf], terminal: &TerminalArgs) -> Result<Option<
     if kept.left_out > 0 && !terminal.quiet {
         let objects = text::count(kept.left_out, "object");
         output::warn(&format!(
-            "not recorded: {objects} that no list of a cluster holds; give configurations beside the inventory, with --kubernetes"
+            "not recorded: {objects} that no list of a cluster holds; give configurations next to the inventory, with --kubernetes"
         ));
     }
     Ok((!paths.is_empty()).then(|| kept.recording()))
@@ -49,6 +49,6 @@ pub(super) fn read(context: &str, connection: &ConnectionArgs, terminal: &Termin
 
 #[cfg(not(feature = "kubernetes"))]
 pub(super) fn read(_: &str, _: &ConnectionArgs, _: &TerminalArgs) -> Result<Recording, Failure> {
-    Err(Failure::usage("this build cannot ask a cluster: it was made without the feature `kubernetes`")
-        .help("give outputs of kubectl with --kubernetes, or install tagaudit with its default features"))
+    Err(Failure::usage("this build cannot read a cluster: it was built without the feature `kubernetes`")
+        .help("give the output of kubectl with --kubernetes, or install tagaudit with its default features"))
 }

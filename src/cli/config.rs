@@ -1,4 +1,5 @@
-//! The configuration on its way into the command line: what is not said there or in the environment, the file says.
+//! Merges the configuration into the command line: the file sets options that neither the command line nor the
+//! environment sets.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,12 +16,14 @@ use crate::text;
 use super::failure::Failure;
 use super::{Cli, ConfigurationArgs, files};
 
-/// What no file says: what writes, where requests go with the operator's credentials, and which file is read.
+/// Options that no file can set: those that write, redirect requests with the operator's credentials, or select the
+/// file to read.
 const SAID_BY_HAND: [&str; 7] =
     ["help", "version", "config", "no-config", "endpoint-url", "insecure-endpoint", "output"];
 
-/// Options that a fix takes from the command line, its variables, or a file that is named: they decide whose resources are written to, with
-/// whose rights, and what policies grant. A file that was merely found lies in a repository, and is written by others.
+/// Options that a fix accepts only from the command line, its variables, or a file that is named: they decide whose
+/// resources are written to, with whose permissions, and what policies grant. A file that was merely found lies in a
+/// repository, and others write it.
 const EVIDENCE_OR_CONSENT: [&str; 12] = [
     "assume-role",
     "baseline",
@@ -36,11 +39,11 @@ const EVIDENCE_OR_CONSENT: [&str; 12] = [
     "scp",
 ];
 
-/// Why there is no command line to work on.
+/// Reason why there is no command line to work on.
 pub(super) enum Refusal {
-    /// As clap says it: help and version among them.
+    /// Error of clap; help and version are among them.
     Usage(clap::Error),
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     Config(Failure),
 }
 
@@ -50,9 +53,9 @@ impl From<clap::Error> for Refusal {
     }
 }
 
-/// The command line together with its configuration.
+/// Parses the command line together with its configuration.
 pub(super) fn command_line(arguments: &[OsString]) -> Result<(Cli, Option<Config>), Refusal> {
-    // What is required may stand in the file.
+    // Required options may be set in the file.
     let lenient = command_with_environment().ignore_errors(true).try_get_matches_from(arguments);
     let scan = lenient.as_ref().ok().and_then(|matches| matches.subcommand_matches("scan"));
     let path = scan.filter(|scan| !is_set(scan, "no_config")).and_then(file_of);
@@ -67,19 +70,19 @@ pub(super) fn command_line(arguments: &[OsString]) -> Result<(Cli, Option<Config
     let more = arguments_of(&config, &used, scan);
     let whole: Vec<OsString> = arguments.iter().cloned().chain(more.iter().map(OsString::from)).collect();
     let cli = parsed(&whole).map_err(|error| {
-        // Where it is wrong without the file as well, it is not the file that is.
+        // If the command line alone is invalid too, the file is not the cause.
         let is_of_file = error.use_stderr() && !more.is_empty() && parsed(arguments).is_ok();
         if is_of_file {
             let said = first_line(&error);
-            let failure = Failure::usage(format!("`{}` does not go with the command line", config.file)).cause(said);
-            return Refusal::Config(failure.help("--no-config leaves it out"));
+            let failure = Failure::usage(format!("`{}` conflicts with the command line", config.file)).cause(said);
+            return Refusal::Config(failure.help("ignore it with --no-config"));
         }
         Refusal::Usage(error)
     })?;
     Ok((cli, Some(config)))
 }
 
-/// The command line, in which every option of a scan that a file may hold has a variable of the environment as well.
+/// The command, with an environment variable for every scan option that a file may hold.
 pub(super) fn command_with_environment() -> clap::Command {
     Cli::command().mut_subcommand("scan", |scan| {
         scan.mut_args(|arg| match name_in_file(&arg) {
@@ -97,31 +100,31 @@ fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command_with_environment().try_get_matches_from(arguments)?)
 }
 
-/// True if a flag is set; a line that clap gave up on may hold nothing at all.
+/// True if a flag is set; the matches of a line that clap gave up on may be empty.
 fn is_set(scan: &ArgMatches, flag: &str) -> bool {
     scan.try_get_one::<bool>(flag).ok().flatten().copied().unwrap_or(false)
 }
 
-/// True if nobody names a file, and the one of the working folder is read.
+/// True if no file is named and the one in the working folder is read.
 fn is_found(scan: &ArgMatches) -> bool {
     scan.try_get_one::<PathBuf>("config").ok().flatten().is_none()
 }
 
-/// Refuses a file that was found, for a fix: one of another user, and one that says whose resources are written to.
+/// Refuses a found file for a fix if it belongs to another user or decides whose resources are written to.
 fn check_found(path: &Path, file: &str, used: &[&ConfigOption]) -> Result<(), Failure> {
-    let named = format!("name it with --config {}, or leave it out with --no-config", text::shell_quote(file));
+    let named = format!("name it with --config {}, or ignore it with --no-config", text::shell_quote(file));
     if is_of_another_user(path) {
-        return Err(Failure::usage(format!("`{file}` belongs to another user, and a fix does not take what it says"))
-            .cause("it was found in the working folder, and nobody named it")
+        return Err(Failure::usage(format!("`{file}` belongs to another user, and a fix does not use it"))
+            .cause("it was found in the working folder, but not named")
             .help(named));
     }
     let Some(option) = used.iter().find(|option| EVIDENCE_OR_CONSENT.contains(&option.name.as_str())) else {
         return Ok(());
     };
     let reason =
-        format!("`{}` says what a fix may write, and the file was only found in the working folder", option.name);
+        format!("`{}` decides what a fix may write, but the file was only found in the working folder", option.name);
     let help = format!(
-        "say --{} on the command line, or name the file with --config {}",
+        "set --{} on the command line, or name the file with --config {}",
         option.name,
         text::shell_quote(file)
     );
@@ -140,11 +143,11 @@ fn file_of(scan: &ArgMatches) -> Option<PathBuf> {
 }
 
 fn path_of(named: Option<PathBuf>) -> Option<PathBuf> {
-    // Whatever is called so is meant to be read: a folder or a dangling link is a mistake that is told.
+    // Anything with this name is read: a folder or a dangling link is reported as an error.
     named.or_else(|| Some(PathBuf::from(config::FILE)).filter(|path| path.symlink_metadata().is_ok()))
 }
 
-/// The configuration for what is no scan: its severities and waivers hold there as well.
+/// Configuration of a command other than `scan`; its severities and waivers apply there too.
 pub(super) fn of_files(args: &ConfigurationArgs) -> Result<Option<Config>, Failure> {
     if args.no_config {
         return Ok(None);
@@ -152,7 +155,7 @@ pub(super) fn of_files(args: &ConfigurationArgs) -> Result<Option<Config>, Failu
     path_of(args.config.clone()).map(|path| read(&path)).transpose()
 }
 
-/// A configuration of these bytes.
+/// Parses a configuration.
 pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Config, Failure> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| Failure::usage(format!("the configuration `{file}` is not UTF-8")).cause(error.to_string()))?;
@@ -160,14 +163,14 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Config, Failure> {
     Config::parse(file, text, &options()).map_err(failure)
 }
 
-/// Reads a configuration, and tries each of its options.
+/// Reads a configuration and checks each of its options.
 pub(super) fn read(path: &Path) -> Result<Config, Failure> {
     let file = path.display().to_string();
     let config = parse(&file, &files::read_bytes(path, config::MAX_BYTES, "configuration")?)?;
     for option in &config.options {
         let alone = ["tagaudit", "scan"].map(str::to_owned).into_iter().chain(said(option));
         let Err(error) = Cli::try_parse_from(alone) else { continue };
-        // What it needs beside it is asked for when all is put together.
+        // Options that it requires are checked when everything is combined.
         let is_its_own = error
             .get(ContextKind::InvalidArg)
             .is_some_and(|arg| arg.to_string().split(' ').next() == Some(&format!("--{}", option.name)));
@@ -187,14 +190,14 @@ fn failure(error: ConfigError) -> Failure {
     }
 }
 
-/// What clap says, without usage and tips: its first paragraph.
+/// First paragraph of an error of clap, without usage and tips.
 pub(super) fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     lines.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// The options of a file that nothing says yet.
+/// Options of a file that neither the command line nor the environment sets.
 fn options_of<'c>(config: &'c Config, scan: &ArgMatches) -> Vec<&'c ConfigOption> {
     let command = Cli::command();
     let Some(known) = command.find_subcommand("scan") else { return Vec::new() };
@@ -205,7 +208,7 @@ fn options_of<'c>(config: &'c Config, scan: &ArgMatches) -> Vec<&'c ConfigOption
     config.options.iter().filter(is_used).collect()
 }
 
-/// True if an option is given by hand, or conflicts with one that is.
+/// True if an option is set on the command line or in the environment, or conflicts with one that is.
 fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
     let is_given = |arg: &Arg| {
         let id = arg.get_id().as_str();
@@ -213,7 +216,7 @@ fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
         matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
     };
     let given: Vec<&Arg> = known.get_arguments().filter(|arg| is_given(arg)).collect();
-    // A file that is named on the command line says its format there.
+    // A file that is named on the command line gets its format there.
     let names_output = given.iter().any(|arg| arg.get_id() == "output");
     let conflicts = known.get_arg_conflicts_with(arg);
     let is_refused = |given: &&Arg| {
@@ -224,12 +227,12 @@ fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
     given.iter().any(is_refused) || (names_output && arg.get_id() == "format")
 }
 
-/// The options of a file that are used beside the command line, as arguments.
+/// Arguments for the options of a file that are used in addition to the command line.
 fn arguments_of(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) -> Vec<String> {
     let mut arguments: Vec<String> = used.iter().flat_map(|option| said(option)).collect();
     let command = Cli::command();
     let Some(known) = command.find_subcommand("scan") else { return arguments };
-    // Targets are an option whose value stands in the file itself.
+    // Targets are an option whose value is the file itself.
     let targets = known.get_arguments().find(|arg| arg.get_id() == "targets");
     if !config.targets.is_empty() && targets.is_some_and(|targets| !is_left_out(targets, known, scan)) {
         arguments.push(format!("--targets={}", config.file));
@@ -237,7 +240,7 @@ fn arguments_of(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) -> V
     arguments
 }
 
-/// An option as it is said on the command line.
+/// An option as arguments of the command line.
 pub(super) fn said(option: &ConfigOption) -> Vec<String> {
     let one = |value: &Option<String>| match value {
         Some(value) => format!("--{}={value}", option.name),
@@ -246,7 +249,7 @@ pub(super) fn said(option: &ConfigOption) -> Vec<String> {
     option.values.iter().map(one).collect()
 }
 
-/// The name under which a file may hold an option, and the environment.
+/// Name of an option in a file and in the environment; `None` if it may not be set there.
 fn name_in_file(arg: &Arg) -> Option<&str> {
     let is_of_fix = arg.get_help_heading() == Some("Fix");
     arg.get_long().filter(|name| !is_of_fix && !SAID_BY_HAND.contains(name))
@@ -263,7 +266,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
             name: name.to_owned(),
             help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
             takes: match arg.get_action() {
-                // A second one would need a file, and that is said by hand.
+                // A second format would need a file, which only the command line can name.
                 ArgAction::Append if name == "format" => Takes::One,
                 ArgAction::Append => Takes::Many,
                 ArgAction::SetTrue => Takes::Flag,

@@ -51,7 +51,7 @@ fn check(path: &Path) -> Result<Exit, Failure> {
     })
 }
 
-/// Tries the options as a scan would have them: what does not go together, rules and baselines that are not there.
+/// Checks the options as a scan would: options that conflict, rules and baselines that do not exist.
 fn try_together(config: &Config) -> Result<(), Failure> {
     let wrong = |failure: Failure| {
         let mut whole =

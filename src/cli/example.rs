@@ -14,22 +14,22 @@ use super::{ProviderName, cluster_id};
 
 #[derive(Debug, Args)]
 pub(super) struct ExampleArgs {
-    /// What the cluster is made with
+    /// Distribution of the cluster
     #[arg(value_enum, value_name = "DISTRIBUTION")]
     distribution: DistributionName,
-    /// The cloud
+    /// Cloud provider
     #[arg(long, value_enum, value_name = "CLOUD", default_value_t = ProviderName::Aws)]
     cloud: ProviderName,
-    /// On Alibaba Cloud: the image of the cloud controller, version 2.4 or later, as its registry has it
+    /// Image of the cloud controller, version 2.4 or later, as named in its registry (Alibaba Cloud only)
     #[arg(long, value_name = "IMAGE", required_if_eq("cloud", "alibaba"))]
     controller_image: Option<String>,
-    /// The version of Kubernetes, such as 1.33
+    /// Kubernetes version, such as 1.33
     #[arg(long, value_name = "VERSION")]
     kubernetes_version: ControllerVersion,
-    /// The cluster id, which the tags get
+    /// Cluster id for the tags
     #[arg(long, value_name = "ID", value_parser = cluster_id, default_value = "prod")]
     cluster_id: String,
-    /// Write the files into this folder instead of printing them; none of them is overwritten
+    /// Write the files into this folder instead of printing them; existing files are not overwritten
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ enum DistributionName {
     Rke2,
     /// K3s
     K3s,
-    /// RKE, whose end was in 2025
+    /// RKE, which reached its end of life in 2025
     Rke,
     /// kubeadm
     Kubeadm,
@@ -80,8 +80,8 @@ pub(super) fn example(args: &ExampleArgs) -> Result<Exit, Failure> {
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
     if let Some(file) = files.iter().find(|file| folder.join(file.name).exists()) {
-        return Err(Failure::usage(format!("`{}` is there already", folder.join(file.name).display()))
-            .help("name another folder: nothing was written"));
+        return Err(Failure::usage(format!("`{}` already exists", folder.join(file.name).display()))
+            .help("name another folder; nothing was written"));
     }
     for file in &files {
         write_file(&folder.join(file.name), file.text.as_bytes(), Access::Everyone).map_err(failed)?;

@@ -1,24 +1,24 @@
-//! How a command ends when it cannot do its work.
+//! Exit codes, and failures of commands.
 
 use std::error::Error;
 use std::fmt::Write as _;
 
 use crate::text;
 
-/// How a run ends.
+/// Result of a run, as an exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Nothing to look at.
+    /// No open finding at or above the threshold.
     Clean,
     /// Findings at or above the threshold.
     Findings,
-    /// Used wrongly.
+    /// Invalid arguments or input.
     Usage,
     /// Something could not be audited.
     Incomplete,
     /// Nothing could be audited.
     Nothing,
-    /// A fix was refused, or is not whole.
+    /// A fix was refused or is incomplete.
     Unfixed,
     /// Ctrl-C.
     Interrupted,
@@ -27,7 +27,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Every way to end, by its code.
+    /// All exits, by code.
     pub const ALL: [Self; 8] = [
         Self::Clean,
         Self::Findings,
@@ -39,7 +39,7 @@ impl Exit {
         Self::Terminated,
     ];
 
-    /// What it means, for the help and the README.
+    /// Meaning, for the help and the README.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -65,7 +65,8 @@ impl Exit {
         }
     }
 
-    /// The exit code of an audit in which nothing is wrong: one that found no cluster has audited nothing, unless that is allowed.
+    /// Exit code of an audit without findings that count: one that found no cluster has audited nothing, unless that is
+    /// allowed.
     pub(super) fn of_audit(is_nothing: bool, is_empty_handed: bool, is_complete: bool) -> Self {
         if is_nothing { Self::Nothing } else { Self::of_evidence(is_empty_handed, is_complete) }
     }
@@ -86,27 +87,27 @@ impl Exit {
     }
 }
 
-/// Why a command could not do its work, for the person at the terminal.
+/// Failure of a command, shown at the terminal.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// How the run ends.
+    /// Exit code of the run.
     pub exit: Exit,
-    /// What was tried, on what.
+    /// Operation that failed, and its object.
     pub error: String,
-    /// Why it failed, outermost first.
+    /// Causes, outermost first.
     pub causes: Vec<String>,
-    /// What to do next.
+    /// One thing to do next.
     pub help: Option<String>,
 }
 
 impl Failure {
-    /// A failure of the given kind.
+    /// Creates a failure with an exit code.
     #[must_use]
     pub fn new(exit: Exit, error: impl Into<String>) -> Self {
         Self { exit, error: error.into(), causes: Vec::new(), help: None }
     }
 
-    /// A usage error.
+    /// Creates a usage error.
     #[must_use]
     pub fn usage(error: impl Into<String>) -> Self {
         Self::new(Exit::Usage, error)
@@ -124,21 +125,21 @@ impl Failure {
         failure
     }
 
-    /// Adds why.
+    /// Adds a cause.
     #[must_use]
     pub fn cause(mut self, cause: impl Into<String>) -> Self {
         self.causes.push(cause.into());
         self
     }
 
-    /// Adds what to do next.
+    /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The lines for standard error.
+    /// Lines for standard error.
     #[must_use]
     pub fn render(&self) -> String {
         let mut lines = format!("error: {}\n", text::printable(&self.error));
@@ -152,7 +153,7 @@ impl Failure {
     }
 }
 
-/// A provider error as a failure of the command line.
+/// Converts a provider error to a failure of the command line.
 #[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 pub(super) fn provider_failure(error: crate::provider::Error) -> Failure {
     let exit = match error.kind {

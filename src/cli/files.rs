@@ -10,7 +10,7 @@ use super::failure::Failure;
 /// Largest node list or output of kubectl that is read, in bytes.
 pub(super) const MAX_NODES_BYTES: u64 = 1 << 30;
 
-/// The bytes of a file, or of standard input for `-`, if they are not too many.
+/// Reads a file, or standard input for `-`, up to a limit.
 pub(super) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
     let failed =
@@ -32,7 +32,7 @@ pub(super) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
-/// The text of a file, or of standard input for `-`.
+/// Reads the text of a file, or of standard input for `-`.
 pub(super) fn read_text(path: &Path, limit: u64, what: &str) -> Result<String, Failure> {
     let bytes = read_bytes(path, limit, what)?;
     let text = json::text_of(&bytes).map_err(|error| {

@@ -1,4 +1,4 @@
-//! `scan --fix`, `apply` and `undo`: plan, show, agree, carry out, look again.
+//! `scan --fix`, `apply` and `undo`: plan, show, confirm, apply, audit again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +35,7 @@ use live::{carry_out_and_scan, dry_run};
 
 pub(super) use live::{apply, undo};
 
-/// Whether the arguments about writing go together.
+/// Rejects invalid combinations of the fix flags.
 pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
     let fix = &args.fix;
     let carry_out = &fix.carry_out;
@@ -47,7 +47,7 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         ("--verify-timeout", carry_out.verify_timeout.is_some()),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.fix) {
-        return Err(Failure::usage(format!("{option} is about fixing, and --fix is not given")).help("add --fix"));
+        return Err(Failure::usage(format!("{option} requires --fix")).help("add --fix"));
     }
     if fix.plan_out.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("a plan is written to a file that only its owner may read, not to standard output")
@@ -55,22 +55,22 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
     }
     let offline = args.source.inventory.is_some() || cfg!(not(any(feature = "aws", feature = "alibaba")));
     if fix.fix && offline && !fix.dry_run && fix.plan_out.is_none() && fix.emit.is_none() {
-        return Err(Failure::usage("--fix writes to a live account, and --inventory names a recording")
+        return Err(Failure::usage("--fix writes to a live account, but --inventory names a recording")
             .help("add --dry-run, --emit, or --plan-out FILE for `tagaudit apply` later"));
     }
     if fix.fix && args.verdict.compare.is_some() {
         return Err(Failure::usage(
-            "--compare says what is new since a report, and --fix shows what is left after fixing",
+            "--compare reports what is new since a report, but --fix reports what is left after fixing",
         )
         .help("scan with --compare first, or save the report after fixing and compare it: `tagaudit report`"));
     }
     if fix.fix && args.source.connection.assume_role.len() > 1 {
-        return Err(Failure::usage("--fix works in one account at a time, and --assume-role is given several times"));
+        return Err(Failure::usage("--fix works in one account at a time, but --assume-role is given several times"));
     }
     Ok(())
 }
 
-/// A scan that goes on to fix what it found.
+/// Fixes the findings of a scan.
 pub(super) fn scan(
     args: &ScanArgs,
     scope: &Scope<'_>,
@@ -86,7 +86,7 @@ pub(super) fn scan(
     let live = args.source.inventory.is_none();
     let approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
     let mut asked = Asked { approvals, valid_for: args.fix.plan_valid_for, within: None };
-    // What is waived is left as it is.
+    // Waived findings are not fixed.
     let open: Vec<Finding> = report.open().cloned().collect();
     let mut planned = make(scope, rules, estate, &open, &asked, live)?;
     let asks =
@@ -147,23 +147,26 @@ pub(super) fn scan(
     Ok(whole)
 }
 
-/// Refuses to fix anything where the cluster's tag and its Nodes contradict each other: one of the two is of another cluster.
+/// Refuses to fix anything if the cluster's tag and its Nodes contradict each other: one of the two belongs to another
+/// cluster.
 fn refuse_apart(scope: &Scope<'_>, estate: &Estate) -> Result<(), Failure> {
     match scope.apart(estate.as_ref()) {
         None => Ok(()),
-        Some(apart) => Err(Failure::usage("the cluster id and the Nodes are not of one cluster; nothing was written")
-            .cause(apart.to_string())
-            .help("check --cluster-id, and the context or file that the Nodes come from")),
+        Some(apart) => {
+            Err(Failure::usage("the cluster id and the Nodes do not belong to one cluster; nothing was written")
+                .cause(apart.to_string())
+                .help("check --cluster-id, and the context or file that the Nodes come from"))
+        }
     }
 }
 
-/// What the operator asks of a plan.
+/// Options of a plan that the operator sets.
 #[derive(Default)]
 struct Asked<'a> {
     approvals: Approvals,
-    /// How long it may be applied, where that is said.
+    /// Lifetime of the plan, if it is set.
     valid_for: Option<jiff::SignedDuration>,
-    /// The approved plan that it has to keep within.
+    /// Approved plan that limits this one.
     within: Option<&'a Plan>,
 }
 
@@ -194,7 +197,7 @@ fn make(
         .map_err(|error| Failure::from_error(Exit::Usage, &error))
 }
 
-/// Whether a plan of a cloud can be printed in a language.
+/// Checks that a plan of this cloud can be printed in this language.
 fn check_language(name: args::EmitName, provider: Provider) -> Result<(), Failure> {
     use args::EmitName;
     let of = match name {
@@ -209,14 +212,14 @@ fn check_language(name: args::EmitName, provider: Provider) -> Result<(), Failur
         Provider::Aws => "terraform, cloudformation or aws-cli",
         Provider::Alibaba => "terraform or aliyun-cli",
     };
-    Err(Failure::usage(format!("--emit names a language of {}, and {} is audited", of.describe(), provider.describe()))
+    Err(Failure::usage(format!("--emit names a language of {}, but {} is audited", of.describe(), provider.describe()))
         .help(format!("give {others}")))
 }
 
 fn rejected(planned: &Planned) -> Failure {
     let mut failure = Failure::new(Exit::Unfixed, "the plan was refused, and nothing was written");
     failure.causes.clone_from(&planned.rejected);
-    failure.help("leave out the --allow or --choose that leads there, or fix that by hand first")
+    failure.help("drop the --allow or --choose that causes this, or fix it by hand first")
 }
 
 fn report_skipped(planned: &Planned, out: &Out) {
@@ -235,7 +238,7 @@ fn tell_plan(planned: &Planned, answers: &BTreeMap<String, DryRunAnswer>, out: &
     report_skipped(planned, out);
 }
 
-/// The whole command that carries a saved plan out: the account is read again then, with the options that it was read with now.
+/// Prints the full command that applies a saved plan: the account is read again then, with the options of this scan.
 fn tell_how_to_apply(plan: &Plan, path: &Path, args: &ScanArgs) {
     let file = path.display().to_string();
     let mut words = vec!["tagaudit apply".to_owned(), text::shell_quote(&file).into_owned()];
@@ -247,11 +250,11 @@ fn tell_how_to_apply(plan: &Plan, path: &Path, args: &ScanArgs) {
         words.extend(value.map(|value| text::shell_quote(&value).into_owned()));
     }
     if plan.expires_at < plan.created_at {
-        line(&format!("wrote {file}; it expired at {}: what it was made from is older than that", plan.expires_at));
-        line("read the account again, or give it more time with --plan-valid-for");
+        line(&format!("wrote {file}; it expired at {}: its evidence is older than that", plan.expires_at));
+        line("read the account again, or extend it with --plan-valid-for");
         return;
     }
-    line(&format!("wrote {file}; until {}:", plan.expires_at));
+    line(&format!("wrote {file}; to apply it until {}:", plan.expires_at));
     line(&format!("  {}", words.join(" ")));
 }
 
@@ -261,7 +264,7 @@ fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("cannot write the plan `{}`", path.display())).cause(error.to_string()))
 }
 
-/// Asks each question of the findings. Nothing is chosen for the operator: an empty answer leaves it as it is.
+/// Asks the questions of the findings. Nothing is chosen for the operator: an empty answer skips the finding.
 fn ask(left: &[Skipped]) -> Result<Vec<Answer>, Failure> {
     let mut answers = Vec::new();
     for left in left {
@@ -273,13 +276,13 @@ fn ask(left: &[Skipped]) -> Result<Vec<Answer>, Failure> {
             line(&format!("  {}  {}{proposed}", index + 1, choice.summary));
         }
         let picked: Option<&Choice> = loop {
-            say(&format!("1 to {}, or Enter to leave it: ", choices.len()));
+            say(&format!("1 to {}, or Enter to skip it: ", choices.len()));
             let answer = read_line()?;
             match answer.trim() {
                 "" => break None,
                 text => match text.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?)) {
                     Some(choice) => break Some(choice),
-                    None => line("that is none of them"),
+                    None => line("that is not one of the choices"),
                 },
             }
         };

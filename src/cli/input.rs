@@ -1,4 +1,4 @@
-//! Reading what the operator hands over: inventories, node lists, baselines.
+//! Reads the operator's input: inventories, node lists, baselines.
 
 use std::path::Path;
 
@@ -24,12 +24,12 @@ const MAX_REPORT_BYTES: u64 = 1 << 30;
 const MAX_BASELINE_BYTES: u64 = 1 << 20;
 const MAX_CATALOGUE_BYTES: u64 = 64 << 20;
 
-/// A recorded inventory or a folder of CLI outputs, of the cloud that is asked for.
+/// Reads a recorded inventory or a folder of CLI output, of the requested cloud.
 pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
     let mut estate = recorded(path, source)?;
     if let Some(asked) = source.provider.map(Provider::from).filter(|asked| *asked != estate.provider()) {
         let message = format!(
-            "`{}` is an inventory of {}, and --provider says {}",
+            "`{}` is an inventory of {}, but --provider is {}",
             path.display(),
             estate.provider().describe(),
             asked.name()
@@ -51,7 +51,7 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
             [one] => Some(one.as_str()),
             _ => {
                 return Err(Failure::usage(
-                    "a folder of CLI outputs holds one region, and --region is given several times",
+                    "a folder of CLI output holds one region, but --region is given several times",
                 ));
             }
         };
@@ -62,7 +62,7 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
                     provider::alibaba::folder::FolderError::NoAccount { .. } => {
                         "add the output of `aliyun sts GetCallerIdentity` as sts-GetCallerIdentity.json"
                     }
-                    provider::alibaba::folder::FolderError::NoRegion { .. } => "say it with --region",
+                    provider::alibaba::folder::FolderError::NoRegion { .. } => "name it with --region",
                     _ => "each file holds the JSON output of the `aliyun` command of its name; see docs/alibaba.md",
                 };
                 Failure::from_error(Exit::Usage, &error).help(help)
@@ -73,7 +73,7 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
                 cli_output::FolderError::NoAccount { .. } => {
                     "add the output of `aws sts get-caller-identity` as get-caller-identity.json"
                 }
-                cli_output::FolderError::NoRegion { .. } => "say it with --region",
+                cli_output::FolderError::NoRegion { .. } => "name it with --region",
                 _ => "each file holds the JSON output of the AWS CLI command of its name; see docs/offline.md",
             };
             Failure::from_error(Exit::Usage, &error).help(help)
@@ -81,13 +81,12 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
     }
     let bytes = read_bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
     Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
-        Failure::from_error(Exit::Usage, &error).help(
-            "`tagaudit record -o FILE` writes inventories; a folder of outputs of the AWS CLI or of `aliyun` is read too",
-        )
+        Failure::from_error(Exit::Usage, &error)
+            .help("write one with `tagaudit record -o FILE`, or name a folder of AWS CLI or `aliyun` output")
     })
 }
 
-/// A saved report of whatever number of clusters.
+/// Reads a saved report of one cluster or of many, as a set.
 pub(super) fn report_set(path: &Path) -> Result<ReportSet, Failure> {
     let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
     ReportSet::from_slice(&path.display().to_string(), &bytes).map_err(|error| unread_report(&error))
@@ -99,7 +98,7 @@ pub(super) enum Saved {
     Many(Box<ReportSet>),
 }
 
-/// A saved report as it is.
+/// Reads a saved report as it is.
 pub(super) fn saved(path: &Path) -> Result<Saved, Failure> {
     let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
     let file = path.display().to_string();
@@ -112,7 +111,7 @@ pub(super) fn saved(path: &Path) -> Result<Saved, Failure> {
 }
 
 fn unread_report(error: &ReportError) -> Failure {
-    let help = "`tagaudit scan --format json -o FILE` writes reports";
+    let help = "write one with `tagaudit scan --format json -o FILE`";
     Failure::from_error(Exit::Usage, error).help(help)
 }
 
@@ -131,7 +130,7 @@ pub(super) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
     }
     Target::list(&file, &bytes).map_err(|error| {
         Failure::from_error(Exit::Usage, &error).help(
-            "a target is {\"account\": \"111122223333\", \"role\": \"audit\", \"regions\": [], \"cluster-ids\": []}, one a line or in an array: JSON, with the account in quotation marks; or `[[target]]` in a file called .toml",
+            "a target is {\"account\": \"111122223333\", \"role\": \"audit\", \"regions\": [], \"cluster-ids\": []}, one per line or in an array: JSON, with the account in quotation marks; or `[[target]]` in a .toml file",
         )
     })
 }
@@ -194,7 +193,8 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
     Ok(baselines)
 }
 
-/// A policy document of a file, named after it: in a language, or in that of which it says that it is.
+/// Reads a policy document from a file, named after the file: in the given language, or in the one that the document
+/// declares.
 pub(super) fn policy_document(
     path: &Path,
     what: &str,
@@ -207,7 +207,7 @@ pub(super) fn policy_document(
     Ok(NamedDocument { name: path.display().to_string(), document })
 }
 
-/// An embedded baseline, one of a file, or several of them put together with `+`.
+/// An embedded baseline, one from a file, or several combined with `+`.
 pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
     if name.contains('+') && baseline::find(name).is_none() && !Path::new(name).exists() {
         let parts = name.split('+').map(|part| single_baseline(part, version)).collect::<Result<Vec<_>, _>>()?;
@@ -216,7 +216,7 @@ pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> 
     single_baseline(name, version)
 }
 
-/// Refuses a version of another cloud's controller for what is computed by versions.
+/// Refuses a version of another cloud's controller for baselines that are computed by version.
 pub(super) fn check_version(provider: Provider, version: Option<ControllerVersion>) -> Result<(), Failure> {
     match (provider, version) {
         (Provider::Alibaba, Some(version)) => controller::alibaba::check_version(version).map_err(|error| {
@@ -241,7 +241,7 @@ fn single_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Bas
         Baseline::parse(name, text.strip_prefix('\u{feff}').unwrap_or(&text))
     } else {
         return Err(Failure::usage(format!("`{name}` is neither a baseline nor a file"))
-            .help("`tagaudit baseline list` names the baselines"));
+            .help("list the baselines with `tagaudit baseline list`"));
     };
     parsed.map_err(|error| Failure::from_error(Exit::Usage, &error))
 }
@@ -255,11 +255,12 @@ pub(super) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Fail
     };
     let read = Catalogue::from_slice(&bytes).map_err(wrong)?;
     read.check().map_err(wrong)?;
-    // There is one for the life of the process, as the embedded one is.
+    // One catalogue exists for the life of the process, as with the embedded one.
     Ok(Box::leak(Box::new(read)))
 }
 
-/// `--dialect` and `--catalogue`: the actions of a language; without both, of the one that the input is in, or of IAM.
+/// Catalogue of `--catalogue`, or of the language of `--dialect`; without both, of the language of the input, or of
+/// IAM.
 pub(super) fn language(args: &LanguageArgs, found: Option<&'static Dialect>) -> Result<&'static Catalogue, Failure> {
     let asked = args.dialect.map(DialectName::dialect);
     if args.catalogue.catalogue.is_none() {
@@ -274,11 +275,11 @@ pub(super) fn language(args: &LanguageArgs, found: Option<&'static Dialect>) -> 
     }
 }
 
-/// Whether anything that was asked for is checked of a cloud: that nothing was found by no rule says nothing.
+/// Checks that at least one selected rule is of this cloud: a scan without rules finds nothing and proves nothing.
 pub(super) fn check_rules(args: &ScanArgs, rules: &[&'static Rule], provider: Provider) -> Result<(), Failure> {
     let of_cloud = rules::for_provider(rules, provider);
     let is_asked = |rule: &Rule| args.rule.iter().any(|pattern| policy::matches(pattern, rule.id));
-    let help = format!("`tagaudit rules` lists them; here they are those of {}", provider.describe());
+    let help = format!("`tagaudit rules` lists them; only those of {} apply here", provider.describe());
     if of_cloud.is_empty() {
         return Err(Failure::usage("--skip-rule leaves no rule to check").help(help));
     }
@@ -306,7 +307,7 @@ pub(super) fn chosen_rules(chosen: &[String], skipped: &[String]) -> Result<Vec<
     Ok(RULES
         .iter()
         .copied()
-        // An id that matches nothing would make every other rule silent: that is said whatever is asked for.
+        // An id that matches nothing would silence every other rule, so this rule always runs.
         .filter(|rule| chosen.is_empty() || matches(chosen, rule) || rule.always_runs)
         .filter(|rule| !matches(skipped, rule))
         .collect())

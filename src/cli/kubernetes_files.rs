@@ -1,4 +1,4 @@
-//! Files of Kubernetes: what `--kubernetes` and `lint` name, and the folders among them.
+//! Files of Kubernetes that `--kubernetes` and `lint` name, and the folders among them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::kubernetes_lint::KubernetesLint;
 use super::failure::{Exit, Failure};
 use super::{files, output};
 
-/// Files of a folder that are read, at most.
+/// Maximum number of files read from a folder.
 const MAX_FILES: usize = 10_000;
 
-/// The help for a file that cannot be read as evidence.
+/// Help for a file that cannot be read as evidence.
 const HOW_TO_WRITE: &str =
     "write it with `kubectl get nodes,services -A -o json`, or name manifests and configurations in YAML or JSON";
 
-/// A cloud configuration has a few lines.
+/// Largest cloud configuration that is read; a real one has a few lines.
 const MAX_CLOUD_CONFIG_BYTES: u64 = 64 << 10;
 
 /// Evidence of all `--kubernetes` paths; files of folders that hold none are ignored.
@@ -49,7 +49,7 @@ pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     }
 }
 
-/// Whether a file of a folder is read: YAML and JSON by their names, a configuration of the AWS cloud controller by what it holds.
+/// True if a file of a folder is read: YAML and JSON by name, a configuration of the AWS cloud controller by content.
 fn is_candidate(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
@@ -64,26 +64,27 @@ fn is_candidate(path: &Path) -> bool {
     }
 }
 
-/// True if a malformed text was written for Kubernetes: a line of it names a kind, or an argument of a cloud provider.
+/// True if a malformed text was written for Kubernetes: one of its lines names a kind, or an argument of a cloud
+/// provider.
 fn is_of_known_kind(bytes: &[u8]) -> bool {
     let starts = ["kind:", "\"kind\":", "- kind:", "cloud-provider", "rke2_", "kubernetes_version:"];
     String::from_utf8_lossy(bytes).lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
 }
 
-/// True if a text is to be filled in first, by Helm, Jinja or Terraform.
+/// True if a text has to be rendered first, by Helm, Jinja or Terraform.
 fn is_template(bytes: &[u8]) -> bool {
     ["{{", "{%", "%{"].iter().any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
 }
 
-/// True if an entry of a folder is hidden. Drop-ins are read whatever they are called.
+/// True if an entry of a folder is hidden. Drop-ins are read whatever their name.
 fn is_hidden(entry: &DirEntry) -> bool {
     let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
     let name = entry.file_name().to_str().unwrap_or_default();
     entry.depth() > 0 && name.starts_with('.') && !is_drop_in
 }
 
-/// True if an entry of a folder is a link into a hidden part of the folder, as the kubelet mounts the keys of a `ConfigMap` or Secret. What
-/// another link leads to is read where it lies, or not at all.
+/// True if an entry of a folder is a link into a hidden part of the folder, as the kubelet mounts the keys of a
+/// `ConfigMap` or Secret. The target of any other link is read at its own place, or not at all.
 /// Source: kubernetes/kubernetes `pkg/volume/util/atomic_writer.go`.
 fn is_mounted(folder: &Path, entry: &DirEntry) -> bool {
     let target = || -> Option<PathBuf> {
@@ -99,10 +100,10 @@ fn is_mounted(folder: &Path, entry: &DirEntry) -> bool {
     entry.path_is_symlink() && target().is_some_and(is_hidden)
 }
 
-/// Files while they are read.
+/// Evidence of the files that were read so far.
 #[derive(Default)]
 pub(super) struct Read<'a> {
-    /// What is of one cluster: the files that are named, and those of each folder.
+    /// Evidence of each cluster: the files that are named, and those of each folder.
     pub(super) clusters: BTreeMap<PathBuf, Evidence>,
     pub(super) lint: KubernetesLint,
     /// The first file that cannot be read.
@@ -136,7 +137,7 @@ impl<'a> Read<'a> {
                     return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));
                 }
                 let folder = entry.path().parent().unwrap_or(path);
-                // Drop-ins are of the file beside their folder.
+                // Drop-ins belong to the file next to their folder.
                 let is_of_drop_ins = folder.extension().is_some_and(|extension| extension == "d");
                 let folder = folder.parent().filter(|_| is_of_drop_ins && folder != path).unwrap_or(folder);
                 self.file(entry.path(), Some(folder))?;
@@ -160,7 +161,7 @@ impl<'a> Read<'a> {
             };
             let mut overrides = OverrideBuilder::new(path);
             for glob in excluded {
-                // What stands first would be let in; what is to be left out has a mark in front.
+                // A plain pattern would include files; a leading `!` excludes them.
                 overrides.add(&format!("!{glob}")).map_err(|error| refused(glob, &error))?;
             }
             let overrides = overrides.build().map_err(|error| refused("", &error))?;
@@ -199,10 +200,10 @@ impl<'a> Read<'a> {
         let in_repository = self.excluded.is_some();
         let bytes = source.as_ref().map_or_else(NotUtf8::bytes, |source| source.text().as_bytes());
         match refused {
-            // What is put together from parts is right only as a whole.
+            // Evidence merged from parts is valid only as a whole.
             error @ KubernetesError::Object { .. } if !is_named => self.lint.left_out.push(error.to_string()),
             KubernetesError::Nothing { .. } => self.lint.without.push(name),
-            // The parts of a chart are YAML only after they are rendered.
+            // The parts of a chart are YAML only after rendering.
             KubernetesError::Malformed { .. } if is_template(bytes) && in_repository => {
                 self.templates += 1;
                 self.lint.without.push(name);

@@ -1,4 +1,4 @@
-//! `tagaudit lint`: the rules on Kubernetes alone, on files.
+//! `tagaudit lint`: runs the rules that need only Kubernetes on files.
 
 use std::path::PathBuf;
 
@@ -19,17 +19,18 @@ use super::{ConfigurationArgs, FailOn, ProviderName, TargetArgs, clock, config, 
 
 #[derive(Debug, Args)]
 pub(super) struct LintArgs {
-    /// Manifests, outputs of kubectl, configurations of RKE2, K3s, RKE, Rancher and kubeadm, values of the cloud controller's chart, in
-    /// YAML or JSON, and its cloud configuration: files, folders of them, or `-` for standard input
+    /// Manifests, output of kubectl, configurations of RKE2, K3s, RKE, Rancher and kubeadm, chart values of the cloud
+    /// controller, in YAML or JSON, and its cloud configuration: files, folders, or `-` for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Leave out files of folders whose path within the folder matches, as in `.gitignore`, which is heeded as well; repeatable
+    /// Skip files of folders whose path within the folder matches, as in `.gitignore`, which is respected too;
+    /// repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Audit")]
     exclude: Vec<String>,
-    /// Leave out what is about another cloud than this
+    /// Run only the rules for this cloud
     #[arg(long, value_enum, help_heading = "Audit")]
     provider: Option<ProviderName>,
-    /// The Kubernetes version of what does not say its own, such as 1.33
+    /// Kubernetes version of files that do not state their own, such as 1.33
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     kubernetes_version: Option<ControllerVersion>,
     #[command(flatten)]
@@ -39,23 +40,23 @@ pub(super) struct LintArgs {
     /// Run only these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     rule: Vec<String>,
-    /// Leave these rules out; repeatable, `*` and `?` allowed
+    /// Skip these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     skip_rule: Vec<String>,
-    /// Exit with 1 if there is a finding at least this bad
+    /// Exit with 1 if there is a finding of at least this severity
     #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
     fail_on: FailOn,
     #[command(flatten)]
     pub(super) output: Outputs<FindingsFormat>,
 }
 
-/// Checks files. What is wrong with a file as a whole is told after what was found in the others.
+/// Checks files. An error that concerns a file as a whole is reported after the findings of the others.
 pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>), Failure> {
     let mut selected = input::chosen_rules(&args.rule, &args.skip_rule)?;
     let clouds = args.provider.map_or(vec![Provider::Aws, Provider::Alibaba], |name| vec![name.into()]);
     selected.retain(|rule| rule.is_on_evidence() && rule.providers().iter().any(|cloud| clouds.contains(cloud)));
     if selected.is_empty() {
-        return Err(Failure::usage("--rule and --skip-rule leave no rule that looks at files")
+        return Err(Failure::usage("--rule and --skip-rule leave no rule that checks files")
             .help("`tagaudit rules` lists them"));
     }
     let configured = config::of_files(&args.configuration)?;

@@ -1,4 +1,4 @@
-//! A scan of many clusters, in as many accounts: collect, audit and drop, one target after the other.
+//! Scans many clusters in as many accounts: collects, audits and drops one target after the other.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,24 +24,24 @@ use super::failure::{Exit, Failure};
 use super::session::{self, Scope};
 use super::{input, output, show};
 
-/// More than one cluster, region and account in one run.
+/// Options for more than one cluster, region and account in one run.
 #[derive(Debug, Args)]
 pub(super) struct ManyArgs {
     /// Audit every cluster that is found
     #[arg(long, help_heading = "Scope", conflicts_with_all = ["nodes", "kubernetes", "kube_context", "fix"])]
     pub(super) all_clusters: bool,
-    /// Audit the accounts of this file: JSON, one target a line or in an array (`account`, `role`, `regions`, `cluster-ids`), or
-    /// `[[target]]` of a `.toml`
+    /// Audit the accounts in this file: JSON, one target per line or in an array (`account`, `role`, `regions`,
+    /// `cluster-ids`), or `[[target]]` of a `.toml`
     #[arg(long, value_name = "FILE", help_heading = "Scope", group = "accounts", conflicts_with_all = ["inventory", "nodes", "kubernetes", "kube_context", "fix", "organization", "assume_role"])]
     pub(super) targets: Option<PathBuf>,
     /// Audit every active account of the organization
     #[arg(long, help_heading = "Scope", group = "accounts", requires = "target_role", conflicts_with_all = ["inventory", "nodes", "kubernetes", "kube_context", "fix"])]
     pub(super) organization: bool,
-    /// The role to assume in each account that names none, by its name there; none in the account of the credentials
+    /// Name of the role to assume in each account that names none, except in the account of the credentials
     #[arg(long, value_name = "NAME", help_heading = "Scope", value_parser = crate::target::role_name, requires = "accounts", conflicts_with = "assume_role")]
     pub(super) target_role: Option<String>,
-    /// Only this part of the accounts, such as 0/8; of `/8`, the part that `JOB_COMPLETION_INDEX` or
-    /// `AWS_BATCH_JOB_ARRAY_INDEX` names
+    /// Audit only this part of the accounts, such as 0/8; with `/8`, `JOB_COMPLETION_INDEX` or
+    /// `AWS_BATCH_JOB_ARRAY_INDEX` names the part
     #[arg(
         long,
         value_name = "INDEX/COUNT",
@@ -50,26 +50,26 @@ pub(super) struct ManyArgs {
         conflicts_with = "assume_role"
     )]
     pub(super) shard: Option<ShardArgument>,
-    /// Accounts that are read at the same time
+    /// Number of accounts to read at the same time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Source")]
     pub(super) targets_at_once: u16,
 }
 
-/// Whether a scan is one of many clusters.
+/// True if a scan covers many clusters.
 pub(super) fn is_asked(args: &ScanArgs) -> bool {
     args.many.all_clusters || args.many.targets.is_some() || args.many.organization
 }
 
-/// Scans all of them.
+/// Scans every requested cluster.
 pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<&Config>) -> Result<Exit, Failure> {
     let shard = args.many.shard.map(session::shard).transpose()?;
     if shard.is_some() && args.verdict.expect_clusters.is_some() {
-        return Err(Failure::usage("--expect-clusters is about the whole run, and --shard reads a part of it")
+        return Err(Failure::usage("--expect-clusters applies to the whole run, but --shard reads only a part of it")
             .help("give --expect-clusters to `tagaudit merge`"));
     }
     let mut earlier = args.verdict.compare.as_deref().map(input::report_set).transpose()?;
     if let (Some(earlier), Some(shard)) = (&mut earlier, shard) {
-        // What other shards look at is theirs to compare.
+        // Other shards compare their own targets.
         earlier.targets.retain(|target| target.account_ids.iter().any(|id| shard.holds(id)));
     }
     let scope =
@@ -109,7 +109,7 @@ pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<
     Ok(session::ended(&set, &args.verdict, shard.is_some()))
 }
 
-/// A scan on its way.
+/// State of a running scan.
 struct Run<'r> {
     args: &'r ScanArgs,
     scope: Scope<'r>,
@@ -118,20 +118,20 @@ struct Run<'r> {
     earlier: Option<&'r ReportSet>,
     targets: Vec<TargetReport>,
     not_audited: Vec<NotAudited>,
-    /// What the author of the configuration has to know: line, message, and whether it is a waiver that matched nothing.
+    /// Notices for the author of the configuration: line, message, and true for a waiver that matched nothing.
     notices: BTreeSet<(usize, String, bool)>,
     /// Lines of waivers that matched something somewhere.
     used: BTreeSet<usize>,
-    /// Why no cluster can be audited at all.
+    /// Error that keeps every cluster from being audited.
     failure: Option<Failure>,
 }
 
 impl<'r> Run<'r> {
-    /// Every cluster of one reading, live or recorded.
+    /// Audits every cluster of one inventory, live or recorded.
     fn clusters_of_one(&mut self) -> Result<(), Failure> {
         let estate = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope)?;
         let Estate::Aws(inventory) = estate else {
-            return Err(Failure::usage("many clusters in one run are audited in AWS only, so far")
+            return Err(Failure::usage("a run of many clusters supports only AWS so far")
                 .help("name one: --cluster-id ID (`tagaudit clusters` lists them)"));
         };
         let mut account_ids: Vec<String> =
@@ -144,14 +144,14 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Every cluster of an inventory that is asked for.
+    /// Audits the requested clusters of an inventory.
     fn audit(&mut self, mut target: TargetReport, inventory: &Inventory, named: &[String], all: bool) {
         let found = if all { Clusters::of(inventory).ids() } else { BTreeSet::new() };
         let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, inventory.provider);
         let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
-        // Where nobody looked, what was known stays as it was.
+        // Findings of regions that were not read stay as they were.
         let known = known.into_iter().filter(|report| is_read(report, inventory));
-        // Of a cluster that nobody names and nothing carries the id of, nothing is left but what was known of it.
+        // A deleted cluster that is neither named nor found keeps only its earlier findings.
         let is_named = |id: &String| found.contains(id) || named.contains(id);
         let (gone, known): (Vec<&Report>, Vec<&Report>) =
             known.partition(|report| !is_named(&report.cluster_id) && is_gone(report, inventory));
@@ -179,7 +179,7 @@ impl<'r> Run<'r> {
             }
         }
         if target.reports.is_empty() {
-            // What was not read may be all that carries a tag.
+            // An unread part may hold all the tags of a cluster.
             target.not_audited = inventory.gaps.iter().map(unread).collect();
             let is_listed = !inventory.gaps.iter().any(|gap| clusters::READS.contains(&gap.read));
             if inventory.is_empty_handed() {
@@ -191,7 +191,7 @@ impl<'r> Run<'r> {
         self.targets.push(target);
     }
 
-    /// Says once what was said of each cluster; that a waiver matched nothing, only where it did in none.
+    /// Prints each notice once; one about a waiver that matched nothing, only if it matched nothing in any cluster.
     fn tell_notices(&self) {
         if self.args.output.terminal.quiet {
             return;
@@ -204,7 +204,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The targets of the command line or the configuration.
+    /// Targets of the command line or the configuration.
     fn listed(&self) -> Result<Vec<Target>, Failure> {
         let Some(path) = &self.args.many.targets else { return Ok(Vec::new()) };
         match self.scope.config {
@@ -219,7 +219,7 @@ impl<'r> Run<'r> {
         Err(session::not_live())
     }
 
-    /// Every target, live.
+    /// Audits every target, live.
     #[cfg(feature = "aws")]
     fn targets(&mut self, shard: Option<Shard>) -> Result<(), Failure> {
         use crate::provider::aws;
@@ -256,7 +256,7 @@ impl<'r> Run<'r> {
             targets
         };
         let earlier = self.earlier;
-        // What nothing carries the id of any more is looked for as well.
+        // Clusters with earlier findings are audited even if no resource carries their id any more.
         let also = |target: &Target| {
             let known = earlier.filter(|_| args.many.all_clusters || target.cluster_ids.is_empty());
             let account = std::slice::from_ref(&target.account_id);
@@ -301,7 +301,7 @@ impl<'r> Run<'r> {
     }
 }
 
-/// What the command line says of every target that does not say it itself.
+/// Completes a target with options of the command line that it does not set itself.
 #[cfg(feature = "aws")]
 fn fill_in(target: &mut Target, args: &ScanArgs, own: &crate::provider::aws::Identity) {
     if target.account_id != own.account_id && target.role.is_none() {
@@ -319,7 +319,7 @@ fn fill_in(target: &mut Target, args: &ScanArgs, own: &crate::provider::aws::Ide
     }
 }
 
-/// An account of the organization that is not meant to be audited.
+/// Report of an account of the organization that is not audited.
 #[cfg(feature = "aws")]
 fn skipped_target(member: &Member) -> Option<TargetReport> {
     Some(TargetReport {
@@ -330,12 +330,12 @@ fn skipped_target(member: &Member) -> Option<TargetReport> {
     })
 }
 
-/// Now, as reports say it.
+/// Current time, as in reports.
 fn now() -> String {
     stamp(clock::now())
 }
 
-/// Whether every region of an earlier report was read.
+/// True if every region of an earlier report was read.
 fn is_read(report: &Report, inventory: &Inventory) -> bool {
     let regions: BTreeSet<(&str, &str)> = inventory
         .accounts
@@ -347,8 +347,8 @@ fn is_read(report: &Report, inventory: &Inventory) -> bool {
     })
 }
 
-/// Whether a cluster of an earlier report, whose regions were read, is no more: everything was listed, and none of its
-/// instances is left. Where one is, it lost its tags, which is worse than anything that was known of it.
+/// True if a cluster of an earlier report, whose regions were read, no longer exists: everything was listed, and none
+/// of its instances is left. If one is left, the cluster lost its tags, which is worse than any earlier finding.
 fn is_gone(report: &Report, inventory: &Inventory) -> bool {
     let is_listed = !inventory.gaps.iter().any(|gap| clusters::READS.contains(&gap.read));
     let of_roles = report.roles.iter().flat_map(|role| &role.instances);
@@ -376,23 +376,20 @@ fn unread(gap: &Gap) -> NotAudited {
     }
 }
 
-/// A saved report of many clusters, as a scan would end that wrote it; or one of its clusters.
+/// Shows a saved report of many clusters, or one of its clusters, with the exit code of the scan that wrote it.
 pub(super) fn report(args: &super::ReportArgs, set: ReportSet) -> Result<Exit, Failure> {
     if let Some(cluster_id) = &args.cluster_id {
         let picked = set.pick(cluster_id, args.account.as_deref(), args.region.as_deref());
         let report: Report = picked.map_err(|error| {
             Failure::usage(format!("cannot show the cluster `{cluster_id}` of `{}`", args.file.display()))
                 .cause(error.to_string())
-                .help("without --cluster-id all of them are listed; --account and --region say which one is meant")
+                .help("omit --cluster-id to list all of them, or select one with --account and --region")
         })?;
         if report.is_left_over() {
             let unknown = report.comparison.as_ref().map_or(0, |comparison| comparison.unknown.len());
-            return Err(Failure::new(
-                Exit::Nothing,
-                format!("nobody looked at the cluster `{cluster_id}` in this run"),
-            )
-            .cause(format!("all that is left of it: {}", crate::text::count(unknown, "unknown finding")))
-            .help("without --cluster-id they are listed, each with the reason"));
+            return Err(Failure::new(Exit::Nothing, format!("the cluster `{cluster_id}` was not audited in this run"))
+                .cause(format!("the report holds only {} of it", crate::text::count(unknown, "unknown finding")))
+                .help("omit --cluster-id to list them, each with the reason"));
         }
         return show::show(args, report);
     }

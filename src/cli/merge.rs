@@ -1,4 +1,4 @@
-//! `tagaudit merge`: the reports of the shards of a run as one.
+//! `tagaudit merge`: merges the reports of the shards of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -15,16 +15,16 @@ use super::{input, show};
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// Reports that `scan --format json` wrote
+    /// Reports written by `scan --format json`
     #[arg(value_name = "REPORT", required = true)]
     pub(super) files: Vec<PathBuf>,
-    /// A report older than the newest by more than this is of another run, and counts as missing
+    /// Count a report as missing if it is older than the newest by more than this: it belongs to another run
     #[arg(long, value_name = "DURATION", default_value = "24h", help_heading = "Scope")]
     pub(super) max_age: jiff::SignedDuration,
-    /// What is older than this by the clock counts as missing: for jobs, of which one may not have run at all
+    /// Count reports that are older than this as missing, by the clock: for jobs, of which one may not have run at all
     #[arg(long, value_name = "DURATION", help_heading = "Scope")]
     pub(super) newer_than: Option<jiff::SignedDuration>,
-    /// The targets that have to be there; one that is missing was not audited
+    /// Targets that must be present; a missing one was not audited
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub(super) targets: Option<PathBuf>,
     #[command(flatten)]
@@ -33,11 +33,11 @@ pub(super) struct MergeArgs {
     pub(super) output: Outputs<ReportFormat>,
 }
 
-/// Joins reports; one that cannot be read is not audited, and stops nothing.
+/// Merges reports; one that cannot be read counts as not audited and does not stop the merge.
 pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     if args.max_age.is_negative() {
         return Err(Failure::usage(format!(
-            "--max-age is {:#}, and no report is of later than the newest",
+            "--max-age is {:#}, but no report can be newer than the newest",
             args.max_age
         )));
     }
@@ -45,7 +45,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         .newer_than
         .map(|age| now().checked_sub(age))
         .transpose()
-        .map_err(|error| Failure::usage("--newer-than leads out of the calendar").cause(error.to_string()))?;
+        .map_err(|error| Failure::usage("--newer-than is out of range").cause(error.to_string()))?;
     let expected = args.targets.as_deref().map(input::targets).transpose()?;
     let read = |path: &Path| match input::report_set(path) {
         Ok(set) => MergeInput::Set(set),
@@ -55,13 +55,13 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
             MergeInput::Unreadable { file: path.display().to_string(), reason }
         }
     };
-    // One after the other: of many large files no more than what is kept is held.
+    // One after the other: of many large files, only the parts that are kept stay in memory.
     let inputs = args.files.iter().map(|path| read(path));
     let limits = MergeLimits { max_age: Some(args.max_age), not_before };
     let mut set = ReportSet::merge(inputs, limits).map_err(|error| {
-        Failure::usage("cannot join the reports")
+        Failure::usage("cannot merge the reports")
             .cause(error.to_string())
-            .help("leave out the files of the run before: a folder for each run keeps them apart")
+            .help("omit the files of the previous run; use a separate folder for each run")
     })?;
     if let Some(targets) = &expected {
         set.expect(targets);

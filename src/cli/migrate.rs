@@ -1,4 +1,4 @@
-//! `tagaudit migrate`: how far a cluster is on its way to the external cloud controller.
+//! `tagaudit migrate`: progress of a cluster towards the external cloud controller.
 
 use clap::{Args, ValueEnum};
 
@@ -19,16 +19,16 @@ use super::{AuditArgs, Format, OutputArgs, SourceArgs, cluster_id};
 
 #[derive(Debug, Args)]
 pub(super) struct MigrateArgs {
-    /// Where the cluster comes from: Kubernetes' own AWS provider, which ended with 1.26
+    /// Provider to migrate from: the in-tree AWS provider, which ended with 1.26
     #[arg(long, value_enum, value_name = "PROVIDER")]
     from: FromProvider,
-    /// Where it goes: the external AWS cloud controller
+    /// Provider to migrate to: the external AWS cloud controller
     #[arg(long, value_enum, value_name = "PROVIDER")]
     to: ToProvider,
-    /// The cluster id: AWS is asked about tags, policies and instances as well
+    /// Cluster id; also reads tags, policies and instances from AWS
     #[arg(long, value_name = "ID", value_parser = cluster_id)]
     cluster_id: Option<String>,
-    /// The Kubernetes version of what does not say its own, such as 1.26
+    /// Kubernetes version of files that do not state their own, such as 1.26
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     kubernetes_version: Option<ControllerVersion>,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(super) struct MigrateArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FromProvider {
-    /// Kubernetes' own provider
+    /// The in-tree provider
     InTree,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
     let asked = args.source.provider.map_or(Provider::Aws, Provider::from);
     if asked != Provider::Aws {
         return Err(Failure::usage(
-            "Kubernetes never had a provider of its own for Alibaba Cloud: there is nothing to migrate",
+            "Kubernetes never had an in-tree provider for Alibaba Cloud: there is nothing to migrate",
         ));
     }
     let Some(cluster_id) = &args.cluster_id else {
@@ -64,7 +64,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage("--inventory needs --cluster-id")
                 .help("`tagaudit clusters --inventory PATH` lists them"));
         }
-        // Of a cluster of which nothing was given there is nothing to say.
+        // Without evidence, nothing is known about the cluster.
         let evidence = given(
             Scope::read("cluster", &args.audit, &args.source.connection, &args.output.terminal)?.kubernetes,
             args,
@@ -87,7 +87,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
     scope.take(&estate);
     if !matches!(estate, Estate::Aws(_)) {
         return Err(Failure::usage(
-            "the inventory is of Alibaba Cloud, which Kubernetes never had a provider of its own for",
+            "the inventory is from Alibaba Cloud, for which Kubernetes never had an in-tree provider",
         ));
     }
     let all: Vec<&'static Rule> =
@@ -98,10 +98,10 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
     write(args, &Migration::assess(&scope.kubernetes, judged))
 }
 
-/// The evidence, of which there has to be some.
+/// Returns the evidence; an error if there is none.
 fn given(evidence: Evidence, args: &MigrateArgs) -> Result<Evidence, Failure> {
     if args.audit.kubernetes.is_empty() && args.audit.nodes.is_none() && args.audit.kube_context.is_none() {
-        return Err(Failure::usage("nothing is known of the cluster").help(
+        return Err(Failure::usage("there is no evidence of the cluster").help(
             "give --kube-context NAME, or --kubernetes FILE: `kubectl get nodes,services,daemonsets,deployments,pods,leases,csidrivers,csinodes,pv,storageclasses,clusterroles,clusterrolebindings -A -o json`, and the configuration of the cluster",
         ));
     }

@@ -1,4 +1,4 @@
-//! Where a command writes to, and how wide.
+//! Output of commands: destinations and widths.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -12,21 +12,20 @@ use super::failure::{Exit, Failure};
 use super::outputs::{Output, Outputs};
 use super::{ColorChoice, TerminalArgs};
 
-/// Columns of a table that does not go to a terminal.
+/// Columns of a table that is not written to a terminal.
 const FILE_WIDTH: usize = 120;
 
-/// Writes a report in the formats that are asked for.
+/// Writes a report in the requested formats.
 pub(super) fn write(args: &Outputs<ReportFormat>, report: &Report) -> Result<(), Failure> {
     emit_all(args, |format, options, out| format.write(report, options, out))
 }
 
-/// Writes the reports of many targets in the formats that are asked for.
+/// Writes the reports of many targets in the requested formats.
 pub(super) fn write_set(args: &Outputs<ReportFormat>, set: &ReportSet) -> Result<(), Failure> {
     emit_all(args, |format, options, out| format.write_set(set, options, out))
 }
 
-/// Writes something in the formats that are asked for: the files first, all of them or none, and then what is for standard
-/// output.
+/// Writes something in the requested formats: first the files, all of them or none, then standard output.
 pub(super) fn emit_all<F: FileFormat>(
     args: &Outputs<F>,
     write: impl Fn(&F, &TableOptions, &mut dyn Write) -> io::Result<()>,
@@ -53,7 +52,7 @@ pub(super) fn printed(write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()
     Ok(Exit::Clean)
 }
 
-/// Writes a report to standard output or to a file; a file appears whole or not at all.
+/// Writes a report to standard output or to a file; a file is written completely or not at all.
 pub(super) fn emit(
     output: Option<&Path>,
     terminal: &TerminalArgs,
@@ -72,14 +71,14 @@ pub(super) fn emit(
     finish(write(TableOptions { width: table_width(), color, verbose }, &mut io::BufWriter::new(stdout.lock())))
 }
 
-/// What is to stand in a file.
+/// Content of a file.
 fn page(
     path: &Path,
     terminal: &TerminalArgs,
     write: impl FnOnce(&TableOptions, &mut dyn Write) -> io::Result<()>,
 ) -> Result<Vec<u8>, Failure> {
     if path == Path::new("-") {
-        return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
+        return Err(Failure::usage("`-o -` does not name a file").help("omit -o to write to standard output"));
     }
     let color = terminal.color == ColorChoice::Always;
     let mut page = Vec::new();
@@ -96,10 +95,10 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
     Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string())
 }
 
-/// A reader that has seen enough is no failure.
+/// Fails on write errors, except if the reader closed the pipe.
 pub(super) fn finish(written: io::Result<()>) -> Result<(), Failure> {
     match written {
-        // What a format asks for, and the report does not hold.
+        // The format requires something that the report does not hold.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             Err(Failure::usage("the report cannot be written in this format").cause(error.to_string()))
         }
@@ -124,7 +123,7 @@ fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> u
     terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
 }
 
-/// Running text is easier to read in shorter lines.
+/// Columns for running text, which is easier to read in shorter lines.
 pub(super) fn text_width() -> usize {
     table_width().min(FILE_WIDTH)
 }

@@ -9,7 +9,7 @@ use crate::render::FileFormat;
 
 use super::TerminalArgs;
 
-/// Where a report of findings goes, and in what forms.
+/// Destinations and formats of a report of findings.
 #[derive(Debug)]
 pub(super) struct Outputs<F> {
     /// In the order of the command line; at least one.
@@ -17,30 +17,30 @@ pub(super) struct Outputs<F> {
     pub(super) terminal: TerminalArgs,
 }
 
-/// One form of a report.
+/// One format of a report and its destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Output<F> {
     pub(super) format: F,
-    /// Standard output where there is none.
+    /// Standard output if `None`.
     pub(super) file: Option<PathBuf>,
 }
 
-/// The arguments as they are declared; [`Outputs`] is what they say.
+/// The arguments as they are declared; [`Outputs`] is their meaning.
 #[derive(Debug, Args)]
 struct OutputArgs<F: ValueEnum + Send + Sync + 'static> {
-    /// Output format; by default what the name of the file says, and a table. Repeatable: `-o FILE` belongs to the --format
-    /// before it, and one of them may do without
+    /// Output format; by default the one that the file name implies, else a table. Repeatable: `-o FILE` belongs to the
+    /// --format before it, and one --format may have no file
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
     format: Vec<F>,
-    /// Write to this file instead of standard output; repeatable. Without a --format of its own, its name says the format:
-    /// `.html`, `.json`, `.md`, `.sarif`, `.xml` (`JUnit`), `.csv`, …
+    /// Write to this file instead of standard output; repeatable. Without its own --format, its name implies the
+    /// format: `.html`, `.json`, `.md`, `.sarif`, `.xml` (`JUnit`), `.csv`, …
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Vec<PathBuf>,
     #[command(flatten)]
     terminal: TerminalArgs,
 }
 
-/// One of the arguments, in the order of the command line.
+/// A format or a file, in the order of the command line.
 enum Said<F> {
     Format(F),
     File(PathBuf),
@@ -78,14 +78,14 @@ impl<F: ValueEnum + FileFormat + PartialEq + Send + Sync + 'static> FromArgMatch
     }
 }
 
-/// Formats and files that do not fit.
+/// Conflict between formats and files.
 #[derive(Debug, thiserror::Error)]
 enum Conflict {
     #[error(
-        "both {first} and {last} would go to standard output\n\n  help: put `-o FILE` behind the --format of all but one\n"
+        "both {first} and {last} would go to standard output\n\n  help: put `-o FILE` after the --format of all but one\n"
     )]
     StandardOutput { first: String, last: String },
-    #[error("the file `{}` would hold {format}, and its name says {extension}\n\n  help: leave --format out to write what the name says, or name the file after the format\n", file.display())]
+    #[error("the file `{}` would hold {format}, but its name implies {extension}\n\n  help: omit --format to use the format of the name, or name the file after the format\n", file.display())]
     Extension { file: PathBuf, format: String, extension: String },
     #[error("two formats would go to the file `{}`\n", .0.display())]
     File(PathBuf),
@@ -94,7 +94,7 @@ enum Conflict {
 /// Assigns files to formats.
 fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<Vec<Output<F>>, Conflict> {
     let table = F::of_extension("txt");
-    // The order does not matter where there is no choice.
+    // The order does not matter if there is no choice.
     let mut said = said;
     if let [Said::File(_), Said::Format(_)] = said.as_slice() {
         said.reverse();
@@ -134,7 +134,7 @@ fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<V
         };
         return Err(Conflict::Extension { file: file.clone(), format: name(&one.format), extension });
     }
-    // However it is spelt.
+    // Compares files by absolute path, however they are spelt.
     let mut files: Vec<(PathBuf, &Path)> = Vec::new();
     for file in outputs.iter().filter_map(|one| one.file.as_deref()) {
         files.push((std::path::absolute(file).unwrap_or_else(|_| file.to_owned()), file));
@@ -197,7 +197,7 @@ mod tests {
             ("--format json --format sarif --format csv -o x", "both json and sarif"),
             ("-o x -o x", "two formats would go to the file `x`"),
             ("-o x --format json -o ./x", "two formats would go to the file `"),
-            ("-o a.html --format table", "the file `a.html` would hold table, and its name says html"),
+            ("-o a.html --format table", "the file `a.html` would hold table, but its name implies html"),
             ("--format markdown -o a.json", "would hold markdown"),
             ("--format json -o a.sarif", "would hold json"),
             ("--format html -o a.CSV", "would hold html"),

@@ -1,4 +1,4 @@
-//! `tagaudit policy`: the policy engine on files, without an account.
+//! `tagaudit policy`: runs the policy engine on files, without an account.
 
 mod actions;
 pub(super) mod args;

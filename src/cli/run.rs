@@ -1,4 +1,4 @@
-//! What each command does.
+//! Runs each command.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ use super::{
     output, policy, show, text_commands,
 };
 
-/// Runs the command line and says how it ended.
+/// Runs the command line and returns its exit code.
 #[must_use]
 pub fn main() -> Exit {
     let (cli, configured) = match config::command_line(&std::env::args_os().collect::<Vec<_>>()) {
@@ -31,7 +31,7 @@ pub fn main() -> Exit {
             return failure.exit;
         }
         Err(Refusal::Usage(error)) => {
-            // Help and version are asked for and go to standard output; everything else is a wrong use.
+            // Help and version were requested and go to standard output; everything else is a usage error.
             let asked = !error.use_stderr();
             let _ = error.print();
             return if asked { Exit::Clean } else { Exit::Usage };
@@ -76,7 +76,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
 
 fn lint(args: &super::lint::LintArgs) -> Result<Exit, Failure> {
     let (found, broken) = super::lint::lint(args)?;
-    // Of files of which none can be read there is nothing to show.
+    // If no file can be read, there is nothing to show.
     if let Some(failure) = broken.as_ref().filter(|_| found.files.is_empty()) {
         return Err(failure.clone());
     }
@@ -127,13 +127,13 @@ fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// What each command writes in a way of its own.
+/// Formats that each command renders itself.
 enum PageFormat {
     Table,
     Json,
 }
 
-/// Writes findings in the formats that are asked for.
+/// Writes findings in the requested formats.
 fn write_findings(
     outputs: &Outputs<FindingsFormat>,
     view: &ReportView<'_>,
@@ -149,7 +149,7 @@ fn write_findings(
     })
 }
 
-/// The manual: the page of the command and of each subcommand, one after the other.
+/// Writes the manual: the page of the command and of each subcommand, one after the other.
 fn manual(out: &mut dyn Write) -> io::Result<()> {
     let command = config::command_with_environment();
     let mut page = Vec::new();
@@ -182,7 +182,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
     let read = Scope::read(cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
     let mut scope = Scope { config: configured, ..read };
-    // What cannot be compared with is said before an account is read; of a file only the file knows the cloud.
+    // An invalid earlier report fails before an account is read; the cloud of an inventory is known only from its file.
     let asked = args.source.provider.map_or(Provider::Aws, Provider::from);
     let early = match args.source.inventory {
         Some(_) => None,
@@ -219,8 +219,8 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// A saved report, with the exit code of the scan that wrote it; only where nothing but terminated instances could be read,
-/// which a report does not count, it is that of nothing.
+/// Shows a saved report, with the exit code of the scan that wrote it. If only terminated instances could be read,
+/// which a report does not count, the exit code is that of an empty audit.
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match input::saved(&args.file)? {
         input::Saved::Many(set) => many::report(args, *set),

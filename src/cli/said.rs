@@ -1,14 +1,14 @@
-//! Options as they were said: for reports, for plans, and for the command that carries a plan out.
+//! Options as they were given: for reports, for plans, and for the command that applies a plan.
 
 use clap::ValueEnum;
 
 use super::{AuditArgs, ConnectionArgs};
 
-/// An option, and its value where it takes one.
+/// An option, and its value if it takes one.
 pub(super) type Said = (&'static str, Option<String>);
 
 impl AuditArgs {
-    /// Every option that changes what is found.
+    /// Every option that changes the findings.
     pub(super) fn said(&self) -> Vec<Said> {
         let Self {
             nodes,
@@ -78,8 +78,8 @@ impl AuditArgs {
 }
 
 impl ConnectionArgs {
-    /// How an account is reached, but for its regions and for what every command has a good default for. The external id is
-    /// not repeated: it is known to whoever assumes the role.
+    /// Options that reach an account, except its regions and options with a good default in every command. The external
+    /// id is not repeated: anyone who assumes the role knows it.
     pub(super) fn said(&self) -> Vec<Said> {
         let Self {
             profile,

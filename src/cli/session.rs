@@ -1,4 +1,4 @@
-//! What a command works on: the evidence, from wherever the operator says, and what it is compared with.
+//! Input of a command: the evidence, from the source that the operator selects, and the options to audit it with.
 
 #[cfg(feature = "aws")]
 use std::io::{self, IsTerminal};
@@ -27,11 +27,11 @@ use super::failure::provider_failure;
 use super::failure::{Exit, Failure};
 use super::{AuditArgs, ConnectionArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, cluster, input};
 
-/// What a scan compares with, read once and used for every look.
+/// Options and evidence of an audit, read once and used for every audit of a command.
 pub(super) struct Scope<'a> {
     pub(super) cluster_id: &'a str,
     pub(super) kubernetes: Evidence,
-    /// What files say of the cluster, where it is asked itself as well: it can be asked again.
+    /// Evidence from files, if the cluster itself is read too: that part can be read again.
     pub(super) files: Option<Evidence>,
     pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,
@@ -56,10 +56,10 @@ impl<'a> Scope<'a> {
         Ok(Self { cluster_id, kubernetes: given, files, baselines, audit, config: None })
     }
 
-    /// The same, where the cluster itself is asked with what it says now: a question may have waited for long.
+    /// Scope with the current state of the cluster, if it is read live: a question may have waited for long.
     #[cfg_attr(
         not(any(feature = "aws", feature = "alibaba")),
-        expect(dead_code, reason = "only what writes asks the cluster again")
+        expect(dead_code, reason = "only commands that write read the cluster again")
     )]
     pub(super) fn asked_again(
         &self,
@@ -76,19 +76,19 @@ impl<'a> Scope<'a> {
         }))
     }
 
-    /// Takes what the cluster said of itself when the inventory was recorded, unless it was asked now.
+    /// Adopts the evidence of the cluster that was recorded with the inventory, unless the cluster was read now.
     pub(super) fn take(&mut self, estate: &Estate) {
         if let Some(recording) = estate.kubernetes().filter(|_| self.audit.kube_context.is_none()) {
             self.kubernetes = std::mem::take(&mut self.kubernetes).and(recording.evidence());
         }
     }
 
-    /// The Nodes, where they are known.
+    /// The Nodes, if they are known.
     pub(super) fn nodes(&self) -> Option<&[KubernetesNode]> {
         self.kubernetes.nodes.as_deref()
     }
 
-    /// The same for another cluster.
+    /// Scope with the same options for another cluster.
     pub(super) fn of<'o>(&'o self, cluster_id: &'o str) -> Scope<'o> {
         Scope {
             cluster_id,
@@ -113,13 +113,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The report of an audit.
+    /// Report of an audit.
     pub(super) fn written(&self, audit: &Audit) -> Report {
         Report { options: self.options(), ..Report::new(audit) }
     }
 
-    /// What changes what is found, as it was said: in an order of its own, and without the names of files that only say where
-    /// something is read.
+    /// Options that change the findings, as they were given: sorted, and without the names of files that only state the
+    /// source.
     pub(super) fn options(&self) -> Vec<String> {
         let said = self.audit.said().into_iter().map(|(option, value)| match option {
             "--nodes" | "--kubernetes" | "--kube-context" => option.to_owned(),
@@ -131,7 +131,7 @@ impl<'a> Scope<'a> {
         options
     }
 
-    /// The audit as the configuration has it, and what its author has to know.
+    /// Audits and applies the configuration; also returns notices for its author.
     pub(super) fn audited(
         &self,
         estate: EstateRef<'_>,
@@ -141,7 +141,7 @@ impl<'a> Scope<'a> {
         self.audited_for(estate, rules, source, Purpose::Report)
     }
 
-    /// The same for whatever it is needed.
+    /// As [`Self::audited`], for any purpose.
     pub(super) fn audited_for(
         &self,
         estate: EstateRef<'_>,
@@ -157,25 +157,23 @@ impl<'a> Scope<'a> {
         Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
     }
 
-    /// Where the cluster's tag and its Nodes contradict each other.
+    /// Contradiction between the cluster's tag and its Nodes, if any.
     pub(super) fn apart(&self, estate: EstateRef<'_>) -> Option<Apart> {
         self.auditor(&[], SourceKind::Live).apart(estate)
     }
 
-    /// Whether what is compared with is of a cloud.
+    /// Checks that baselines, policies, principals and options belong to a cloud.
     fn check(&self, provider: Provider) -> Result<(), Failure> {
         let (dialect, prefix) = match provider {
             Provider::Aws => (&IAM, "arn:"),
             Provider::Alibaba => (&RAM, "acs:"),
         };
         let other = |what: &str, name: &str| {
-            Failure::usage(format!("{what} `{name}` is not of {}, which is audited", provider.describe()))
+            Failure::usage(format!("{what} `{name}` does not belong to {}, which is audited", provider.describe()))
         };
         let baselines = [&self.baselines.controlplane, &self.baselines.worker].into_iter().flatten();
         if let Some(wrong) = baselines.into_iter().find(|one| one.document.dialect != dialect) {
-            return Err(
-                other("the baseline", &wrong.name).help("`tagaudit baseline list` says which language each has")
-            );
+            return Err(other("the baseline", &wrong.name).help("`tagaudit baseline list` shows the language of each"));
         }
         if let Some(wrong) = self.baselines.scps.iter().find(|one| one.document.dialect != dialect) {
             return Err(other("the control policy", &wrong.name));
@@ -184,11 +182,11 @@ impl<'a> Scope<'a> {
             return Err(other("the principal", wrong).help("see --controller-role"));
         }
         if provider == Provider::Alibaba && self.audit.controller_credentials.is_some() {
-            return Err(Failure::usage("--controller-credentials is for AWS, and Alibaba Cloud is audited")
+            return Err(Failure::usage("--controller-credentials is for AWS, but Alibaba Cloud is audited")
                 .help("name the principal: --controller-role acs:ram::ACCOUNT:user/NAME"));
         }
         if provider == Provider::Aws && self.audit.installer.is_some() {
-            return Err(Failure::usage("--installer is for Alibaba Cloud, and AWS is audited"));
+            return Err(Failure::usage("--installer is for Alibaba Cloud, but AWS is audited"));
         }
         Ok(())
     }
@@ -207,7 +205,7 @@ pub(super) fn verdict(report: &Audit, estate: &Estate, args: &ScanArgs) -> Exit 
     }
 }
 
-/// Whether a finding of a report counts for the exit code.
+/// True if a finding of a report counts for the exit code.
 pub(super) fn fails(report: &Report, args: &VerdictArgs) -> bool {
     let counts = |finding: &&Finding| finding.is_open() && (!args.fail_on_new || finding.is_new_or_worse());
     args.fail_on
@@ -220,7 +218,8 @@ pub(super) fn compare_set(set: &mut ReportSet, earlier: &ReportSet, args: &Verdi
     set.compare(earlier).map_err(|error| incomparable(args.compare.as_deref().unwrap_or(Path::new("-")), &error))
 }
 
-/// The exit code of a scan of many targets. A part of a run is never wrong for what it does not hold: that is told when the parts are joined.
+/// Exit code of a scan of many targets. A part of a run never fails for what it does not hold: that is reported when
+/// the parts are merged.
 pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit {
     if set.reports().any(|report| fails(report, args)) {
         return Exit::Findings;
@@ -230,7 +229,7 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
     }
     let found = set.audited().filter(|(_, report)| !report.nothing_to_audit).count();
     if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {
-        super::output::warn(&format!("{} found, and --expect-clusters says {expected}", text::count(found, "cluster")));
+        super::output::warn(&format!("{} found, but --expect-clusters is {expected}", text::count(found, "cluster")));
         return Exit::Findings;
     }
     let is_missing = set.targets.iter().any(|target| !target.missing_cluster_ids.is_empty());
@@ -241,17 +240,17 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
     Exit::of_audit(is_nothing && !args.allow_empty, set.is_empty_handed(), set.complete)
 }
 
-/// The exit code of an audit of one cluster without a finding that counts.
+/// Exit code of an audit of one cluster without a finding that counts.
 pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &VerdictArgs) -> Exit {
     let found = usize::from(!report.nothing_to_audit && report.nodes() > 0);
     if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {
-        super::output::warn(&format!("{} found, and --expect-clusters says {expected}", text::count(found, "cluster")));
+        super::output::warn(&format!("{} found, but --expect-clusters is {expected}", text::count(found, "cluster")));
         return Exit::Findings;
     }
     Exit::of_audit(report.nothing_to_audit && !args.allow_empty, is_empty_handed, report.complete)
 }
 
-/// `--shard`, with the index that a Job gives its processes.
+/// `--shard`, with the index that a Job gives to its processes.
 pub(super) fn shard(argument: ShardArgument) -> Result<Shard, Failure> {
     let wrong = |reason: String| Failure::usage("cannot determine the shard").cause(reason);
     let Some(index) = argument.index else {
@@ -270,11 +269,11 @@ pub(super) fn shard(argument: ShardArgument) -> Result<Shard, Failure> {
     argument.with_index(index).map_err(|error| wrong(error.to_string()))
 }
 
-/// Where a process of a Job finds its index: Kubernetes, "Indexed Job for Parallel Processing with Static Work Assignment";
-/// AWS Batch User Guide, "Array jobs".
+/// Variables in which a process of a Job finds its index: Kubernetes, "Indexed Job for Parallel Processing with Static
+/// Work Assignment"; AWS Batch User Guide, "Array jobs".
 const INDEX_VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX"];
 
-/// The report to compare with, once it is known to be one of this cluster.
+/// The report to compare with, checked to be one of this cluster.
 pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) -> Result<Option<Report>, Failure> {
     let Some(path) = &args.compare else { return Ok(None) };
     let report = match input::saved(path)? {
@@ -288,7 +287,7 @@ pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) 
     Ok(Some(report))
 }
 
-/// Compares a report with an earlier one, where there is one.
+/// Compares a report with an earlier one, if there is one.
 pub(super) fn compare(report: &mut Report, earlier: Option<&Report>, args: &VerdictArgs) -> Result<(), Failure> {
     match (earlier, &args.compare) {
         (Some(earlier), Some(path)) => report.compare(earlier).map_err(|error| incomparable(path, &error)),
@@ -300,7 +299,8 @@ fn incomparable(path: &Path, error: &CompareError) -> Failure {
     Failure::usage(format!("cannot compare with the report `{}`", path.display())).cause(error.to_string())
 }
 
-/// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.
+/// Collects the evidence from the selected source. A scan names the roles that it needs; other commands read all of
+/// them.
 pub(super) fn collect(
     source: &SourceArgs,
     terminal: &TerminalArgs,
@@ -313,7 +313,7 @@ pub(super) fn collect(
     }
 }
 
-/// Everything, for a recording: it is for whatever is asked later.
+/// Collects everything for a recording, which any later command may use.
 pub(super) fn collect_whole(source: &SourceArgs, terminal: &TerminalArgs) -> Result<Estate, Failure> {
     match &source.inventory {
         None if is_alibaba(source) => live_alibaba(source, terminal, None, true).map(Estate::Alibaba),
@@ -321,7 +321,7 @@ pub(super) fn collect_whole(source: &SourceArgs, terminal: &TerminalArgs) -> Res
     }
 }
 
-/// The evidence for all clusters that are in it.
+/// Collects the evidence of all its clusters.
 pub(super) fn collect_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
@@ -454,19 +454,19 @@ fn live_alibaba(
     _: bool,
 ) -> Result<alibaba::Inventory, Failure> {
     Err(Failure::usage(
-        "this build cannot read a live account of Alibaba Cloud: it was made without the feature `alibaba`",
+        "this build cannot read a live account of Alibaba Cloud: it was built without the feature `alibaba`",
     )
     .help("give --inventory PATH, or install tagaudit with its default features"))
 }
 
-/// What a build says that cannot ask a cloud.
+/// Failure of a build that cannot read a cloud.
 #[cfg(not(feature = "aws"))]
 pub(super) fn not_live() -> Failure {
-    Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
+    Failure::usage("this build cannot read a live account: it was built without the feature `aws`")
         .help("give --inventory PATH, or install tagaudit with its default features")
 }
 
-/// The account after a plan was carried out.
+/// The account after a plan was applied.
 pub(super) struct CarriedOut {
     pub(super) report: Audit,
     pub(super) estate: Estate,

@@ -1,4 +1,4 @@
-//! A finished report, or those of many clusters: compared, written, judged.
+//! Compares, writes and judges a finished report, or those of many clusters.
 
 use crate::report::{Report, ReportSet};
 

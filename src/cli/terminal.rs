@@ -1,4 +1,4 @@
-//! The person at the terminal: what is said to standard error, and what is asked.
+//! Messages on standard error, and questions to the operator.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -8,7 +8,7 @@ use super::failure::{Exit, Failure};
 use super::output::error_width;
 use super::{ColorChoice, TerminalArgs};
 
-/// Where standard error goes.
+/// Properties of standard error.
 pub(super) struct Out {
     pub(super) color: bool,
     pub(super) width: usize,
@@ -25,7 +25,7 @@ impl Out {
     }
 }
 
-/// Writes to standard error what has to be seen whatever is asked for.
+/// Writes to standard error, even with `--quiet`.
 pub(super) fn say(page: &str) {
     let _ = io::stderr().lock().write_all(page.as_bytes());
 }

@@ -4,16 +4,16 @@ use thiserror::Error;
 
 use crate::tags::InvalidClusterId;
 
-/// A value that an option refuses; clap names the option and the value.
+/// Invalid value of an option; clap names the option and the value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum InvalidValue {
-    #[error("it is a zone: write its region, `{region}`")]
+    #[error("this is a zone; use its region, `{region}`")]
     Zone { region: String },
     #[error(transparent)]
     ClusterId(#[from] InvalidClusterId),
     #[error("not of the form NAMESPACE/NAME")]
     ServiceAccount,
-    #[error("it has to name one role, and holds a wildcard")]
+    #[error("must name one role, without wildcards")]
     Wildcard,
     #[error("not the ARN of a role")]
     RoleArn,
@@ -30,13 +30,14 @@ pub(super) fn region(text: &str) -> Result<String, InvalidValue> {
     }
 }
 
-/// A cluster id that can be one.
+/// Parses a cluster id.
 pub(super) fn cluster_id(text: &str) -> Result<String, InvalidValue> {
     crate::tags::check_cluster_id(text)?;
     Ok(text.to_owned())
 }
 
-/// `NAMESPACE/NAME` of a `ServiceAccount`. Source: Kubernetes documentation, "Object Names and IDs", "DNS Subdomain Names".
+/// Parses `NAMESPACE/NAME` of a `ServiceAccount`. Source: Kubernetes documentation, "Object Names and IDs", "DNS
+/// Subdomain Names".
 pub(super) fn service_account(text: &str) -> Result<(String, String), InvalidValue> {
     let is_name = |name: &str| {
         let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -53,7 +54,7 @@ pub(super) fn service_account(text: &str) -> Result<(String, String), InvalidVal
     }
 }
 
-/// The ARN of a role, of either cloud.
+/// Parses the ARN of a role, of either cloud.
 pub(super) fn role_arn(text: &str) -> Result<String, InvalidValue> {
     if text.contains(['*', '?']) {
         return Err(InvalidValue::Wildcard);

@@ -21,13 +21,13 @@ pub fn schema(options: &[OptionSpec]) -> Value {
         "additionalProperties": false,
         "properties": {
             "scan": {
-                "description": "Options of `tagaudit scan`; what is said on the command line or in the environment goes before",
+                "description": "Options of `tagaudit scan`; the command line and the environment override them",
                 "type": "object",
                 "additionalProperties": false,
                 "properties": options,
             },
             "severity": {
-                "description": "Rules that are as bad as you say",
+                "description": "Severities of rules",
                 "type": "object",
                 "propertyNames": {"enum": rules},
                 "additionalProperties": {"enum": severities},
@@ -41,15 +41,15 @@ pub fn schema(options: &[OptionSpec]) -> Value {
                     "anyOf": [{"required": ["account"]}, {"required": ["role"]}],
                     "properties": {
                         "account": {"description": "Account id", "type": "string", "pattern": "^[0-9]{12}$"},
-                        "role": {"description": "The role to assume, by ARN or by name; without one, --target-role", "type": "string", "minLength": 1},
+                        "role": {"description": "The role to assume, by ARN or name; by default --target-role", "type": "string", "minLength": 1},
                         "external-id": {"description": "External id for that role", "type": "string", "minLength": 1},
-                        "regions": {"description": "Regions; those of the scan when there are none", "type": "array", "items": {"type": "string", "minLength": 1}},
-                        "cluster-ids": {"description": "Clusters; all that are found when there are none", "type": "array", "items": {"type": "string", "minLength": 1}},
+                        "regions": {"description": "Regions; by default those of the scan", "type": "array", "items": {"type": "string", "minLength": 1}},
+                        "cluster-ids": {"description": "Clusters; by default all that are found", "type": "array", "items": {"type": "string", "minLength": 1}},
                     },
                 },
             },
             "waiver": {
-                "description": "Findings that are left as they are, for a time",
+                "description": "Findings that are accepted for a time",
                 "type": "array",
                 "items": {
                     "type": "object",
@@ -58,13 +58,13 @@ pub fn schema(options: &[OptionSpec]) -> Value {
                     "properties": {
                         "rule": {"description": "Rule id", "enum": rules},
                         "resource": {
-                            "description": "Id or ARN; `*` and `?` stand for others. A finding is waived where every resource is on which it shows",
+                            "description": "Id or ARN; `*` and `?` are wildcards. A finding is waived only if all of its resources are",
                             "type": "string",
                             "minLength": 1,
                         },
-                        "reason": {"description": "Why", "type": "string", "minLength": 1},
-                        "expires": {"description": "The last day on which it holds, in UTC", "type": "string", "format": "date"},
-                        "owner": {"description": "Who decided it", "type": "string", "minLength": 1},
+                        "reason": {"description": "Reason", "type": "string", "minLength": 1},
+                        "expires": {"description": "The last valid day, in UTC", "type": "string", "format": "date"},
+                        "owner": {"description": "Person who decided it", "type": "string", "minLength": 1},
                     },
                 },
             },

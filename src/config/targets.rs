@@ -1,4 +1,4 @@
-//! `[[target]]`: accounts to audit, as a list of targets in JSON says them.
+//! `[[target]]`: accounts to audit, with the same fields as a list of targets in JSON.
 
 use toml::de::DeValue;
 
@@ -23,10 +23,10 @@ impl Reader<'_> {
         Target::try_from(entry).map_err(|invalid| self.error(at, invalid.to_string()))
     }
 
-    /// A list of texts.
+    /// A list of strings.
     fn texts(&self, value: &Value<'_>, name: &str) -> Result<Vec<String>, ConfigError> {
         let DeValue::Array(texts) = value.get_ref() else {
-            let error = self.error(value.span().start, format!("`{name}` is a list of texts"));
+            let error = self.error(value.span().start, format!("`{name}` must be a list of strings"));
             return Err(error.help(format!("write {name} = [\"…\"]")));
         };
         texts.iter().map(|text| self.text(text, name)).collect()

@@ -1,4 +1,4 @@
-//! What a configuration makes of an audit.
+//! Application of a configuration to an audit.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,21 @@ use crate::rules::Outcome;
 
 use super::{Config, Place, Waiver};
 
-/// Something about the configuration that its author has to know.
+/// A notice to the author of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Where.
+    /// Place in the file.
     pub place: Place,
-    /// What.
+    /// Message.
     pub message: String,
-    /// Whether it is a waiver that nothing matched: in one cluster of many that is no news.
+    /// True for a waiver that nothing matched; in one cluster of many that is expected.
     pub is_unused: bool,
 }
 
 impl Config {
-    /// Gives findings the severity that the operator says, and marks those that are waived. A finding is waived only where
-    /// every resource on which it shows is; what is not audited is never waived.
+    /// Sets the severities that the operator chose, and marks waived findings. A finding is waived only if every
+    /// resource that
+    /// it affects is; resources that were not audited are never waived.
     pub fn apply(&self, audit: &mut Audit, today: Date) -> Vec<Notice> {
         let (mut notices, used) = self.decide(&mut audit.findings, today);
         audit.configuration = Some(Configuration {
@@ -38,12 +39,10 @@ impl Config {
             let outcome = outcomes.get(waiver.rule.as_str());
             let is_checked = outcome.is_some_and(|outcome| matches!(outcome, Outcome::Passed | Outcome::Failed))
                 && !unread.contains(&waiver.rule.as_str());
-            // What was not looked at may well be there.
+            // A resource that was not checked may exist.
             if is_checked {
-                let message = format!(
-                    "the waiver of `{}` for `{}` matches nothing in what was read",
-                    waiver.rule, waiver.resource
-                );
+                let message =
+                    format!("the waiver of `{}` for `{}` matches nothing that was read", waiver.rule, waiver.resource);
                 notices.push(Notice { place: waiver.place, message, is_unused: true });
             }
         }
@@ -51,14 +50,15 @@ impl Config {
         notices
     }
 
-    /// The same for findings on files, which keep their order. What matches nothing there may be for a cluster.
+    /// Does the same for findings on files, which keep their order. A waiver that matches nothing there may apply to a
+    /// cluster.
     pub fn apply_to_files(&self, findings: &mut [Finding], today: Date) -> Vec<Notice> {
         let (mut notices, _) = self.decide(findings, today);
         notices.sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
         notices
     }
 
-    /// Severities and waivers: what there is to tell, and which waivers matched.
+    /// Applies severities and waivers; returns the notices, and whether each waiver matched.
     fn decide(&self, findings: &mut [Finding], today: Date) -> (Vec<Notice>, Vec<bool>) {
         let mut used = vec![false; self.waivers.len()];
         let mut notices = Vec::new();
@@ -73,7 +73,7 @@ impl Config {
 
     fn waive(&self, finding: &mut Finding, today: Date, used: &mut [bool], notices: &mut Vec<Notice>) {
         let of_rule = || self.waivers.iter().enumerate().filter(|(_, waiver)| waiver.rule == finding.rule);
-        // Related resources are named by id alone; those of one kind differ in it.
+        // Related resources have only an id; ARNs of one kind differ only in it.
         let stem = finding.resource.arn.as_deref().and_then(|arn| arn.strip_suffix(&*finding.resource.id));
         let is_about = |waiver: &Waiver, resource: &ResourceRef| {
             let arn = resource.arn.clone().or_else(|| stem.map(|stem| format!("{stem}{}", resource.id)));

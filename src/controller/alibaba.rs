@@ -1,4 +1,5 @@
-//! What the controllers of the Alibaba Cloud provider call: `policies/alibaba-controller-calls.json`, read from their source.
+//! Calls of the controllers of the Alibaba Cloud provider: `policies/alibaba-controller-calls.json`, extracted from
+//! their source code.
 
 use std::sync::LazyLock;
 
@@ -19,14 +20,14 @@ pub enum AlibabaController {
     Service,
     /// Network load balancers.
     Nlb,
-    /// Application load balancers; on request.
+    /// Application load balancers; off by default.
     Ingress,
-    /// Records of private zones; on request.
+    /// Records of private zones; off by default.
     Pvtz,
 }
 
 impl AlibabaController {
-    /// Those that run unless something else is asked for.
+    /// Controllers that run by default.
     pub const DEFAULT: &[Self] = &[Self::Node, Self::Route, Self::Service, Self::Nlb];
 
     /// Every controller.
@@ -54,18 +55,18 @@ pub struct AlibabaCall {
     pub controller: AlibabaController,
     /// RAM action.
     pub action: String,
-    /// First public version that makes it.
+    /// First public version that makes the call.
     since: String,
-    /// Whether every cluster that runs the controller needs it.
+    /// True if every cluster that runs the controller needs it.
     pub required: bool,
-    /// When it is made.
+    /// Condition under which it is made.
     pub when: String,
-    /// Where.
+    /// Place in the source code.
     pub source: String,
 }
 
 impl AlibabaCall {
-    /// The first public version that makes the call; 1.9.3 is the oldest there is.
+    /// The first public version that makes the call; 1.9.3 is the oldest public version.
     #[must_use]
     pub fn since(&self) -> Option<ControllerVersion> {
         self.since.parse().ok()
@@ -75,9 +76,9 @@ impl AlibabaCall {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    #[expect(dead_code, reason = "for whoever reads the file")]
+    #[expect(dead_code, reason = "for readers of the file")]
     description: String,
-    #[expect(dead_code, reason = "for whoever reads the file")]
+    #[expect(dead_code, reason = "for readers of the file")]
     newest: String,
     calls: Vec<AlibabaCall>,
 }
@@ -88,16 +89,17 @@ static CALLS: LazyLock<Vec<AlibabaCall>> = LazyLock::new(|| {
     serde_json::from_str::<File>(text).map(|file| file.calls).unwrap_or_default()
 });
 
-/// A version that no release of Alibaba Cloud's controller manager had.
+/// A version that no release of Alibaba Cloud's controller manager has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the cloud controller manager of Alibaba Cloud has no version {0}")]
 pub struct UnknownVersion(ControllerVersion);
 
-/// Checks that Alibaba Cloud's controller manager has a version: those of AWS are numbered as Kubernetes is.
+/// Checks that a release of Alibaba Cloud's controller manager has this version: AWS versions follow Kubernetes
+/// versions instead.
 /// Source: the tags of kubernetes/cloud-provider-alibaba-cloud, v1.9.3 to v2.14.0.
 ///
 /// # Errors
-/// If no release had it.
+/// If no release has it.
 pub fn check_version(version: ControllerVersion) -> Result<(), UnknownVersion> {
     let (oldest, second, third) =
         (ControllerVersion::new(1, 9, 0), ControllerVersion::new(2, 0, 0), ControllerVersion::new(3, 0, 0));
@@ -108,7 +110,7 @@ pub fn check_version(version: ControllerVersion) -> Result<(), UnknownVersion> {
     Err(UnknownVersion(version))
 }
 
-/// The calls of a controller in a version; in the newest that is known without one.
+/// The calls of a controller in a version; `None` means the newest known version.
 pub fn calls(
     controller: AlibabaController,
     version: Option<ControllerVersion>,

@@ -11,29 +11,29 @@ pub struct Account {
     pub partition: String,
     /// Regions.
     pub regions: Vec<String>,
-    /// ARN of the caller who read it, where it was read for this report.
+    /// ARN of the caller who read it; `None` if it was not read for this report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
 }
 
-/// Where the evidence comes from.
+/// Origin of the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// `live` or `inventory`.
     pub kind: SourceKind,
-    /// When reading it began, if that is known.
+    /// Time at which reading began; `None` if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// When reading it ended, if that is known: what changed in between may be in one list and not in another.
+    /// Time at which reading ended; `None` if not known. A change in between may appear in one list and not in another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_until: Option<String>,
-    /// The profile of the credentials that it was read with, where one was named and it was read for this report.
+    /// The profile of the credentials; `None` if none was named or it was not read for this report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
 }
 
 impl Source {
-    /// The caller who read an account, and the profile, where it was read for this report.
+    /// The caller who read an account, and the profile; `None` if it was not read for this report.
     #[must_use]
     pub fn describe_caller(&self, account: &Account) -> Option<String> {
         let caller = account.caller.as_ref()?;
@@ -43,7 +43,7 @@ impl Source {
         })
     }
 
-    /// What it is, and of when.
+    /// Kind and time of the evidence.
     #[must_use]
     pub fn describe(&self) -> String {
         let until = self.collected_until.as_ref().filter(|until| self.collected_at.as_ref() != Some(*until));
@@ -62,12 +62,12 @@ impl Source {
 pub enum SourceKind {
     /// Read from the account for this report.
     Live,
-    /// Recorded before.
+    /// Read from an earlier recording.
     Inventory,
 }
 
 impl SourceKind {
-    /// The caller who read an account, where that was for this report: a recording was made by somebody else.
+    /// The caller who read an account; `None` for recordings, which somebody else made.
     #[must_use]
     pub fn caller(self, arn: &str) -> Option<String> {
         (self == Self::Live && !arn.is_empty()).then(|| arn.to_owned())

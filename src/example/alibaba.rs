@@ -1,22 +1,23 @@
-//! The minimal set for the cloud controller of Alibaba Cloud: its manifest, the configuration of nodes, its policies and tags.
+//! Minimal set for the cloud controller of Alibaba Cloud: its manifest, the configuration of nodes, its policies and
+//! tags.
 
 use crate::baseline;
 use crate::controller::ControllerVersion;
 
 use super::{Distribution, ExampleError, ExampleFile};
 
-/// The first version of the controller of which there is an example: it reads its configuration as later ones do.
+/// First controller version with an example: later ones read the configuration in the same way.
 /// Source: <https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/282>.
 const FIRST: ControllerVersion = ControllerVersion::new(2, 4, 0);
 
-/// The key of the tag by which it finds instances.
+/// Key of the tag by which the controller finds instances.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go`.
 const TAG: &str = "ack.aliyun.com";
 
-/// The files for a cluster of an id, with an image of the controller: Alibaba Cloud lists the tags of its images nowhere.
+/// Files for a cluster id and an image of the controller: Alibaba Cloud does not publish a list of image tags.
 ///
 /// # Errors
-/// When there is no example for the distribution, or the image is of a version that needs another one.
+/// If there is no example for the distribution, or the image has a version that needs another example.
 pub(super) fn example(
     distribution: Distribution,
     version: ControllerVersion,
@@ -63,24 +64,24 @@ pub(super) fn example(
     };
     files.push(policy(
         "policy-controlplane.json",
-        "the policy of the RAM role of control-plane instances: what the controller's code calls",
+        "the policy of the RAM role of control-plane instances: the calls in the controller's code",
         "ccm-v2.14",
     ));
     files.push(policy("policy-worker.json", "the policy of the RAM role of all other instances", "ack-2022-worker"));
     files.push(ExampleFile {
         name: "tags.md",
-        about: "what has to be tagged".to_owned(),
+        about: "resources to tag".to_owned(),
         text: format!("| resource | tag | value |\n|---|---|---|\n| every instance | `{TAG}` | `{cluster_id}` |\n"),
     });
     Ok(files)
 }
 
-/// The providerID of a node: from v2.11.2 on the controller finds an instance by nothing else, and every version reads it.
+/// The providerID of a node: from v2.11.2 on the controller finds an instance only by it, and every version reads it.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/node_controller.go#syncNode`, a90a4e2f1.
 const ID: &str = "${REGION_ID}.${INSTANCE_ID}";
 
-/// The command that fills it in on each node.
-const FILLED_IN: &str = "# On each node, before the file is put there:\n#   export REGION_ID=$(curl -s http://100.100.100.200/latest/meta-data/region-id)\n#   export INSTANCE_ID=$(curl -s http://100.100.100.200/latest/meta-data/instance-id)\n#   envsubst < THIS_FILE > config.yaml\n";
+/// Command that fills in the providerID on each node.
+const FILLED_IN: &str = "# On each node, before copying the file there:\n#   export REGION_ID=$(curl -s http://100.100.100.200/latest/meta-data/region-id)\n#   export INSTANCE_ID=$(curl -s http://100.100.100.200/latest/meta-data/instance-id)\n#   envsubst < THIS_FILE > config.yaml\n";
 
 fn servers_and_agents(distribution: Distribution) -> Vec<ExampleFile> {
     let (folder, name, disable) = match distribution {
@@ -106,10 +107,10 @@ fn servers_and_agents(distribution: Distribution) -> Vec<ExampleFile> {
     ]
 }
 
-/// Its manifest, with what differs to be filled in.
+/// Manifest with placeholders.
 const MANIFEST: &str = include_str!("alibaba.yaml");
 
-/// The controller with its rights, as upstream's manifest has them, on the control planes of the distribution.
+/// The controller with its permissions, as in upstream's manifest, on the control planes of the distribution.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `deploy/v2/cloud-controller-manager.yaml`.
 fn manifest(distribution: Distribution, cluster_id: &str, image: &str) -> String {
     let value = if distribution == Distribution::Kubeadm { "\"\"" } else { "\"true\"" };

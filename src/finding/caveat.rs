@@ -1,4 +1,4 @@
-//! What a person has to know before a finding is fixed.
+//! Caveats: facts to know before a finding is fixed.
 
 use std::fmt;
 
@@ -6,46 +6,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::text;
 
-/// What a person has to know about the resources that a fix writes to.
+/// A fact about the resources that a fix writes to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Caveat {
-    /// Resources of other accounts, shared with this one. Tags on them are kept by each account for itself.
+    /// Resources that other accounts own and share with this one. Each account has its own tags on them.
     Shared {
         /// Ids.
         resources: Vec<String>,
         /// The accounts that own them.
         owners: Vec<String>,
     },
-    /// What makes the resources again from templates of its own.
+    /// Managers that re-create the resources from their own templates.
     ManagedBy(Vec<String>),
-    /// Other clusters that show in the VPC, each with what shows it. A tag on a common subnet takes it from every cluster
+    /// Other clusters present in the VPC, each with its evidence. A tag on a common subnet takes the subnet from every
+    /// cluster
     /// that relies on untagged ones.
     Neighbours(Vec<(String, String)>),
-    /// Other clusters that show in the VPC of an instance or in the VPC itself, each with the resource that shows it.
+    /// Other clusters present in the VPC of an instance or in the VPC itself, each with a resource as evidence.
     NotAlone(Vec<(String, String)>),
     /// An instance that no list of Nodes names.
     NotNamedByNodes,
     /// A Node names the instance by its providerID, and neither an address of the Node nor its name is the instance's.
     NamedByIdAlone,
-    /// No node is in the VPC that carries the cluster's tag and is among the Nodes, where these were given.
+    /// The VPC has no node that carries the cluster's tag and, if Nodes were given, is one of them.
     NoCertainMember,
-    /// A subnet with a role tag and neither the cluster's tag nor a node of it: whose it is, nothing says.
+    /// A subnet with a role tag and neither the cluster's tag nor a node of it: its cluster is unknown.
     RoleTagAlone,
-    /// Lists in which another cluster could show were not read.
+    /// Lists that could reveal another cluster were not read.
     NeighboursUnread,
-    /// The resource, or another one of the Nodes that were given, carries the tags of other clusters: their ids.
+    /// The resource, or another machine among the given Nodes, has tags of other clusters: their ids.
     TaggedForOthers(Vec<String>),
     /// Only its address makes an instance a node, and nothing else of the cluster is known in its VPC.
     NamedByAddress,
-    /// Load balancers would get other subnets: what changes for whom.
+    /// Load balancers would get other subnets: the change for each cluster.
     MovesLoadBalancers(String),
-    /// A plan of everything that is safe would not make it: why.
+    /// A plan of all safe fixes would not include it: the reason.
     Refused(String),
-    /// Its writes were tried on a copy of the account and are refused there, so that no command is printed: why.
+    /// The trial of its writes on a copy of the account failed, so no command is printed: the reason.
     NotPrinted(String),
-    /// The same after the commands before it: why.
+    /// The trial failed only after the commands before it: the reason.
     RefusedAfterOthers(String),
-    /// One policy holds what several findings grant to a role, and its command stands with the first of them: their rules.
+    /// One policy holds the grants of several findings to a role, and its command is printed with the first of them:
+    /// their rules.
     OnePolicy(Vec<String>),
 }
 
@@ -88,7 +90,7 @@ pub enum CaveatKind {
 }
 
 impl CaveatKind {
-    /// All of them, in the order of the enum.
+    /// All kinds, in the order of the enum.
     pub const ALL: [Self; 16] = [
         Self::Shared,
         Self::ManagedBy,
@@ -143,7 +145,7 @@ impl fmt::Display for Caveat {
         match self {
             Self::Shared { resources, owners } => write!(
                 f,
-                "{} {} to account {}, and this account sees only the tags that it set itself, as the controller does",
+                "{} {} to account {}, and this account, like the controller, sees only the tags that it set itself",
                 text::list(resources, 3),
                 if resources.len() == 1 { "belongs" } else { "belong" },
                 text::list(owners, 3)
@@ -160,37 +162,37 @@ impl fmt::Display for Caveat {
             }
             Self::NotAlone(neighbours) => write!(
                 f,
-                "others are present in the VPC: {}; check that the resource belongs to this cluster",
+                "others are present in the VPC: {}; verify that the resource belongs to this cluster",
                 text::list(&described(neighbours), 3)
             ),
             Self::NotNamedByNodes => {
-                f.write_str("no list of Nodes names the instance, and the tag gives rights over it")
+                f.write_str("no Node refers to the instance, and the tag grants rights over it")
             }
             Self::NamedByIdAlone => f.write_str(
-                "a Node names the instance by its providerID, and neither an address nor the name of the Node is the instance's",
+                "a Node refers to the instance by providerID only: neither its addresses nor its name match the instance",
             ),
             Self::NoCertainMember => f.write_str(
-                "no node in the VPC carries the cluster's tag and is among the Nodes, so check that the cluster id and the Nodes belong together",
+                "no instance in the VPC both carries the cluster's tag and is one of the Nodes, so verify that the cluster id and the Nodes belong together",
             ),
             Self::RoleTagAlone => f.write_str(
-                "the subnet has a role tag and no node of this cluster, so the load balancers of another cluster may use it",
+                "the subnet has a role tag and no node of this cluster, so another cluster's load balancers may use it",
             ),
-            Self::NeighboursUnread => f.write_str("not everything that another cluster could show in was read"),
+            Self::NeighboursUnread => f.write_str("some lists that could reveal another cluster were not read"),
             Self::TaggedForOthers(ids) => {
-                write!(f, "it, or another machine of the Nodes, carries the tag of another cluster: {}", text::list(ids, 3))
+                write!(f, "it, or another Node's machine, carries the tag of another cluster: {}", text::list(ids, 3))
             }
             Self::NamedByAddress => {
-                f.write_str("only its address says that it is the Node, and its VPC is not the one in which all other nodes are known")
+                f.write_str("only its address identifies it as the Node, and its VPC differs from that of all other known nodes")
             }
             Self::MovesLoadBalancers(how) => f.write_str(how),
-            Self::Refused(why) => write!(f, "`--fix` leaves it: {why}"),
-            Self::NotPrinted(why) => write!(f, "no command is printed, because it was tried on a copy: {why}"),
+            Self::Refused(why) => write!(f, "`--fix` skips it: {why}"),
+            Self::NotPrinted(why) => write!(f, "no command is printed, because of its trial on a copy: {why}"),
             Self::RefusedAfterOthers(why) => {
-                write!(f, "no command is printed, because after the commands before it: {why}; scan again when they are done")
+                write!(f, "no command is printed, because it fails after the commands before it: {why}; run those and scan again")
             }
             Self::OnePolicy(rules) => write!(
                 f,
-                "one command grants what all findings about the role ask for ({}), because it goes into one policy; it stands with the first of them",
+                "one command grants everything that the findings about the role require ({}) in one policy; it is printed with the first of them",
                 text::list(rules, 4)
             ),
         }

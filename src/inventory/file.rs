@@ -13,7 +13,7 @@ use super::{Inventory, Provider, SCHEMA};
 /// Largest inventory that is read: 2 GiB, about 1.5 million instances.
 pub const MAX_INVENTORY_BYTES: u64 = 2 << 30;
 
-/// Why a recorded inventory could not be used.
+/// Reason why a recorded inventory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
     /// The text is not JSON or not an inventory.
@@ -21,25 +21,25 @@ pub enum InventoryError {
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong, and where.
+        /// The defect and its place.
         error: JsonError,
     },
-    /// Another or a newer schema.
+    /// Another or newer schema.
     #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
     Schema {
         /// Name of the input.
         file: String,
-        /// What it says.
+        /// Its schema.
         found: String,
     },
-    /// Something in it cannot be.
+    /// Its content is impossible.
     #[error("`{file}` contradicts itself: {reason} ({pointer})")]
     Contradiction {
         /// Name of the input.
         file: String,
-        /// What cannot be.
+        /// The contradiction.
         reason: String,
-        /// JSON pointer of where it is said.
+        /// JSON pointer of the contradiction.
         pointer: String,
     },
 }
@@ -54,8 +54,9 @@ struct ProviderProbe {
     provider: Provider,
 }
 
-/// The cloud of a recorded inventory, if the bytes say one. It stands near the beginning of what this tool writes; a recording
-/// that somebody reordered is read through for it.
+/// The cloud of a recorded inventory, if the bytes state one. This tool writes it near the beginning; a recording that
+/// was
+/// reordered is searched completely.
 #[must_use]
 pub fn provider_of(bytes: &[u8]) -> Option<Provider> {
     const HEAD: usize = 400;
@@ -90,7 +91,7 @@ pub fn read_inventory<T: DeserializeOwned>(
     }
 }
 
-/// The bytes of a recorded form: pretty-printed, so that two recordings can be compared line by line.
+/// Serialises a recorded form: pretty-printed, so that two recordings can be compared line by line.
 ///
 /// # Errors
 /// When serialising fails, which plain data does not.
@@ -112,7 +113,7 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// The bytes of the recorded form.
+    /// Serialises the recorded form.
     ///
     /// # Errors
     /// When serialising fails, which plain data does not.
@@ -121,7 +122,7 @@ impl Inventory {
     }
 }
 
-/// Parses once more, slowly, to find the place; the fast parse has already failed.
+/// Parses a second time, more slowly, to find the place; the fast parse has already failed.
 fn diagnose<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> InventoryError {
     if let Ok(probe) = serde_json::from_slice::<SchemaProbe>(bytes)
         && probe.schema != SCHEMA
@@ -139,14 +140,14 @@ fn diagnose<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> InventoryError {
     InventoryError::Malformed { file: file.to_owned(), error }
 }
 
-/// Whether there is something at a path that a file cannot be renamed over and that bytes can be sent to: a pipe, a
-/// character device, or a link of the system to an open file, as `/dev/stdout` is.
+/// True if the path refers to something that a file cannot be renamed over but that accepts bytes: a pipe, a
+/// character device, or a system link to an open file, such as `/dev/stdout`.
 fn is_stream(path: &Path) -> std::io::Result<bool> {
     let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(false) };
     if there.is_file() {
         return Ok(false);
     }
-    // A link that leads nowhere is replaced as one to a file is.
+    // A dangling link is replaced, like a link to a file.
     let Ok(behind) = std::fs::metadata(path) else { return Ok(false) };
     if there.is_symlink() && behind.is_file() {
         return Ok(path.starts_with("/dev") || path.starts_with("/proc"));
@@ -168,29 +169,30 @@ fn takes_bytes(_: std::fs::FileType) -> bool {
     false
 }
 
-/// Writes a file that only its owner may read (0600): to a temporary file beside it, synced, then renamed over the
-/// target, so that nobody ever sees half a file. A symbolic link to a file is replaced, never followed. Pipes and
-/// character devices, `/dev/stdout` among them, are written to.
+/// Writes a file that only its owner can read (0600): to a temporary file in the same folder, synced, then renamed over
+/// the
+/// target, so that no reader ever sees a partial file. A symbolic link to a file is replaced, never followed. Pipes and
+/// character devices, such as `/dev/stdout`, are written to directly.
 ///
 /// # Errors
-/// When the folder cannot be written to or the disk is full; the old file is then still there.
+/// When the folder cannot be written to or the disk is full; the old file is then unchanged.
 pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     write_file(path, bytes, Access::Owner)
 }
 
-/// Who may read a file that is written.
+/// Read access to a file that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Its owner alone.
+    /// Only its owner.
     Owner,
-    /// Everyone, for what a service of another user collects.
+    /// Everyone, for files that a service of another user collects.
     Everyone,
 }
 
-/// Writes a file, which appears whole or not at all.
+/// Writes a file atomically: it appears complete or not at all.
 ///
 /// # Errors
-/// When it cannot be written; what was there before is then left as it was.
+/// When it cannot be written; an existing file is then unchanged.
 pub fn write_file(path: &Path, bytes: &[u8], access: Access) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

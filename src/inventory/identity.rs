@@ -24,13 +24,14 @@ pub struct InstanceProfileAssociation {
 pub struct InstanceProfile {
     /// ARN.
     pub arn: String,
-    /// Whether IAM still knows it; an instance keeps showing a profile that was deleted.
+    /// True if IAM still has it; an instance keeps showing a deleted profile.
     pub exists: bool,
     /// Names of its roles; IAM allows one.
     pub roles: Vec<String>,
 }
 
-/// A role with everything that decides what it may do. A part that could not be read is absent, and a gap says why.
+/// A role with everything that determines its permissions. A part that could not be read is absent, with a gap that
+/// states why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
@@ -38,7 +39,7 @@ pub struct Role {
     pub name: String,
     /// ARN.
     pub arn: String,
-    /// `AROA…`: changes when a role is deleted and made again under the same name.
+    /// `AROA…`: changes when a role is deleted and re-created under the same name.
     pub role_id: String,
     /// Path.
     pub path: String,

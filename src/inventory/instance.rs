@@ -12,9 +12,9 @@ pub enum InstanceState {
     Pending,
     /// Running.
     Running,
-    /// On its way out.
+    /// Shutting down.
     ShuttingDown,
-    /// Gone; EC2 still shows it for about an hour.
+    /// Terminated; EC2 still shows it for about an hour.
     Terminated,
     /// Stopping.
     Stopping,
@@ -23,7 +23,7 @@ pub enum InstanceState {
 }
 
 impl InstanceState {
-    /// Whether the instance still exists for the audit: everything but `shutting-down` and `terminated`.
+    /// True if the instance still exists for the audit: in every state but `shutting-down` and `terminated`.
     #[must_use]
     pub fn is_live(self) -> bool {
         !matches!(self, Self::ShuttingDown | Self::Terminated)
@@ -38,7 +38,7 @@ pub struct Instance {
     pub id: String,
     /// Life cycle state.
     pub state: InstanceState,
-    /// VPC, absent for instances that are going away.
+    /// VPC, absent for instances that are being terminated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
     /// Subnet of the primary network interface.
@@ -47,7 +47,7 @@ pub struct Instance {
     /// Zone name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub availability_zone: Option<String>,
-    /// What the cloud controller matches an IP-style node name with; may be empty.
+    /// Name that the cloud controller matches an IP-style node name with; may be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_dns_name: Option<String>,
     /// Primary private IPv4 address.
@@ -56,7 +56,7 @@ pub struct Instance {
     /// Public IPv4 address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_ip_address: Option<String>,
-    /// When it was launched last, RFC 3339.
+    /// Time of its last launch, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_time: Option<String>,
     /// ARN of the instance profile, as the instance shows it.
@@ -95,10 +95,10 @@ pub struct MetadataOptions {
     /// `required` (IMDSv2 only) or `optional`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_tokens: Option<String>,
-    /// How many hops the token answer may take.
+    /// Maximum number of hops for the token response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_put_response_hop_limit: Option<i32>,
-    /// `enabled` or `disabled`: whether tags can be read through the metadata service.
+    /// `enabled` or `disabled`: controls whether tags can be read through the metadata service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_metadata_tags: Option<String>,
 }
@@ -117,7 +117,7 @@ pub struct AttachedInterface {
     /// Ids of its groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub security_groups: Vec<String>,
-    /// Its addresses; absent where they were not read, as in inventories of before they were.
+    /// Its addresses; absent if they were not read, as in older inventories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<InterfaceAddresses>,
 }
@@ -135,7 +135,7 @@ pub struct InterfaceAddresses {
 }
 
 impl InterfaceAddresses {
-    /// The same, unless there is none: an answer without any was cut short.
+    /// The addresses, or `None` if there are none: an answer without any was truncated.
     #[must_use]
     pub fn if_any(self) -> Option<Self> {
         (self != Self::default()).then_some(self)

@@ -1,5 +1,6 @@
-//! The lists that are read of a live cluster, and what was read of them. What is read, the rights for it, and what is not looked at where
-//! one is missing all come from here.
+//! The lists that are read from a live cluster, and their recording. The requests, the permissions for them, and the
+//! checks that a
+//! missing one prevents are all derived from here.
 
 use std::fmt;
 
@@ -12,15 +13,15 @@ use crate::resource::ResourceKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum List {
-    /// Who the nodes are, and what they were started with.
+    /// Names and start arguments of nodes.
     Nodes,
-    /// Who asks for load balancers.
+    /// Services that request load balancers.
     Services,
     /// Cloud controllers and drivers.
     DaemonSets,
-    /// The same.
+    /// Cloud controllers and drivers.
     Deployments,
-    /// The same.
+    /// Cloud controllers and drivers.
     StatefulSets,
     /// Static pods of control planes.
     Pods,
@@ -30,46 +31,46 @@ pub enum List {
     PersistentVolumes,
     /// Drivers of volumes.
     CsiDrivers,
-    /// The drivers of each node.
+    /// Drivers on each node.
     CsiNodes,
-    /// What controllers may do.
+    /// Cluster-wide permissions of controllers.
     ClusterRoles,
-    /// The same.
+    /// Bindings of those permissions.
     ClusterRoleBindings,
-    /// What they may do in kube-system.
+    /// Permissions of controllers in kube-system.
     Roles,
-    /// The same.
+    /// Bindings of those permissions.
     RoleBindings,
-    /// Who leads.
+    /// Leaders.
     Leases,
-    /// Who changes Services.
+    /// Webhooks that change Services.
     MutatingWebhookConfigurations,
-    /// Configurations of clusters: two by their names.
+    /// Cluster configurations: two maps, by name.
     ConfigMaps,
 }
 
-/// A list in the API's words.
+/// A list in API terms.
 #[derive(Debug, Clone, Copy)]
 struct Words {
     /// API group; empty for the core.
     group: &'static str,
     version: &'static str,
-    /// The resource in paths and rights.
+    /// The resource in paths and permissions.
     resource: &'static str,
     /// The kind of its items.
     kind: &'static str,
-    /// The namespace, where one is enough.
+    /// The namespace, if one is enough.
     namespace: Option<&'static str>,
 }
 
-/// The namespace of what controllers need for themselves.
+/// The namespace of the controllers' own objects.
 const SYSTEM: &str = "kube-system";
 
-/// Configuration maps that are read: that of the cloud controller, and what kubeadm leaves of its configuration.
+/// Config maps that are read: that of the cloud controller, and the copy of kubeadm's configuration.
 const CONFIG_MAPS: [&str; 2] = ["cloud-config", "kubeadm-config"];
 
 impl List {
-    /// All of them, in the order in which they are asked for.
+    /// All lists, in the order of the requests.
     pub const ALL: [Self; 17] = [
         Self::Nodes,
         Self::Services,
@@ -123,13 +124,13 @@ impl List {
         self.words().group
     }
 
-    /// The resource in paths and rights.
+    /// The resource in paths and permissions.
     #[must_use]
     pub fn resource(self) -> &'static str {
         self.words().resource
     }
 
-    /// The namespace, where one is enough.
+    /// The namespace, if one is enough.
     #[must_use]
     pub fn namespace(self) -> Option<&'static str> {
         self.words().namespace
@@ -142,13 +143,13 @@ impl List {
         (if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }, kind)
     }
 
-    /// The names that are asked for one by one; none where the list is read.
+    /// Names of objects that are requested individually; empty if the list is read.
     #[must_use]
     pub fn names(self) -> &'static [&'static str] {
         if self == Self::ConfigMaps { &CONFIG_MAPS } else { &[] }
     }
 
-    /// The verb that is needed.
+    /// The required verb.
     #[must_use]
     pub fn verb(self) -> &'static str {
         if self.names().is_empty() { "list" } else { "get" }
@@ -165,7 +166,7 @@ impl List {
         }
     }
 
-    /// What the rules that look at it are about: they say nothing where it was not read.
+    /// Resource kinds of the rules that use the list: without it these rules report nothing.
     #[must_use]
     pub fn looked_at(self) -> &'static [ResourceKind] {
         use ResourceKind::{Cluster, ClusterConfig, Instance, Node, Service, StorageClass, Volume, Workload};
@@ -180,32 +181,34 @@ impl List {
             Self::Pods | Self::ClusterRoles | Self::ClusterRoleBindings | Self::Roles | Self::RoleBindings => {
                 &[Workload, Cluster]
             }
-            // Only the migration looks at them.
+            // Only the migration uses them.
             Self::Leases => &[],
             Self::ConfigMaps => &[ClusterConfig],
         }
     }
 
-    /// What it is read for.
+    /// Purpose of reading it.
     #[must_use]
     pub fn purpose(self) -> &'static str {
         match self {
-            Self::Nodes => "names, providerIDs, taints and versions of nodes, and what RKE2 and K3s started them with",
-            Self::Services => "who makes which load balancer, and how",
+            Self::Nodes => {
+                "names, providerIDs, taints and versions of nodes, and their start arguments from RKE2 and K3s"
+            }
+            Self::Services => "Services that request load balancers, and their settings",
             Self::DaemonSets | Self::Deployments | Self::StatefulSets => "cloud controllers and drivers",
             Self::Pods => "static pods of control planes",
-            Self::StorageClasses | Self::PersistentVolumes => "volumes of EBS",
-            Self::CsiDrivers | Self::CsiNodes => "drivers of volumes",
+            Self::StorageClasses | Self::PersistentVolumes => "EBS volumes",
+            Self::CsiDrivers | Self::CsiNodes => "volume drivers",
             Self::ClusterRoles | Self::ClusterRoleBindings | Self::Roles | Self::RoleBindings => {
-                "what cloud controllers may do"
+                "permissions of cloud controllers"
             }
-            Self::Leases => "who leads, for the migration",
-            Self::MutatingWebhookConfigurations => "whether another controller takes new Services",
+            Self::Leases => "leaders, for the migration",
+            Self::MutatingWebhookConfigurations => "other controllers that take new Services",
             Self::ConfigMaps => "the configuration of the cloud controller, and that of kubeadm",
         }
     }
 
-    /// The words of a report for a list that is missing.
+    /// The name of a missing list in reports.
     #[must_use]
     pub fn what(self) -> &'static str {
         match self {
@@ -244,15 +247,16 @@ impl fmt::Display for List {
 pub struct ListGap {
     /// The list.
     pub list: List,
-    /// The reason of the API (`Forbidden`, `Unauthorized`, `Expired`, …), or a word of ours: `Timeout`, `Unreachable`, `Protocol`,
+    /// The API's reason (`Forbidden`, `Unauthorized`, `Expired`, …), or one of tagaudit: `Timeout`, `Unreachable`,
+    /// `Protocol`,
     /// `Pagination`.
     pub reason: String,
-    /// What happened, for a person.
+    /// Description of the failure, for display.
     pub message: String,
 }
 
 impl ListGap {
-    /// Gaps that have the same reason and message, together, in their order.
+    /// Groups gaps with the same reason and message, in their order.
     #[must_use]
     pub fn grouped(gaps: &[Self]) -> Vec<Vec<&Self>> {
         let mut groups: Vec<Vec<&Self>> = Vec::new();
@@ -267,16 +271,16 @@ impl ListGap {
     }
 }
 
-/// What was read of a live cluster.
+/// The recording of a live cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
-    /// When, by the clock of the API server, RFC 3339 in UTC.
+    /// Time of reading, by the clock of the API server, RFC 3339 in UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at: Option<String>,
     /// The lists that were read, in the order of [`List::ALL`].
     pub lists: Vec<RecordedList>,
-    /// Those that were not.
+    /// The lists that were not read.
     pub gaps: Vec<ListGap>,
 }
 
@@ -286,7 +290,7 @@ pub struct Recording {
 pub struct RecordedList {
     /// The list.
     pub list: List,
-    /// Its items, as far as rules look at them.
+    /// Its items, reduced to the fields that rules inspect.
     pub items: Vec<Value>,
 }
 

@@ -1,5 +1,6 @@
-//! Finding resources of a region by id. The lists are in order ([`Inventory::canonicalise`](super::Inventory::canonicalise)),
-//! so that a look takes no longer in a large account.
+//! Lookup of resources of a region by id. The lists are sorted
+//! ([`Inventory::canonicalise`](super::Inventory::canonicalise)),
+//! so that a lookup stays fast in a large account.
 
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::tags;
@@ -9,7 +10,7 @@ use super::{Account, Instance, NetworkInterface, Region, RouteTable, SecurityGro
 /// For each kind that carries tags: its type, the method that finds one, and its list.
 macro_rules! tagged_kinds {
     ($($kind:ident, $one:ident, $list:ident;)*) => {
-        /// A resource of EC2 that carries tags, of any kind.
+        /// An EC2 resource that carries tags, of any kind.
         #[derive(Debug, Clone, Copy)]
         #[expect(missing_docs, reason = "each variant is the resource it names")]
         pub enum Tagged<'a> {
@@ -17,7 +18,7 @@ macro_rules! tagged_kinds {
         }
 
         impl<'a> Tagged<'a> {
-            /// What it is.
+            /// Its kind.
             #[must_use]
             pub fn kind(self) -> ResourceKind {
                 match self {
@@ -57,7 +58,7 @@ macro_rules! tagged_kinds {
                 std::iter::empty()$(.chain(self.$list.iter().map(Tagged::$kind)))*
             }
 
-            /// Every resource of a kind that carries tags; nothing of other kinds.
+            /// The resources of a kind that carries tags; empty for other kinds.
             #[must_use]
             pub fn of_kind(&self, kind: ResourceKind) -> Box<dyn Iterator<Item = Tagged<'_>> + '_> {
                 match kind {
@@ -90,7 +91,7 @@ macro_rules! tagged_kinds {
                 self.find(id).map(Tagged::tags)
             }
 
-            /// The same, to be changed.
+            /// Tags of a resource by id, mutable.
             pub fn tags_of_mut(&mut self, id: &str) -> Option<&mut Vec<Tag>> {
                 $(
                     if let Ok(at) = self.$list.binary_search_by(|found| found.id.as_str().cmp(id)) {
@@ -114,13 +115,14 @@ tagged_kinds! {
 }
 
 impl<'a> Tagged<'a> {
-    /// What it is within its account and region.
+    /// Its key within its account and region.
     #[must_use]
     pub fn key(self) -> ResourceKey<'a> {
         ResourceKey::new(self.kind(), self.id())
     }
 
-    /// The account that owns it, where EC2 says so: another one where it is shared through AWS Resource Access Manager.
+    /// The account that owns it, if EC2 reports it; it is another one if the resource is shared through AWS Resource
+    /// Access Manager.
     #[must_use]
     pub fn owner(self) -> Option<&'a str> {
         match self {
@@ -132,7 +134,7 @@ impl<'a> Tagged<'a> {
         }
     }
 
-    /// Whether clusters can share it: the network under the nodes.
+    /// True if clusters can share it: the network of the nodes.
     #[must_use]
     pub fn is_network(self) -> bool {
         match self {
@@ -141,7 +143,7 @@ impl<'a> Tagged<'a> {
         }
     }
 
-    /// The name by which people know it: that of a group, else the `Name` tag.
+    /// Its display name: the group name of a security group, else the `Name` tag.
     #[must_use]
     pub fn name(self) -> Option<&'a str> {
         match self {
@@ -155,7 +157,7 @@ impl<'a> Tagged<'a> {
         }
     }
 
-    /// Whether it still exists for the audit: EC2 goes on showing instances that are gone.
+    /// True if it still exists for the audit: EC2 keeps showing terminated instances.
     #[must_use]
     pub fn is_live(self) -> bool {
         match self {
@@ -169,7 +171,7 @@ impl<'a> Tagged<'a> {
         }
     }
 
-    /// The VPC that it is in.
+    /// Its VPC.
     #[must_use]
     pub fn vpc_id(self) -> Option<&'a str> {
         match self {
@@ -184,7 +186,7 @@ impl<'a> Tagged<'a> {
 }
 
 impl Region {
-    /// The ARN of a resource of EC2 in this region, with the account that owns it; `None` for other kinds.
+    /// The ARN of an EC2 resource in this region, with the account that owns it; `None` for other kinds.
     #[must_use]
     pub fn arn(&self, account: &Account, key: ResourceKey<'_>) -> Option<String> {
         let found = self.find(key.id).filter(|found| found.kind() == key.kind);
@@ -192,13 +194,13 @@ impl Region {
         key.kind.ec2_arn(&account.partition, &self.name, owner, key.id)
     }
 
-    /// An instance by id, to be changed.
+    /// An instance by id, mutable.
     pub fn instance_mut(&mut self, id: &str) -> Option<&mut Instance> {
         let at = self.instances.binary_search_by(|found| found.id.as_str().cmp(id)).ok()?;
         self.instances.get_mut(at)
     }
 
-    /// A VPC by id, to be changed.
+    /// A VPC by id, mutable.
     pub fn vpc_mut(&mut self, id: &str) -> Option<&mut Vpc> {
         let at = self.vpcs.binary_search_by(|found| found.id.as_str().cmp(id)).ok()?;
         self.vpcs.get_mut(at)

@@ -1,4 +1,4 @@
-//! What instances live in and what they are attached to.
+//! Networks of instances, and resources attached to them.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Subnet {
     pub vpc_id: String,
     /// Zone name.
     pub availability_zone: String,
-    /// Account that owns it: another one when the subnet is shared through RAM.
+    /// Account that owns it; another one if the subnet is shared through AWS RAM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
     /// Free IPv4 addresses.
@@ -40,7 +40,7 @@ pub struct Vpc {
     /// Its DHCP option set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dhcp_options_id: Option<String>,
-    /// `enableDnsSupport`; absent when it was not read (a gap says so if it should have been).
+    /// `enableDnsSupport`; absent if it was not read (with a gap if it should have been).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enable_dns_support: Option<bool>,
     /// `enableDnsHostnames`; absent when it was not read.
@@ -91,7 +91,7 @@ pub struct IngressPermission {
     /// IPv4 ranges, IPv6 ranges and prefix lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<RuleSource>,
-    /// Groups that may come in.
+    /// Source groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<RuleSource>,
 }
@@ -118,7 +118,7 @@ pub struct RouteTable {
     /// Account that owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
-    /// Whether it is the main table of its VPC.
+    /// True for the main table of its VPC.
     pub main: bool,
     /// Subnets associated explicitly; EC2 never lists the implicit ones of a main table.
     pub subnet_ids: Vec<String>,
@@ -149,7 +149,7 @@ pub struct Route {
     pub state: Option<String>,
 }
 
-/// A DHCP option set; only what node names depend on.
+/// A DHCP option set, reduced to the options that affect node names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DhcpOptions {
@@ -177,7 +177,7 @@ pub struct NetworkInterface {
     /// Subnet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
-    /// The account that owns it, where the answer says so.
+    /// The account that owns it, if the answer contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
     /// Instance it is attached to.
@@ -186,7 +186,7 @@ pub struct NetworkInterface {
     /// Ids of its groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub security_groups: Vec<String>,
-    /// The service that manages it, when one does.
+    /// The service that manages it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<String>,
     /// Tags, sorted by key.

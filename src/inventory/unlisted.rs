@@ -1,5 +1,6 @@
-//! Evidence that contradicts itself: a live resource names an id that the list of its kind lacks. Such a list was filtered, cut,
-//! or read in another region or account, and says nothing about what it does not hold.
+//! Contradictions in the evidence: a live resource names an id that the list of its kind lacks. Such a list was
+//! filtered, truncated,
+//! or read in another region or account, and proves nothing about missing entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use crate::resource::ResourceKind;
 
 use super::{Account, Gap, Inventory, REASON_CONTRADICTED, Read, Region};
 
-/// Ids that a message names before it counts the rest.
+/// Number of ids that a message names before it counts the rest.
 const NAMED: usize = 3;
 
 /// An id that a live resource names and the list of its kind lacks.
@@ -21,7 +22,7 @@ pub struct Unlisted<'a> {
     pub named_by: (ResourceKind, &'a str),
 }
 
-/// One gap for each list that lacks something, unless the list is known to be incomplete already.
+/// One gap for each list that lacks ids, unless the list is already known to be incomplete.
 pub(crate) fn gaps(account_id: &str, region: &str, known: &[Gap], unlisted: &[Unlisted<'_>]) -> Vec<Gap> {
     let mut by_read: BTreeMap<Read, BTreeMap<&str, (ResourceKind, &str)>> = BTreeMap::new();
     for one in unlisted {
@@ -51,14 +52,14 @@ pub(crate) fn gaps(account_id: &str, region: &str, known: &[Gap], unlisted: &[Un
                 resource: None,
                 policy: None,
                 reason: REASON_CONTRADICTED.to_owned(),
-                message: format!("the list lacks {shown}{rest}: it was filtered, or is of another region or account"),
+                message: format!("the list lacks {shown}{rest}: it was filtered, or read in another region or account"),
             }
         })
         .collect()
 }
 
 impl Inventory {
-    /// Adds a gap for every list that lacks what live resources name.
+    /// Adds a gap for every list that lacks ids that live resources name.
     pub(crate) fn note_unlisted(&mut self) {
         let mut found = Vec::new();
         for account in &self.accounts {
@@ -71,12 +72,15 @@ impl Inventory {
     }
 }
 
-/// Ids that the live resources of a region name and its lists lack. The lists are in order.
+/// Ids that the live resources of a region name and its lists lack. The lists are sorted.
 ///
-/// Not compared is what may rightly lie elsewhere: what terminated instances name; rules of security groups, which may name groups of
-/// peered VPCs and of other accounts; what belongs to the owner of a shared VPC; resources that an AWS service manages, which
-/// lists leave out unless they are asked for them (Amazon EC2 API Reference, `IncludeManagedResources`). An id that was asked for
-/// and is gone ([`Region::gone`]) is a fact.
+/// Skips references that may legitimately point elsewhere: those of terminated instances; rules of security groups,
+/// which may name
+/// groups of peered VPCs and of other accounts; resources of the owner of a shared VPC; and resources managed by an AWS
+/// service, which
+/// lists omit by default (Amazon EC2 API Reference, `IncludeManagedResources`). An id that was requested and no longer
+/// exists
+/// ([`Region::gone`]) is a fact.
 #[must_use]
 pub fn unlisted<'a>(account: &Account, region: &'a Region) -> Vec<Unlisted<'a>> {
     let mut all = Collector { region, found: Vec::new() };
@@ -156,7 +160,7 @@ pub fn unlisted<'a>(account: &Account, region: &'a Region) -> Vec<Unlisted<'a>> 
     found
 }
 
-/// The ids that were found so far.
+/// The ids found so far.
 struct Collector<'a> {
     region: &'a Region,
     found: Vec<Unlisted<'a>>,

@@ -1,5 +1,5 @@
-//! What nodes are started with: what RKE2 and K3s wrote on their Nodes, and what configurations of RKE2, K3s, Rancher, RKE and
-//! kubeadm say.
+//! Arguments that nodes are started with: those that RKE2 and K3s record on their Nodes, and those in configurations of
+//! RKE2, K3s, Rancher, RKE and kubeadm.
 //!
 //! RKE2 and K3s write on each Node, as a JSON array, the arguments that it was started with: the configuration file and its
 //! drop-ins merged, secrets masked. Source: k3s-io/k3s `pkg/nodeconfig/nodeconfig.go#SetNodeConfigAnnotations`.
@@ -20,27 +20,27 @@ pub use declared::{Machines, declared, machines, selector_matches};
 pub(super) use static_pods::of_static_pods;
 pub use static_pods::{flags_of_static_pod, node_of_static_pod};
 
-/// What starts the components of a node.
+/// Software that starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distribution {
     /// RKE2.
     Rke2,
     /// K3s.
     K3s,
-    /// RKE, whose end was in 2025.
+    /// RKE, end of life in 2025.
     Rke,
     /// kubeadm.
     Kubeadm,
-    /// Whoever reads a `KubeletConfiguration`.
+    /// The kubelet, which reads a `KubeletConfiguration`.
     Kubelet,
-    /// The manifest of a static pod, as it lies on a machine of the control plane.
+    /// Manifest of a static pod on a control plane machine.
     StaticPod,
     /// kOps.
     Kops,
 }
 
 impl Distribution {
-    /// As it is called.
+    /// Name for display.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Distribution {
         }
     }
 
-    /// Annotations with the arguments and with the environment.
+    /// Annotations that hold the arguments and the environment.
     const fn annotations(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Rke2 => Some(("rke2.io/node-args", "rke2.io/node-env")),
@@ -63,7 +63,7 @@ impl Distribution {
         }
     }
 
-    /// Where its configuration has the arguments of a component.
+    /// Setting of its configuration that holds the arguments of a component.
     #[must_use]
     pub fn setting(self, component: Component) -> &'static str {
         match (self, component) {
@@ -76,7 +76,7 @@ impl Distribution {
             (Self::Kubeadm, Component::Kubelet) => "nodeRegistration.kubeletExtraArgs",
             (Self::Kubeadm, Component::ApiServer) => "apiServer.extraArgs",
             (Self::Kubeadm, Component::ControllerManager) => "controllerManager.extraArgs",
-            // It holds nothing of the others.
+            // A `KubeletConfiguration` holds nothing about the other components.
             (Self::Kubelet, _) => "featureGates",
             (Self::StaticPod, _) => "the command of the manifest",
             (Self::Kops, Component::Kubelet) => "spec.kubelet",
@@ -86,7 +86,7 @@ impl Distribution {
     }
 }
 
-/// Whether `cloud-provider-name: aws` of RKE2 only names the node, and gives no component an argument.
+/// True if `cloud-provider-name: aws` of RKE2 only names the node and passes no argument to a component.
 /// Source: rancher/rke2 `pkg/rke2/rke2_linux.go`, by its tags.
 #[must_use]
 pub fn is_name_only(version: Option<ControllerVersion>) -> bool {
@@ -99,7 +99,7 @@ pub fn is_name_only(version: Option<ControllerVersion>) -> bool {
     })
 }
 
-/// A component to which the distribution passes arguments on.
+/// A component to which the distribution passes arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
     /// The kubelet, which every node runs.
@@ -111,10 +111,10 @@ pub enum Component {
 }
 
 impl Component {
-    /// All of them.
+    /// All components.
     pub const ALL: [Self; 3] = [Self::Kubelet, Self::ApiServer, Self::ControllerManager];
 
-    /// Its name.
+    /// Name of the program.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ impl Component {
         }
     }
 
-    /// The argument of a server that leaves it out.
+    /// Server argument that disables the component.
     const fn left_out_by(self) -> Option<&'static str> {
         match self {
             Self::Kubelet => None,
@@ -133,7 +133,7 @@ impl Component {
         }
     }
 
-    /// As RKE2 and K3s call its arguments: those of the others are kept under these names too.
+    /// Argument name of RKE2 and K3s, which also stands for the arguments of the other distributions.
     const fn argument(self) -> &'static str {
         match self {
             Self::Kubelet => "kubelet-arg",
@@ -143,7 +143,7 @@ impl Component {
     }
 }
 
-/// Flags of components that rules look at and that take one value: the last one counts.
+/// Component flags that rules check and that take one value: the last occurrence counts.
 const SINGLE: [&str; 12] = [
     "cloud-config",
     "cloud-provider",
@@ -159,16 +159,16 @@ const SINGLE: [&str; 12] = [
     "provider-id",
 ];
 
-/// Who is started with arguments.
+/// Subject of the arguments.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Started {
-    /// A Node, which says so.
+    /// A Node that reports its arguments.
     Node(String),
-    /// The nodes that a configuration makes.
+    /// Nodes that a configuration declares.
     Declared {
-        /// The configuration, and the part of it.
+        /// Name of the configuration, and of the part of it.
         name: String,
-        /// The machines that share it, where the configuration makes several kinds.
+        /// Machines that share the arguments, if the configuration declares several kinds.
         machines: Option<MachineSet>,
         /// Start of the configuration or of the part.
         place: Place,
@@ -191,26 +191,26 @@ impl Started {
 /// Machines of a Rancher cluster that are started with the same arguments.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MachineSet {
-    /// Their roles, and their pool where a selector tells pools apart.
+    /// Roles, and the pool if a selector distinguishes pools.
     pub name: String,
-    /// Number of machines, where the pools state it.
+    /// Number of machines, if the pools state it.
     pub count: Option<i64>,
 }
 
-/// The arguments of one node, or of those of one configuration.
+/// Arguments of one node, or of the nodes of one configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeArguments {
-    /// Who is started with them.
+    /// Node or machines that are started with them.
     pub started: Started,
-    /// Who starts it.
+    /// Distribution that passes them.
     pub distribution: Distribution,
-    /// The Kubernetes version, where it is known.
+    /// Kubernetes version, if known.
     pub version: Option<ControllerVersion>,
-    /// Whether it is a server: those run the control plane. `None` where a configuration does not tell.
+    /// True for a server, which runs the control plane; `None` if the configuration does not state it.
     pub is_server: Option<bool>,
-    /// Whether it is a part of a configuration: what is missing in it may stand elsewhere.
+    /// True if it is only part of a configuration: a missing argument may be set elsewhere.
     pub is_part: bool,
-    /// Whether it is where the arguments of the kubelet stand: of kubeadm's configurations those of clusters are not.
+    /// True if kubelet arguments are set here; a `ClusterConfiguration` of kubeadm has none.
     pub is_of_kubelet: bool,
     arguments: Vec<Argument>,
     environment: BTreeMap<String, String>,
@@ -226,16 +226,16 @@ struct Argument {
 /// An argument of a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComponentArgument<'a> {
-    /// Its name, without dashes.
+    /// Name without dashes.
     pub name: &'a str,
-    /// Its value.
+    /// Value.
     pub value: &'a str,
-    /// Where it stands, if in a file.
+    /// Place, if it is from a file.
     pub place: Option<&'a Place>,
 }
 
 impl NodeArguments {
-    /// Those of a Node. `None` where it does not say them, or not as its distribution writes them.
+    /// Arguments that a Node reports. `None` if it reports none, or not in the format of its distribution.
     #[must_use]
     pub fn of(node: &KubernetesNode) -> Option<Self> {
         [Distribution::Rke2, Distribution::K3s].into_iter().find_map(|distribution| {
@@ -256,7 +256,7 @@ impl NodeArguments {
         })
     }
 
-    /// Those that a configuration says: names and values with their places.
+    /// Arguments of a configuration: names and values with their places.
     fn of_configuration(
         name: String,
         place: Place,
@@ -282,13 +282,13 @@ impl NodeArguments {
         }
     }
 
-    /// Those of all Nodes that say them.
+    /// Arguments of all Nodes that report them.
     #[must_use]
     pub fn of_nodes(nodes: &[KubernetesNode]) -> Vec<Self> {
         nodes.iter().filter_map(Self::of).collect()
     }
 
-    /// The name of the Node, where it is one.
+    /// Name of the Node, if the subject is one.
     #[must_use]
     pub fn node(&self) -> Option<&str> {
         match &self.started {
@@ -297,19 +297,19 @@ impl NodeArguments {
         }
     }
 
-    /// The value of an argument that is given once; of several the last one counts. An empty one is none.
+    /// Value of a single-value argument: the last occurrence counts. `None` if that is empty.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values(name).last().map(|(value, _)| value).filter(|value| !value.is_empty())
     }
 
-    /// Where an argument stands, if in a file; of several the last one.
+    /// Place of the last occurrence of an argument, if it is from a file.
     #[must_use]
     pub fn place_of(&self, name: &str) -> Option<&Place> {
         self.arguments.iter().rfind(|argument| argument.name == name)?.place.as_ref()
     }
 
-    /// All arguments with their values, in their order; a switch without a value is `true`.
+    /// All arguments with their values, in order; a switch without a value is `true`.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str, Option<&Place>)> {
         self.arguments.iter().map(|argument| {
             (argument.name.as_str(), argument.value.as_deref().unwrap_or("true"), argument.place.as_ref())
@@ -322,7 +322,7 @@ impl NodeArguments {
         self.values(name).collect()
     }
 
-    /// The value of `cloud-provider-name`, which RKE2 takes from its environment too.
+    /// Value of `cloud-provider-name`, which RKE2 also reads from its environment.
     /// Source: rancher/rke2 `pkg/cli/cmds/root.go`.
     #[must_use]
     pub fn cloud_provider_name(&self) -> Option<&str> {
@@ -330,26 +330,26 @@ impl NodeArguments {
         self.value("cloud-provider-name").or_else(from_environment).filter(|name| !name.is_empty())
     }
 
-    /// Whether a switch is on: given without a value, or with one that Go takes for true.
+    /// True if a switch is on: set without a value, or to one that Go parses as true.
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
         let last = self.arguments.iter().rfind(|argument| argument.name == name);
         last.is_some_and(|argument| argument.value.as_deref().is_none_or(is_true))
     }
 
-    /// Whether a component has the gate `CSIMigrationAWS` off: up to 1.24 Kubernetes' own plugin works on volumes then.
+    /// True if a component disables the gate `CSIMigrationAWS`: up to 1.24 the in-tree plugin then handles volumes.
     #[must_use]
     pub fn keeps_in_tree_volumes(&self) -> bool {
         self.has_gate("CSIMigrationAWS", is_false)
     }
 
-    /// Whether a component has it on: then the driver works on them, from 1.17 on.
+    /// True if a component enables the gate `CSIMigrationAWS`: from 1.17 on the driver then handles volumes.
     #[must_use]
     pub fn hands_volumes_over(&self) -> bool {
         self.has_gate("CSIMigrationAWS", is_true)
     }
 
-    /// Whether a component is given a gate with such a value.
+    /// True if a component sets a gate to a matching value.
     fn has_gate(&self, name: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
         let is_so = |value: &str| {
             let mut gates = value.split(',').filter_map(|gate| gate.split_once('='));
@@ -359,14 +359,14 @@ impl NodeArguments {
         given.any(|argument| argument.name == "feature-gates" && is_so(argument.value))
     }
 
-    /// Whether the node runs a component: agents have no control plane, and a server may leave parts of it out.
+    /// True if the node runs a component: agents have no control plane, and a server may disable parts of it.
     #[must_use]
     pub fn runs(&self, component: Component) -> bool {
         component.left_out_by().is_none_or(|switch| self.is_server != Some(false) && !self.is_on(switch))
     }
 
-    /// The arguments that a component is started with beside the distribution's own; of several of one name the last one counts
-    /// where the flag takes one value. None where the node does not run the component.
+    /// Arguments that a component is started with in addition to the distribution's own; the last occurrence of a
+    /// single-value flag counts. Empty if the node does not run the component.
     #[must_use]
     pub fn of_component(&self, component: Component) -> Vec<ComponentArgument<'_>> {
         if !self.runs(component) {
@@ -375,7 +375,7 @@ impl NodeArguments {
         let mut given: Vec<ComponentArgument<'_>> = Vec::new();
         for (text, place) in self.values(component.argument()) {
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
-            // `+=` and `-=` add to what the distribution gives.
+            // `+=` and `-=` add to the distribution's own arguments.
             // Source: k3s-io/k3s `pkg/util/args.go#GetArgs`.
             let name = name.trim_start_matches('-').trim_end_matches(['+', '-']);
             if SINGLE.contains(&name) {
@@ -386,7 +386,7 @@ impl NodeArguments {
         given
     }
 
-    /// The value of an argument of a component.
+    /// Value of an argument of a component.
     #[must_use]
     pub fn component_value(&self, component: Component, name: &str) -> Option<&str> {
         self.of_component(component).into_iter().rfind(|argument| argument.name == name).map(|argument| argument.value)
@@ -398,7 +398,7 @@ impl NodeArguments {
     }
 }
 
-/// An argument of a component as the component reads it: its flags take underscores for dashes.
+/// Normalises an argument as the component does, which accepts underscores for dashes in flag names.
 /// Source: kubernetes/component-base `cli/flag/flags.go#WordSepNormalizeFunc`.
 fn with_dashes(argument: &str) -> String {
     match argument.split_once('=') {
@@ -407,7 +407,7 @@ fn with_dashes(argument: &str) -> String {
     }
 }
 
-/// Names and values. A value is the next word, unless that is an argument itself, or stands behind `=`.
+/// Parses arguments: a value follows `=`, or is the next word unless that is an argument itself.
 fn parse(words: &[String]) -> Vec<Argument> {
     let mut found: Vec<Argument> = Vec::new();
     for word in words {

@@ -1,4 +1,4 @@
-//! Configurations of the AWS cloud controller, and which of its versions reads what in them.
+//! Configurations of the AWS cloud controller, and the variables that each of its versions reads.
 //! Sources, each at its tags from 1.20 on: kubernetes/cloud-provider-aws `pkg/providers/v1/config/config.go#CloudConfig` (`aws.go` before
 //! 1.30) and `pkg/providers/v1/aws.go#readAWSCloudConfig`.
 
@@ -13,15 +13,15 @@ use super::source::Source;
 /// A configuration of the AWS cloud controller (`--cloud-config`).
 #[derive(Debug, Clone)]
 pub struct CloudConfig {
-    /// What holds it: `ConfigMap kube-system/cloud-config`, or a file.
+    /// Name of the holder: `ConfigMap kube-system/cloud-config`, or a file.
     pub name: String,
-    /// Its text.
+    /// Text of the configuration.
     pub source: Arc<Source>,
-    /// Its sections, or why it has none.
+    /// Sections, or the syntax error.
     pub sections: Result<Vec<Section>, SyntaxError>,
 }
 
-/// What a variable holds.
+/// Type of the value of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     /// Any text.
@@ -30,31 +30,31 @@ pub enum Holds {
     Pattern,
     /// A switch.
     Switch,
-    /// A number of 32 bits.
+    /// A 32-bit number.
     Number,
-    /// One of some texts, or none.
+    /// One of these texts, or empty.
     OneOf(&'static [&'static str]),
-    /// Some of these texts, one a line.
+    /// Any of these texts, one a line.
     ManyOf(&'static [&'static str]),
 }
 
-/// A variable that some version has.
+/// A variable of at least one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// As the source writes it; case does not matter.
+    /// Name as in the source; case-insensitive.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of its value.
     pub holds: Holds,
-    /// The first patches of the minor versions that have it, as [`has`] takes them; `None` where that is 1.20 or before.
+    /// First patches of the minor versions that have it, as [`has`] expects them; `None` for 1.20 or before.
     since: Option<Firsts>,
-    /// The same of those that do not have it any more.
+    /// First patches of the minor versions that no longer have it.
     until: Option<Firsts>,
 }
 
-/// The first patch of each minor version that has something. Minor versions behind the last one have it from their first patch.
+/// First patch of each minor version with a feature. Minor versions after the last one have it from their first patch.
 type Firsts = &'static [(u32, u32)];
 
-/// Whether a version has what came with some patches.
+/// True if a version has a feature that came with these patches.
 fn has(version: ControllerVersion, firsts: Firsts) -> bool {
     let is_past = |(minor, _): &(u32, u32)| version >= ControllerVersion::new(1, minor + 1, 0);
     let is_in = |(minor, patch): &(u32, u32)| {
@@ -63,7 +63,7 @@ fn has(version: ControllerVersion, firsts: Firsts) -> bool {
     firsts.last().is_some_and(is_past) || firsts.iter().any(is_in)
 }
 
-/// Versions that read over what they do not know; those before end.
+/// Versions that ignore unknown variables; earlier ones exit.
 const READS_OVER: Firsts = &[(23, 18), (24, 16), (25, 12), (26, 7), (27, 3), (28, 2)];
 
 const fn always(name: &'static str, holds: Holds) -> Known {
@@ -106,7 +106,7 @@ const OVERRIDE: [Known; 6] = [
     always("SigningName", Holds::Text),
 ];
 
-/// Variables that every override has to have.
+/// Variables that every override must set.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/config/config.go#ValidateOverrides`.
 pub const REQUIRED: [&str; 4] = ["Service", "Region", "URL", "SigningRegion"];
 
@@ -135,13 +135,13 @@ pub const OF_ALIBABA: [&str; 20] = [
     "vswitchid",
 ];
 
-/// Variables that controllers of other clouds have in sections of the same names as well.
+/// Variables that controllers of other clouds also have in sections of the same names.
 const OF_OTHERS: [&str; 3] = ["Zone", "Region", "SubnetID"];
 
-/// Those that stand in files of other programs as well, such as environments of shells.
+/// Variables that files of other programs also contain, such as shell environments.
 const SHORT: [&str; 4] = ["VPC", "RouteTableID", "RoleARN", "SourceARN"];
 
-/// Whether a section is that of overrides; `None` for one that no version has.
+/// True if a section is a service override; `None` if no version has the section.
 #[must_use]
 pub fn is_override(section: &Section) -> Option<bool> {
     if section.name.eq_ignore_ascii_case("ServiceOverride") {
@@ -150,20 +150,20 @@ pub fn is_override(section: &Section) -> Option<bool> {
     (section.name.eq_ignore_ascii_case("Global") && section.subsection.is_empty()).then_some(false)
 }
 
-/// The variables that some version has in such a section.
+/// Variables that at least one version has in such a section.
 #[must_use]
 pub fn variables(is_override: bool) -> &'static [Known] {
     if is_override { &OVERRIDE } else { &GLOBAL }
 }
 
 impl Known {
-    /// Whether a version has it.
+    /// True if a version has the variable.
     #[must_use]
     pub fn is_of(&self, version: ControllerVersion) -> bool {
         self.since.is_none_or(|since| has(version, since)) && !self.until.is_some_and(|until| has(version, until))
     }
 
-    /// The versions that have it, in words; empty where all do.
+    /// Versions that have the variable, for display; empty if all do.
     #[must_use]
     pub fn versions(&self) -> String {
         let first = |firsts: Firsts| firsts.first().map(|(minor, patch)| format!("1.{minor}.{patch}"));
@@ -175,18 +175,18 @@ impl Known {
     }
 }
 
-/// Whether a version reads over what it does not know. Versions before that end.
+/// True if a version ignores unknown variables. Earlier versions exit.
 #[must_use]
 pub fn reads_over(version: ControllerVersion) -> bool {
     has(version, READS_OVER)
 }
 
-/// The similarity, of 1, from which on a name is taken as a misspelt variable.
+/// Minimum similarity, at most 1, for a name to count as a misspelt variable.
 const NEARLY: f64 = 0.9;
 
 impl CloudConfig {
-    /// Whether a text is such a configuration: it begins with a section or a variable, and has something that only AWS has. Without a
-    /// section of such a name that has to be a variable that nobody else has. What a template writes is not looked at.
+    /// True if a text is such a configuration: it begins with a section or a variable, and has something that only AWS
+    /// has. Without a section of that name, this must be a variable that no other program has. Templates are ignored.
     #[must_use]
     pub fn is_one(text: &str) -> bool {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -211,7 +211,7 @@ impl CloudConfig {
         let value = |line: &str| line.split_once('=').map(|(_, value)| value.trim().trim_matches('"').to_owned());
         lines().any(|line| {
             let name = variable(line);
-            // Zones of other clouds have another form. What is nearly the name of a variable is for a rule to say.
+            // Zones of other clouds have another format. A rule reports misspelt variables.
             let of_aws = || lines().filter(|line| line.contains('=')).all(|line| is_one_of(&variable(line), &all));
             let is_region = || {
                 name.eq_ignore_ascii_case("Region")
@@ -227,14 +227,14 @@ impl CloudConfig {
         })
     }
 
-    /// Reads a text that is one.
+    /// Reads the text of a configuration.
     #[must_use]
     pub fn read(name: String, source: Arc<Source>) -> Self {
         let sections = gcfg::parse(source.text());
         Self { name, source, sections }
     }
 
-    /// What a variable of `[Global]` is set to, if that is something: of several the last one counts.
+    /// Value of a variable of `[Global]`, if not empty: the last occurrence counts.
     #[must_use]
     pub fn global(&self, name: &str) -> Option<&str> {
         let sections = self.sections.as_ref().ok()?.iter().filter(|section| is_override(section) == Some(false));

@@ -1,4 +1,4 @@
-//! Cloud controllers: what runs them, and with which flags.
+//! Cloud controllers, the workloads that run them, and their flags.
 
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
@@ -8,79 +8,79 @@ use super::document::{Document, DocumentKind, is_controller_image, is_empty};
 use super::source::{Located, Object, Place};
 use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration};
 
-/// The taint of a node that no cloud controller has initialised.
+/// Taint of a node that no cloud controller has initialised.
 /// Source: kubernetes/cloud-provider `api/well_known_taints.go`.
 pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
-/// The lease that both sides of a migration share.
+/// Lease that both sides of a migration share.
 /// Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager".
 pub const MIGRATION_LOCK: &str = "cloud-provider-extraction-migration";
 
 /// A cloud controller of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudController {
-    /// The cloud that it is of.
+    /// Its cloud.
     pub cloud: Provider,
-    /// What runs it; for a chart, what the chart makes.
+    /// Workload that runs it; for a chart, the one that the chart creates.
     pub workload: Workload,
-    /// Its flags, in their order.
+    /// Flags, in order.
     pub flags: Vec<Flag>,
-    /// Whether all flags are known: a shell, or a template, may add others.
+    /// True if all flags are known: a shell or a template may add others.
     pub knows_flags: bool,
-    /// Version of the image, where its tag says it.
+    /// Version of the image, if its tag states it.
     pub version: Option<ControllerVersion>,
-    /// What it comes from, where that is a chart.
+    /// Chart that creates it, if any.
     pub chart: Option<Chart>,
 }
 
 /// Values for the chart of the AWS cloud controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
-    /// What gives the values: `HelmChart kube-system/aws-cloud-controller-manager`, or a file.
+    /// Name of the source of the values: `HelmChart kube-system/aws-cloud-controller-manager`, or a file.
     pub name: String,
-    /// Keys of `nodeSelector` that the values give, and the chart's own that they leave in.
+    /// Place of `nodeSelector`, if the values set keys in it without replacing the chart's own.
     pub own_selector_left: Option<Place>,
-    /// Whether the values replace the tolerations, and where.
+    /// Place of the tolerations of the values, which replace the chart's own.
     pub tolerations: Option<Place>,
-    /// Whether the rights that the chart gives let it get `ServiceAccounts`.
+    /// True if the chart grants it the right to get `ServiceAccounts`.
     pub gets_service_accounts: bool,
-    /// Whether its job runs on a cluster without initialised nodes (`bootstrap`); `None` where no `HelmChart` says it.
+    /// True if its job runs on a cluster without initialised nodes (`bootstrap`); `None` if no `HelmChart` states it.
     pub is_bootstrap: Option<bool>,
-    /// Where it stands.
+    /// Place that represents the chart.
     pub place: Place,
 }
 
 /// A flag of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flag {
-    /// Without dashes.
+    /// Name without dashes.
     pub name: String,
     /// Value; `true` for a switch.
     pub value: String,
-    /// Where it stands.
+    /// Place of its word.
     pub place: Place,
 }
 
 impl CloudController {
-    /// The names of the controller that initialises nodes: the old one and the new one.
+    /// Old and new name of the controller that initialises nodes.
     /// Source: kubernetes/cloud-provider `names/controller_names.go`.
     pub const NODE: [&str; 2] = ["cloud-node", "cloud-node-controller"];
-    /// Those of the controller that makes load balancers.
+    /// Old and new name of the controller that creates load balancers.
     pub const SERVICE: [&str; 2] = ["service", "service-lb-controller"];
 
-    /// The value of a flag; of several the last one counts.
+    /// Flag by name; the last occurrence counts.
     #[must_use]
     pub fn flag(&self, name: &str) -> Option<&Flag> {
         self.flags.iter().rfind(|flag| flag.name == name)
     }
 
-    /// Whether a switch is on, and otherwise what it is by default.
+    /// True if a switch is on; `default` if it is not set.
     #[must_use]
     pub fn is_on(&self, name: &str, default: bool) -> bool {
         self.flag(name).map_or(default, |flag| super::is_true(&flag.value))
     }
 
-    /// Whether a controller is run: `--controllers` names it, or `*` and not `-NAME`. Controllers have two names.
+    /// True if a controller is enabled: `--controllers` names it, or `*` and not `-NAME`. Controllers have two names.
     /// Source: kubernetes/controller-manager `app/helper.go#IsControllerEnabled`.
     #[must_use]
     pub fn runs(&self, names: &[&str]) -> bool {
@@ -103,13 +103,13 @@ impl CloudController {
         has_star
     }
 
-    /// Whether no node runs it, as far as the Nodes are known.
+    /// True if no node runs it, as far as the Nodes are known.
     #[must_use]
     pub fn is_nowhere(&self, nodes: &[KubernetesNode]) -> bool {
         match self.workload.kind {
             WorkloadKind::DaemonSet => !nodes.is_empty() && !nodes.iter().any(|node| self.workload.selects(node)),
             WorkloadKind::Deployment | WorkloadKind::StatefulSet => {
-                // One that asks for no node may be meant for any.
+                // One without node constraints may run on any node.
                 let asks = !self.workload.node_selector.is_empty() || self.workload.required_affinity.is_some();
                 let fits = nodes.iter().any(|node| self.workload.selects(node));
                 self.workload.replicas == 0 || asks && !nodes.is_empty() && !fits
@@ -118,8 +118,8 @@ impl CloudController {
         }
     }
 
-    /// Whether its rights are those of its `ServiceAccount`, as far as that is known: a file may say who it is, and a static pod has none.
-    /// The file of Alibaba Cloud's controller names the token of the `ServiceAccount`.
+    /// True if its rights are those of its `ServiceAccount`, as far as known: a kubeconfig may name another identity,
+    /// and a static pod has none. The file of Alibaba Cloud's controller names the token of the `ServiceAccount`.
     /// Source: kubernetes/cloud-provider-alibaba-cloud `docs/getting-started.md`.
     #[must_use]
     pub fn acts_as_service_account(&self) -> bool {
@@ -127,19 +127,19 @@ impl CloudController {
         !self.workload.is_static && (self.cloud == Provider::Alibaba || !says_who)
     }
 
-    /// Where it is told about: the flags, or what runs it.
+    /// Place for findings: the chart, or the workload.
     #[must_use]
     pub fn place(&self) -> &Place {
         self.chart.as_ref().map_or(&self.workload.place, |chart| &chart.place)
     }
 
-    /// What it is called.
+    /// Name for display.
     #[must_use]
     pub fn name(&self) -> String {
         self.chart.as_ref().map_or_else(|| self.workload.full_name(), |chart| chart.name.clone())
     }
 
-    /// Whether nodes of the cluster run it: a Deployment may be meant for another cluster that hosts the control plane.
+    /// True if nodes of the cluster run it: a Deployment may belong to another cluster that hosts the control plane.
     #[must_use]
     pub fn is_on_nodes(&self) -> bool {
         self.workload.kind == WorkloadKind::DaemonSet
@@ -147,7 +147,7 @@ impl CloudController {
 }
 
 pub(super) fn of_workload(workload: &Workload) -> Option<CloudController> {
-    // What something else made is told of there, unless that is a node.
+    // An owned workload is reported through its owner, unless that is a node.
     if workload.is_owned && !workload.is_static {
         return None;
     }
@@ -168,7 +168,7 @@ fn made(workload: Workload, container: &Container, cloud: Provider, chart: Optio
     }
 }
 
-/// The cloud of a controller, by its image or by its flags.
+/// Cloud of a controller, by its image or by its flags.
 fn cloud(container: &Container) -> Option<Provider> {
     let image = container.image.value.as_str();
     let path = image.split('@').next().unwrap_or(image);
@@ -197,7 +197,7 @@ fn cloud(container: &Container) -> Option<Provider> {
     }
 }
 
-/// Flags that are switches: the word behind one is not its value.
+/// Flags that are switches: the word after one is not its value.
 const SWITCHES: [&str; 8] = [
     "allocate-node-cidrs",
     "allow-untagged-cloud",
@@ -209,7 +209,7 @@ const SWITCHES: [&str; 8] = [
     "use-service-account-credentials",
 ];
 
-/// Flags of a program that reads them as Go's `pflag` does: `--name=value`, or `--name value`.
+/// Parses flags as Go's `pflag` does: `--name=value`, or `--name value`.
 #[must_use]
 pub fn flags_of(words: &[Located<String>]) -> Vec<Flag> {
     let mut found: Vec<Flag> = Vec::new();
@@ -219,7 +219,8 @@ pub fn flags_of(words: &[Located<String>]) -> Vec<Flag> {
             Some(rest) => {
                 let (name, value) = rest.split_once('=').map_or((rest, None), |(name, value)| (name, Some(value)));
                 is_open = value.is_none() && !SWITCHES.contains(&name);
-                // YAML's own quotation marks are gone: these are part of the word, and of the value.
+                // The YAML parser has removed its own quotation marks: any others are part of the word, and of the
+                // value.
                 let value = value.unwrap_or("true").to_owned();
                 found.push(Flag { name: name.to_owned(), value, place: word.place.clone() });
             }
@@ -235,7 +236,7 @@ pub fn flags_of(words: &[Located<String>]) -> Vec<Flag> {
     found
 }
 
-/// The items of a flag that is a list: a line of CSV. What is none is left as it is.
+/// Items of a list flag, which is a line of CSV. Any other value is a single item.
 /// Source: spf13/pflag `string_slice.go#readAsCSV`.
 #[must_use]
 pub fn string_slice(value: &str) -> Vec<String> {
@@ -249,14 +250,14 @@ pub fn string_slice(value: &str) -> Vec<String> {
     }
 }
 
-/// The version that the tag of an image says.
+/// Version in the tag of an image.
 fn version(image: &str) -> Option<ControllerVersion> {
     let image = image.split('@').next()?;
     let (_, tag) = image.rsplit_once(':')?;
     tag.parse().ok().filter(|_| tag.starts_with('v'))
 }
 
-/// Values of the chart that a `HelmChart` gives.
+/// Cloud controller that a `HelmChart` installs.
 pub(super) fn of_helm_chart(document: &Document) -> Option<CloudController> {
     let object = document.object();
     let chart = object.text(&["spec", "chart"])?;
@@ -267,7 +268,7 @@ pub(super) fn of_helm_chart(document: &Document) -> Option<CloudController> {
     let is_bootstrap = Some(object.switch(&["spec", "bootstrap"]) == Some(true));
     let name = document.name.clone();
     let set = object.at(&["spec", "set"]).filter(|set| !is_empty(set.node));
-    // Single values go over all others, by names with full stops; what they make of lists and maps is not told here.
+    // Values of `set` override all others, by names with dots; their effect on lists and maps is not modelled.
     let known = ["hostNetworking", "image.tag", "image.repository", "namespace", "serviceAccountName"];
     if set.is_some_and(|set| set.members(&[]).any(|(key, _)| !known.contains(&key.value.as_str()))) {
         return None;
@@ -285,12 +286,12 @@ pub(super) fn of_helm_chart(document: &Document) -> Option<CloudController> {
             return Some(with_set(found, set));
         }
     }
-    // No values leave the chart's own.
+    // Without values the chart's own apply.
     let values = object.at(&["spec", "values"]).unwrap_or(object);
     Some(with_set(of_values(document, name, values, version.as_deref(), is_bootstrap), set))
 }
 
-/// What the chart makes of single values beside the others.
+/// Applies the single values of `set`.
 fn with_set(mut found: CloudController, set: Option<Object<'_>>) -> CloudController {
     let Some(set) = set else { return found };
     let text = |key: &str| set.at(&[key]).and_then(Object::scalar);
@@ -309,7 +310,7 @@ fn with_set(mut found: CloudController, set: Option<Object<'_>>) -> CloudControl
     found
 }
 
-/// Whether a version of the chart selects nodes by the label that Kubernetes 1.24 took away.
+/// True if a version of the chart selects nodes by the label that Kubernetes 1.24 removed.
 /// Source: kubernetes/cloud-provider-aws `charts/aws-cloud-controller-manager/values.yaml`, by its history.
 fn selects_masters(version: Option<&str>) -> bool {
     version.is_some_and(|version| {
@@ -318,7 +319,8 @@ fn selects_masters(version: Option<&str>) -> bool {
     })
 }
 
-/// What the chart makes of values: maps are merged with its own, a member that is null goes, and lists are replaced.
+/// Cloud controller that the chart creates from values: maps are merged with its own, null members are deleted, and
+/// lists are replaced.
 /// Source: Helm documentation, "Values Files", "Deleting a Default Key".
 pub(super) fn of_values(
     document: &Document,
@@ -403,7 +405,7 @@ pub(super) fn of_values(
     made(workload, &container, Provider::Aws, Some(chart))
 }
 
-/// Whether `clusterRoleRules` of the values let it get `ServiceAccounts`; the chart's own do not.
+/// True if `clusterRoleRules` of the values let it get `ServiceAccounts`; the chart's own do not.
 fn gets_service_accounts(values: Object<'_>) -> bool {
     values.items(&["clusterRoleRules"]).any(|rule| {
         let has = |key: &str, wanted: &str| {
@@ -413,7 +415,7 @@ fn gets_service_accounts(values: Object<'_>) -> bool {
     })
 }
 
-/// What the chart tolerates by itself.
+/// Default tolerations of the chart.
 fn own_tolerations() -> Vec<Toleration> {
     let of = |key: &str, value: &str| Toleration {
         key: key.to_owned(),

@@ -1,22 +1,22 @@
-//! The flags of the AWS cloud controller, of each of its minor versions. Flags are a matter of the libraries that it is built with, whose minor
-//! versions are its own.
+//! Flags of the AWS cloud controller, for each of its minor versions. The flags depend on the libraries that it is
+//! built with, whose minor versions match its own.
 //! Sources, each at its tags from 1.20 on: kubernetes/cloud-provider `options`, kubernetes/controller-manager `options` and
 //! `pkg/leadermigration/options`, kubernetes/component-base `logs`, `metrics`, `config/options`, `featuregate`, `compatibility` and `version/verflag`,
 //! kubernetes/apiserver `pkg/server/options`, kubernetes/cloud-provider-aws `pkg/controllers/options`.
 
-/// Minor versions of 1 that know a flag.
+/// Minor versions of 1 that have a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// The first; `None` where that is 1.20 or before.
+    /// First version; `None` for 1.20 or before.
     pub since: Option<u32>,
-    /// The first that does not know it any more.
+    /// First version that no longer has it.
     pub until: Option<u32>,
 }
 
-/// The oldest minor version of which the flags are known.
+/// Oldest minor version whose flags are known.
 pub const OLDEST: u32 = 20;
 
-/// Which versions know a flag; `None` for none of them. Dashes and underscores are one.
+/// Versions that have a flag; `None` if no version has it. Dashes and underscores are equivalent.
 /// Source: kubernetes/component-base `cli/flag/flags.go#WordSepNormalizeFunc`.
 #[must_use]
 pub fn known(name: &str) -> Option<Known> {
@@ -30,7 +30,7 @@ pub fn known(name: &str) -> Option<Known> {
     ALWAYS.contains(&name.as_str()).then_some(Known { since: None, until: None })
 }
 
-/// The flag that a name comes nearest to, if it comes near to one.
+/// Flag that is closest to a name, if one is close enough.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static str> {
     let names = ALWAYS.iter().copied().chain(LATER.iter().map(|(name, _)| *name));
@@ -38,7 +38,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
     names.min_by_key(near).filter(|known| near(known) <= 3 && near(known) * 3 < known.len())
 }
 
-/// Flags that came, with the first version that has them.
+/// Added flags, with the first version that has them.
 const LATER: &[(&str, u32)] = &[
     ("allow-metric-labels", 21),
     ("allow-metric-labels-manifest", 29),
@@ -72,7 +72,8 @@ const LATER: &[(&str, u32)] = &[
     ("webhooks", 27),
 ];
 
-/// Flags that went, with the first version that has them no more: serving without TLS, and what klog has beside `--v` and `--vmodule`.
+/// Removed flags, with the first version that lacks them: serving without TLS, and klog flags other than `--v` and
+/// `--vmodule`.
 /// Sources: kubernetes/cloud-provider `options/options.go`, between 0.23 and 0.24; kubernetes/component-base `logs/klogflags/klogflags.go`.
 const GONE: &[(&str, u32)] = &[
     ("add-dir-header", 26),

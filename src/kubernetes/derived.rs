@@ -9,11 +9,12 @@ use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::Object;
 
-/// Annotations by which a `ServiceAccount` names a role. Sources: Amazon EKS User Guide, "Assign IAM roles to Kubernetes service accounts";
-/// Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
+/// Annotations through which a `ServiceAccount` assumes a role. Sources: Amazon EKS User Guide, "Assign IAM roles to
+/// Kubernetes service accounts"; Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
 const ROLE_ANNOTATIONS: [&str; 2] = ["eks.amazonaws.com/role-arn", "pod-identity.alibabacloud.com/role-name"];
 impl Evidence {
-    /// The version of Kubernetes: the highest that a Node runs or a configuration names, which the API server has at least.
+    /// Kubernetes version: the highest that a Node runs or a configuration sets. The API server has at least this
+    /// version.
     #[must_use]
     pub fn kubernetes_version(&self) -> Option<ControllerVersion> {
         let of_nodes = self.nodes.iter().flatten().filter_map(|node| node.kubelet_version.parse().ok());
@@ -21,7 +22,7 @@ impl Evidence {
         of_nodes.chain(of_configurations).max().or(self.assumed)
     }
 
-    /// Arguments of nodes: of Nodes that report them, and of configurations.
+    /// Arguments of nodes, from Nodes that report them and from configurations.
     #[must_use]
     pub fn arguments(&self) -> &[NodeArguments] {
         self.arguments.get_or_init(|| {
@@ -35,14 +36,14 @@ impl Evidence {
         })
     }
 
-    /// The cloud controllers: workloads, and what charts make of their values.
+    /// Cloud controllers: workloads, and those that charts create from their values.
     #[must_use]
     pub fn controllers(&self) -> &[CloudController] {
         self.controllers.get_or_init(|| controllers(self))
     }
 
-    /// Evidence that the controller of a cloud has credentials that are not those of its nodes, in words: what runs it gives it some, or
-    /// its `ServiceAccount` names a role.
+    /// Evidence for display that the controller of a cloud has credentials other than those of its nodes: its workload
+    /// sets some, or its `ServiceAccount` assumes a role.
     #[must_use]
     pub fn own_credentials(&self, cloud: Provider) -> Option<String> {
         let controllers = self.controllers().iter().filter(|one| one.cloud == cloud);
@@ -64,7 +65,7 @@ impl Evidence {
     }
 }
 
-/// The cloud controllers of the evidence.
+/// Collects the cloud controllers of the evidence.
 fn controllers(evidence: &Evidence) -> Vec<CloudController> {
     let mut found: Vec<CloudController> = evidence.workloads.iter().filter_map(of_workload).collect();
     for document in &evidence.documents {

@@ -1,4 +1,4 @@
-//! Documents from which clusters are made, recognised by what they hold.
+//! Documents from which clusters are built, recognised by their content.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use crate::policy::json::{Node, Value};
 
 use super::source::{Object, Source};
 
-/// A document that rules read as it is.
+/// A document that rules check as it is written.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// The text that it stands in.
+    /// The text that contains it.
     pub source: Arc<Source>,
-    /// The document.
+    /// The parsed document.
     pub node: Node,
-    /// What it is.
+    /// Kind of document.
     pub kind: DocumentKind,
-    /// What it is called: `KIND NAMESPACE/NAME`, or its file.
+    /// Name for display: `KIND NAMESPACE/NAME`, or the file.
     pub name: String,
-    /// True if it is the text of an entry of a `ConfigMap`, which its name then names.
+    /// True if the document is the value of a `ConfigMap` entry; `name` then includes that `ConfigMap`.
     pub is_embedded: bool,
-    /// `apiVersion` and `kind`, which items of a list of one kind do not repeat; empty where there are none.
+    /// `apiVersion` and `kind`, which the items of a typed list do not repeat; empty if there are none.
     pub api: (String, String),
 }
 
-/// What a document is.
+/// Kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DocumentKind {
-    /// `provisioning.cattle.io/v1 Cluster`, as Rancher has it.
+    /// `provisioning.cattle.io/v1 Cluster` of Rancher.
     RancherCluster,
     /// `cluster.yml` of RKE.
     RkeCluster,
@@ -52,19 +52,19 @@ pub enum DocumentKind {
     CredentialProviderConfig,
     /// `StorageClass`.
     StorageClass,
-    /// A configuration map that a rule knows: `cloud-config` of Alibaba Cloud's controller.
+    /// A `ConfigMap` that a rule checks, such as `cloud-config` of Alibaba Cloud's controller.
     ConfigMap,
     /// `ClusterRole` or `Role`.
     Role,
     /// `ClusterRoleBinding` or `RoleBinding`.
     RoleBinding,
-    /// A webhook that changes Services.
+    /// A webhook that modifies Services.
     Webhook,
-    /// `Lease` of kube-system: who leads.
+    /// `Lease` of kube-system, which names the leader.
     Lease,
     /// `CSIDriver`.
     CsiDriver,
-    /// `CSINode`: the drivers of a node.
+    /// `CSINode`, which lists the drivers of a node.
     CsiNode,
     /// `PersistentVolume`.
     PersistentVolume,
@@ -74,7 +74,7 @@ pub enum DocumentKind {
     ServiceAccount,
 }
 
-/// A distribution, as far as a file tells it.
+/// Distribution, as far as a file identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distribution {
     /// RKE2.
@@ -84,13 +84,13 @@ pub enum Distribution {
 }
 
 impl Document {
-    /// The document as rules read it.
+    /// The document as an object with places.
     #[must_use]
     pub fn object(&self) -> Object<'_> {
         Object { source: &self.source, node: &self.node }
     }
 
-    /// Whether it is a part of a configuration, as documents print it: what is missing in it may stand elsewhere.
+    /// True if it is an excerpt of a configuration, as documentation prints it: a missing key may be set elsewhere.
     #[must_use]
     pub fn is_part(&self) -> bool {
         let has = |path: &[&str]| self.node.at(path).is_some();
@@ -105,8 +105,8 @@ impl Document {
         }
     }
 
-    /// The distribution that a configuration file is of: by keys that only one of them has, by the components that it switches off, by
-    /// the port of its server, or by its path.
+    /// Distribution of a configuration file, identified by keys that only one distribution has, by the components that
+    /// it disables, by the port of its server, or by its path.
     #[must_use]
     pub fn distribution(&self) -> Option<Distribution> {
         let has = |keys: &[&str]| {
@@ -142,7 +142,7 @@ impl Document {
         has(&OF_K3S).then_some(Distribution::K3s).or(of_component).or_else(of_port).or_else(by_path)
     }
 
-    /// Whether it is the `CSIDriver` of a driver, or a `CSINode` that has it.
+    /// True if it is the `CSIDriver` of a driver, or a `CSINode` that lists it.
     #[must_use]
     pub fn has_driver(&self, driver: &str) -> bool {
         match self.kind {
@@ -154,23 +154,23 @@ impl Document {
         }
     }
 
-    /// `apiVersion`; empty where it has none.
+    /// `apiVersion`; empty if missing.
     #[must_use]
     pub fn api_version(&self) -> &str {
         &self.api.0
     }
 
-    /// `kind`; empty where it has none.
+    /// `kind`; empty if missing.
     #[must_use]
     pub fn kind_name(&self) -> &str {
         &self.api.1
     }
 }
 
-/// The driver of volumes of EBS.
+/// CSI driver of EBS volumes.
 pub const EBS_DRIVER: &str = "ebs.csi.aws.com";
 
-/// Keys that the configuration files of RKE2 and K3s have, and hardly anything else.
+/// Keys that the configuration files of RKE2 and K3s have, and hardly any other file.
 /// Sources: rancher/rke2 `pkg/cli/cmds`, k3s-io/k3s `pkg/cli/cmds`.
 const OF_BOTH: [&str; 19] = [
     "agent-token",
@@ -194,11 +194,12 @@ const OF_BOTH: [&str; 19] = [
     "write-kubeconfig-mode",
 ];
 
-/// Keys of both that values of charts and other files have as well: they make a configuration where nothing foreign stands beside them.
+/// Keys of both that chart values and other files have as well: they identify a configuration only if all other keys
+/// are known too.
 const SHARED: [&str; 8] =
     ["cluster-cidr", "cluster-dns", "cluster-domain", "node-label", "node-name", "node-taint", "selinux", "tls-san"];
 
-/// Keys of both that say nothing by themselves.
+/// Keys of both that identify nothing by themselves.
 const BESIDE: [&str; 17] = [
     "advertise-address",
     "bind-address",
@@ -219,7 +220,7 @@ const BESIDE: [&str; 17] = [
     "token-file",
 ];
 
-/// Keys that only one of them has.
+/// Keys that only one of the two has.
 const OF_RKE2: [&str; 10] = [
     "audit-policy-file",
     "cloud-provider-config",
@@ -246,17 +247,17 @@ const OF_K3S: [&str; 10] = [
     "rootless",
 ];
 
-/// Components that `disable` of K3s names; those of RKE2 begin with `rke2-`.
+/// Components that `disable` of K3s accepts; those of RKE2 begin with `rke2-`.
 /// Source: K3s documentation, "Packaged Components".
 const COMPONENTS_OF_K3S: [&str; 5] = ["coredns", "local-storage", "metrics-server", "servicelb", "traefik"];
 
-/// Keys of `cloud_provider` of RKE, right and misspelt, and services that only Kubernetes has.
+/// Keys of `cloud_provider` of RKE, correct and misspelt, and services that only Kubernetes has.
 const OF_RKE_PROVIDER: [&str; 4] =
     ["awsCloudProvider", "customCloudProvider", "useInstanceMetadataHostname", "use_instance_metadata_hostname"];
 const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
-/// Kinds of the API that are documents, with the group of their `apiVersion`.
+/// API kinds that are documents, with the group of their `apiVersion`.
 const KINDS: [(&str, &str, DocumentKind); 36] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
@@ -296,17 +297,17 @@ const KINDS: [(&str, &str, DocumentKind); 36] = [
     ("credentialprovider.kubelet.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
 ];
 
-/// What an object of the API is, by its group and kind.
+/// Kind of an API object, by its group and kind.
 #[must_use]
 pub(super) fn of_api(api_version: &str, kind: &str) -> Option<DocumentKind> {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     let known = KINDS.iter().find(|(one, name, _)| *one == group && *name == kind);
-    // A group that is wrong is for a rule to say.
+    // A rule reports a wrong group.
     let any = || (kind == "CredentialProviderConfig").then_some(DocumentKind::CredentialProviderConfig);
     known.map(|(.., found)| *found).or_else(any)
 }
 
-/// What a document is that is no object of the API.
+/// Kind of a document that is not an API object.
 #[must_use]
 pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     let members = node.members()?;
@@ -322,7 +323,7 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     if node.at(&["spec", "rkeConfig"]).is_some() {
         return Some(DocumentKind::RancherCluster);
     }
-    // `cloud_provider` and `nodes` are words of others too.
+    // Other files have `cloud_provider` and `nodes` too.
     let has_rke_nodes = node.get("nodes").and_then(Node::items).is_some_and(|items| items.iter().any(is_rke_node));
     let version = node.get("kubernetes_version").and_then(Node::as_str).unwrap_or_default();
     let is_plain_provider = node.get("cloud_provider").and_then(Node::members).is_some_and(|members| {
@@ -335,7 +336,7 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     let has_rke_keys = version.contains("-rancher")
         || version.starts_with('v')
             && (is_plain_provider || has_own_services || node.at(&["network", "plugin"]).is_some());
-    // Parts of one, as documents print them.
+    // Excerpts of a configuration, as documentation prints them.
     let within = |key: &str, names: &[&str]| names.iter().any(|name| node.at(&[key, name]).is_some());
     let is_external = node.at(&["cloud_provider", "name"]).and_then(Node::as_str) == Some("external-aws");
     let has_kubelet = node.at(&["services", "kubelet", "extra_args"]).is_some();
@@ -349,7 +350,7 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     if is_controller_values(node) {
         return Some(DocumentKind::ControllerValues);
     }
-    // Providers with what only such a configuration has: the file without its first two lines.
+    // Providers with fields that only such a configuration has: the file without its first two lines.
     let is_provider = |item: &Node| item.get("matchImages").is_some() && item.get("name").is_some();
     if node.get("providers").and_then(Node::items).is_some_and(|items| items.iter().any(is_provider)) {
         return Some(DocumentKind::CredentialProviderConfig);
@@ -360,15 +361,15 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     let is_known = |key: &str| {
         is_own(key) || OF_RKE2.contains(&key) || OF_K3S.contains(&key) || SHARED.contains(&key) || BESIDE.contains(&key)
     };
-    // The file of an agent, as the quick starts print it: where the server is, and what proves that the node may join.
+    // An agent's file, as the quick starts print it: the server, and the token with which the node joins.
     let joins = node.get("server").and_then(Node::as_str).is_some_and(|server| server.starts_with("https://"))
         && ["token", "token-file", "agent-token"].iter().any(|key| has(key));
     let is_config = keys().any(is_own) || (joins || keys().any(|key| SHARED.contains(&key))) && keys().all(is_known);
     is_config.then_some(DocumentKind::NodeConfig)
 }
 
-/// Whether a map is values of the chart of the AWS cloud controller: the image says so, or, where none is named, its arguments. Charts
-/// of other controllers have the same keys.
+/// True if a map holds values of the chart of the AWS cloud controller, identified by its image or, if none is set, by
+/// its arguments. Charts of other controllers have the same keys.
 fn is_controller_values(node: &Node) -> bool {
     let args = node.get("args").and_then(Node::items).unwrap_or_default();
     let is_for_aws = args.iter().filter_map(Node::as_str).any(|word| word == "--cloud-provider=aws");
@@ -379,8 +380,8 @@ fn is_controller_values(node: &Node) -> bool {
     }
 }
 
-/// Whether the path of an image is that of the AWS cloud controller. Copies keep the last part of the path, which other clouds have as
-/// well: then the arguments decide.
+/// True if an image path is that of the AWS cloud controller. Copies keep the last part of the path, which images of
+/// other clouds share: then the arguments decide.
 pub(super) fn is_controller_image(path: &str, is_for_aws: bool) -> bool {
     let last = path.rsplit('/').next().unwrap_or(path);
     path.ends_with("provider-aws/cloud-controller-manager")
@@ -388,7 +389,7 @@ pub(super) fn is_controller_image(path: &str, is_for_aws: bool) -> bool {
         || last == "cloud-controller-manager" && is_for_aws
 }
 
-/// What an object of the API is called.
+/// Name of an API object for display.
 #[must_use]
 pub(super) fn name_of(node: &Node, kind: &str) -> String {
     let text = |key: &str| node.at(&["metadata", key]).and_then(Node::as_str).unwrap_or_default();
@@ -399,7 +400,7 @@ pub(super) fn name_of(node: &Node, kind: &str) -> String {
     }
 }
 
-/// Texts of YAML within a document, by the path of each: they are read as well.
+/// Paths of texts within a document that are YAML, which are parsed as well.
 #[must_use]
 pub(super) fn inner_texts(kind: DocumentKind) -> &'static [&'static [&'static str]] {
     match kind {
@@ -414,7 +415,7 @@ pub(super) fn inner_texts(kind: DocumentKind) -> &'static [&'static [&'static st
     }
 }
 
-/// Texts within a document that may be of any language: what a configuration map holds, and the files that kubeadm's wrappers write.
+/// Texts within a document in any format: entries of a `ConfigMap`, and files that wrappers of kubeadm write.
 #[must_use]
 pub(super) fn texts_of_any_language(kind: DocumentKind, node: &Node) -> Vec<&Node> {
     const FILES: [&[&str]; 4] = [
@@ -436,7 +437,7 @@ pub(super) fn texts_of_any_language(kind: DocumentKind, node: &Node) -> Vec<&Nod
     }
 }
 
-/// The keys of RKE, wherever its configuration stands.
+/// The RKE keys of a document, at any of the paths where it may hold them.
 #[must_use]
 pub fn rke_part(document: &Document) -> Object<'_> {
     let object = document.object();
@@ -444,7 +445,7 @@ pub fn rke_part(document: &Document) -> Object<'_> {
     wrapped.iter().find_map(|path| object.at(path)).unwrap_or(object)
 }
 
-/// Whether a value holds nothing.
+/// True if a value is null, an empty map or an empty list.
 #[must_use]
 pub fn is_empty(node: &Node) -> bool {
     match &node.value {

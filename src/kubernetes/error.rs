@@ -1,4 +1,4 @@
-//! Inputs that cannot be read, and defects of texts within them.
+//! Inputs that cannot be read, and errors in texts within them.
 
 use std::string::FromUtf8Error;
 
@@ -10,30 +10,30 @@ use super::source::{Place, Source};
 pub struct Malformed {
     /// The document.
     pub document: String,
-    /// Where the reading stopped.
+    /// Place where parsing stopped.
     pub place: Place,
-    /// Why.
+    /// Reason for display.
     pub reason: String,
 }
 
-/// Keys that stand twice in a document.
+/// Keys that occur twice in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepeatedKeys {
     /// The document.
     pub document: String,
-    /// The first of them.
+    /// First of the repeated keys.
     pub key: String,
-    /// Place of the later one.
+    /// Place of the later occurrence.
     pub place: Place,
-    /// Place of the earlier one.
+    /// Place of the earlier occurrence.
     pub before: Place,
     /// True if both have the same value.
     pub is_same: bool,
-    /// Number of the others.
+    /// Number of further repeated keys.
     pub more: usize,
 }
 
-/// Why an input could not be read.
+/// Reason why an input could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KubernetesError {
     /// Neither JSON nor YAML.
@@ -41,26 +41,26 @@ pub enum KubernetesError {
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong.
+        /// Description of the syntax error.
         reason: String,
         /// One-based line.
         line: usize,
         /// One-based column.
         column: usize,
     },
-    /// An object that is not what its kind has.
-    #[error("`{file}` holds a {kind} that is none: {reason} ({place})")]
+    /// An object that does not fit its kind.
+    #[error("invalid {kind} in `{file}`: {reason} ({place})")]
     Object {
         /// Name of the input.
         file: String,
         /// Kind of the object.
         kind: String,
-        /// What is wrong with it.
+        /// Description of the defect.
         reason: String,
-        /// Its JSON pointer, and its line.
+        /// JSON pointer and line of the object.
         place: String,
     },
-    /// Nothing of it is used.
+    /// An input without anything that a rule checks.
     #[error("`{file}` holds nothing that tagaudit checks")]
     Nothing {
         /// Name of the input.
@@ -74,8 +74,8 @@ pub enum KubernetesError {
         /// Its `kind`.
         kind: String,
     },
-    /// A page of a longer list, as the API returns with `limit`: an object that is not in it may exist.
-    #[error("`{file}` holds the first part of a list only: the rest is at its `metadata.continue`")]
+    /// One page of a longer list, as the API returns with `limit`: other objects may exist.
+    #[error("`{file}` holds only the first part of a list: the rest is behind its `metadata.continue`")]
     Partial {
         /// Name of the input.
         file: String,
@@ -108,7 +108,7 @@ pub struct NotUtf8 {
 }
 
 impl NotUtf8 {
-    /// The bytes of the input.
+    /// Bytes of the input.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.error.as_bytes()
@@ -116,11 +116,11 @@ impl NotUtf8 {
 }
 
 impl Source {
-    /// A file, without the byte order mark that an editor may put before it; the configuration of a cloud controller keeps it, because
-    /// that controller does not ignore it.
+    /// Decodes a file and drops a byte order mark, which an editor may have added; a configuration of a cloud
+    /// controller keeps it, because that controller does not ignore it.
     ///
     /// # Errors
-    /// When it is not UTF-8.
+    /// If it is not UTF-8.
     pub fn decode(file: &str, bytes: Vec<u8>) -> Result<Self, NotUtf8> {
         let text = String::from_utf8(bytes).map_err(|error| NotUtf8 { file: file.to_owned(), error })?;
         let text = match text.strip_prefix('\u{feff}') {

@@ -1,4 +1,4 @@
-//! What was given of a cluster.
+//! Evidence about a cluster.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -18,78 +18,78 @@ use super::service::Service;
 use super::source::{Object, Source};
 use super::workload::{Workload, WorkloadKind};
 
-/// What was given of a cluster. A list that was not given is not empty.
+/// Evidence about a cluster. A list that is missing is not empty.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// Nodes, by name.
     pub nodes: Option<Vec<KubernetesNode>>,
     /// Services, by namespace and name.
     pub services: Option<Vec<Service>>,
-    /// Workloads, by kind, namespace and name: of pods only those that a node runs by itself, and cloud controllers.
+    /// Workloads, by kind, namespace and name; pods only if they are static or cloud controllers.
     pub workloads: Vec<Workload>,
-    /// Kinds of workloads of which a list was given, even an empty one.
+    /// Workload kinds of which a list was given, even an empty one.
     pub workload_lists: BTreeSet<WorkloadKind>,
-    /// What rules read as it is written.
+    /// Documents that rules check as they are written.
     pub documents: Vec<Document>,
-    /// Kinds of documents of which a list was given, even an empty one.
+    /// Document kinds of which a list was given, even an empty one.
     pub document_lists: BTreeSet<DocumentKind>,
-    /// When it was read; of a file, the last time that a component wrote into it, which is a moment before.
+    /// Time of reading; for a file, the last time that a component wrote in it, shortly before.
     pub seen_at: Option<Timestamp>,
     /// Configurations of the AWS cloud controller.
     pub cloud_configs: Vec<CloudConfig>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
-    /// Number of documents that were read as they are written, with their places.
+    /// Number of documents that were read as written, with their places.
     pub read_as_written: usize,
-    /// Those in which keys stand twice.
+    /// Documents with repeated keys.
     pub repeated_keys: Vec<RepeatedKeys>,
-    /// The texts, for showing places.
+    /// Texts, to show lines of places.
     pub sources: Vec<Arc<Source>>,
-    /// Lists that were not read of a live cluster.
+    /// Lists that could not be read from a live cluster.
     pub gaps: Vec<ListGap>,
-    /// The versions that an upgrade leads to, where one is planned.
+    /// Target versions of a planned upgrade.
     pub target: Target,
-    /// The Kubernetes version of what does not say its own.
+    /// Kubernetes version for nodes and configurations that do not state one.
     pub(super) assumed: Option<ControllerVersion>,
     pub(super) arguments: OnceLock<Vec<NodeArguments>>,
     pub(super) controllers: OnceLock<Vec<CloudController>>,
 }
 
-/// The versions that an upgrade leads to.
+/// Target versions of an upgrade.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Target {
-    /// Of Kubernetes.
+    /// Target version of Kubernetes.
     pub kubernetes: Option<ControllerVersion>,
-    /// Of the cloud controller.
+    /// Target version of the cloud controller.
     pub controller: Option<ControllerVersion>,
 }
 
 impl Evidence {
-    /// Evidence of Nodes alone, if they are known.
+    /// Evidence that consists of Nodes alone, if they are known.
     #[must_use]
     pub fn of_nodes(nodes: impl Into<Option<Vec<KubernetesNode>>>) -> Self {
         Self { nodes: nodes.into(), ..Self::default() }
     }
 
-    /// The same on the way to other versions.
+    /// Sets the target versions of an upgrade.
     #[must_use]
     pub fn towards(self, target: Target) -> Self {
         Self { target, ..self }
     }
 
-    /// The same with a Kubernetes version for what does not say its own.
+    /// Sets the Kubernetes version for nodes and configurations that do not state one.
     #[must_use]
     pub fn assuming(self, version: Option<ControllerVersion>) -> Self {
         Self { assumed: version, arguments: OnceLock::new(), ..self }
     }
 
-    /// The same without the texts, where places are told and lines are not shown.
+    /// Drops the texts, for reports of places without lines.
     #[must_use]
     pub fn without_sources(self) -> Self {
         Self { sources: Vec::new(), ..self }
     }
 
-    /// The same with what another input holds. An object that the API server knows by one id counts once.
+    /// Adds the evidence of another input. Objects with the same uid count once.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         if let Some(nodes) = other.nodes {
@@ -119,7 +119,7 @@ impl Evidence {
         let mut is_first = |uid: &str| uid.is_empty() || seen.insert(uid.to_owned());
         if let Some(nodes) = &mut self.nodes {
             nodes.retain(|node| is_first(&node.uid));
-            // A name stands for one Node of a cluster: of several looks at it the one at the youngest object counts.
+            // A cluster has one Node of a name: of several readings the one with the youngest object counts.
             nodes.sort_by(|a, b| (&a.name, b.created_at).cmp(&(&b.name, a.created_at)));
             nodes.dedup_by(|next, first| next.name == first.name);
         }
@@ -133,7 +133,7 @@ impl Evidence {
         self
     }
 
-    /// The latest time that anything in it speaks of: it was read at that moment, or after it.
+    /// Latest time that the evidence mentions: it was read at that moment, or later.
     #[must_use]
     pub fn known_time(&self) -> Option<Timestamp> {
         let nodes = self.nodes.iter().flatten().filter_map(|node| node.created_at);
@@ -141,14 +141,15 @@ impl Evidence {
         nodes.chain(workloads).max().max(self.seen_at)
     }
 
-    /// Whether lists of these workloads in all namespaces were given: what a live cluster has in kube-system is among them.
+    /// True if lists of these workloads in all namespaces were given: they include those that a live cluster has in
+    /// kube-system.
     #[must_use]
     pub fn has_all_workloads(&self, kinds: &[WorkloadKind]) -> bool {
         let is_of_system = |workload: &Workload| workload.namespace == "kube-system" && !workload.uid.is_empty();
         self.workloads.iter().any(is_of_system) && kinds.iter().all(|kind| self.workload_lists.contains(kind))
     }
 
-    /// Leases of kube-system by name. Only those are kept.
+    /// Leases of kube-system with a name; no others are stored.
     pub fn leases(&self, name: &str) -> impl Iterator<Item = Object<'_>> {
         let leases = self.documents_of(DocumentKind::Lease).map(Document::object);
         leases.filter(move |lease| lease.text(&["metadata", "name"]) == Some(name))
@@ -160,7 +161,7 @@ impl Evidence {
     }
 }
 
-/// Whether Services are those of all namespaces: every cluster has `default/kubernetes`, which its API server makes.
+/// True if Services are those of all namespaces: every cluster has `default/kubernetes`, which its API server creates.
 /// Source: kubernetes/kubernetes `pkg/controlplane/controller/kubernetesservice/controller.go`.
 #[must_use]
 pub fn is_of_all_namespaces(services: &[Service]) -> bool {

@@ -1,48 +1,48 @@
-//! The language of AWS cloud configurations: sections and variables, as Git has them. What is refused here ends the controller that reads
-//! it. Source: `gopkg.in/gcfg.v1` `read.go#readIntoPass`, `scanner/scanner.go`.
+//! Parser for gcfg, the Git-style syntax of AWS cloud configurations: sections and variables. The controller exits on a
+//! file that is rejected here. Source: `gopkg.in/gcfg.v1` `read.go#readIntoPass`, `scanner/scanner.go`.
 
 use crate::policy::json::Span;
 
-/// A section: `[Global]`, or `[ServiceOverride "1"]`. The same may stand several times.
+/// A section: `[Global]`, or `[ServiceOverride "1"]`. It may occur more than once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Its name; case does not matter.
+    /// Name, case-insensitive.
     pub name: String,
-    /// The name behind it in quotation marks; empty where there is none.
+    /// Quoted name after the section name; empty if there is none.
     pub subsection: String,
-    /// Where its name stands.
+    /// Span of the name.
     pub span: Span,
-    /// Its variables, in their order.
+    /// Variables, in source order.
     pub variables: Vec<Variable>,
 }
 
-/// A variable.
+/// A variable of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name; case does not matter.
+    /// Name, case-insensitive.
     pub name: String,
-    /// Where its name stands.
+    /// Span of the name.
     pub span: Span,
-    /// Its value without quotation marks; `None` without an equals sign.
+    /// Value without quotation marks; `None` without an equals sign.
     pub value: Option<String>,
 }
 
-/// What ends the reading.
+/// Syntax error, which ends parsing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Byte at which it stands.
+    /// Byte offset of the error.
     pub offset: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub reason: &'static str,
 }
 
-/// Reads the sections of a text.
+/// Parses a text into sections.
 ///
 /// # Errors
-/// When it is not of this language.
+/// If the text is not valid gcfg.
 pub fn parse(text: &str) -> Result<Vec<Section>, SyntaxError> {
     if let Some(offset) = text.find('\0') {
-        return Err(SyntaxError { offset, reason: "a NUL" });
+        return Err(SyntaxError { offset, reason: "unexpected NUL character" });
     }
     let mut reader = Reader { text, at: 0 };
     let mut sections: Vec<Section> = Vec::new();
@@ -55,16 +55,16 @@ pub fn parse(text: &str) -> Result<Vec<Section>, SyntaxError> {
             Some('[') => sections.push(reader.section()?),
             Some(letter) if letter.is_alphabetic() => {
                 let variable = reader.variable()?;
-                let reason = "a variable before the first section";
+                let reason = "variable before the first section";
                 let section = sections.last_mut().ok_or(SyntaxError { offset: start, reason })?;
                 section.variables.push(variable);
             }
-            Some(_) => return Err(reader.error("neither a section nor a variable")),
+            Some(_) => return Err(reader.error("expected a section or a variable")),
         }
     }
 }
 
-/// A value in quotation marks.
+/// Quotes and escapes a value.
 #[must_use]
 pub fn quoted(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
@@ -100,7 +100,7 @@ impl<'t> Reader<'t> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
     }
 
-    /// Spaces, and what stands behind `;` or `#`.
+    /// Skips spaces and a comment, which begins with `;` or `#`.
     fn skip_blanks(&mut self) {
         self.skip_spaces();
         if self.rest().starts_with([';', '#']) {
@@ -108,7 +108,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The end of a line, or of a text.
+    /// Expects the end of the line or of the text.
     fn end(&mut self, reason: &'static str) -> Result<(), SyntaxError> {
         self.skip_blanks();
         match self.peek() {
@@ -117,14 +117,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A name: it begins with a letter.
+    /// Reads a name: a letter, then letters, digits and dashes.
     fn name(&mut self, reason: &'static str) -> Result<(String, Span), SyntaxError> {
         let start = self.at;
         if !self.peek().is_some_and(char::is_alphabetic) {
             return Err(self.error(reason));
         }
         let rest = self.rest();
-        // Digits are those of any script, and letters as well.
+        // Letters and digits of any script are allowed.
         let length = rest.find(|c: char| !c.is_alphanumeric() && c != '-').unwrap_or(rest.len());
         self.at += length;
         Ok((rest.get(..length).unwrap_or_default().to_owned(), Span { start, end: self.at }))
@@ -133,7 +133,7 @@ impl<'t> Reader<'t> {
     fn section(&mut self) -> Result<Section, SyntaxError> {
         self.at += 1;
         self.skip_blanks();
-        let (name, span) = self.name("no name of a section")?;
+        let (name, span) = self.name("expected a section name")?;
         self.skip_blanks();
         let mut subsection = String::new();
         if self.peek() == Some('"') {
@@ -141,34 +141,34 @@ impl<'t> Reader<'t> {
             self.skip_blanks();
         }
         if self.peek() != Some(']') {
-            return Err(self.error("a section without `]`"));
+            return Err(self.error("missing `]` after the section name"));
         }
         self.at += 1;
-        self.end("something behind a section, on the same line")?;
+        self.end("unexpected text after the section header")?;
         Ok(Section { name, subsection, span, variables: Vec::new() })
     }
 
-    /// The name of a subsection.
+    /// Reads the quoted name of a subsection.
     fn quoted(&mut self) -> Result<String, SyntaxError> {
         let start = self.at;
         self.at += 1;
         let mut found = String::new();
         loop {
             match self.next() {
-                Some('"') if found.is_empty() => return Err(SyntaxError { offset: start, reason: "an empty name" }),
+                Some('"') if found.is_empty() => return Err(SyntaxError { offset: start, reason: "empty name" }),
                 Some('"') => return Ok(found),
                 Some('\\') => match self.next() {
                     Some(escaped @ ('\\' | '"')) => found.push(escaped),
-                    _ => return Err(SyntaxError { offset: start, reason: "an escape that is none" }),
+                    _ => return Err(SyntaxError { offset: start, reason: "invalid escape sequence" }),
                 },
-                None | Some('\n') => return Err(SyntaxError { offset: start, reason: "a quotation mark without end" }),
+                None | Some('\n') => return Err(SyntaxError { offset: start, reason: "unterminated quotation mark" }),
                 Some(other) => found.push(other),
             }
         }
     }
 
     fn variable(&mut self) -> Result<Variable, SyntaxError> {
-        let (name, span) = self.name("no name of a variable")?;
+        let (name, span) = self.name("expected a variable name")?;
         self.skip_blanks();
         let value = match self.peek() {
             None | Some('\n') => None,
@@ -177,16 +177,16 @@ impl<'t> Reader<'t> {
                 self.skip_spaces();
                 Some(self.value()?)
             }
-            Some(_) => return Err(self.error("a variable without `=`")),
+            Some(_) => return Err(self.error("missing `=` after the variable name")),
         };
-        self.end("something behind a value")?;
+        self.end("unexpected text after the value")?;
         Ok(Variable { name, span, value })
     }
 
-    /// A value: up to the end of the line or a comment, but for what stands in quotation marks.
+    /// Reads a value, up to the end of the line or an unquoted comment.
     fn value(&mut self) -> Result<String, SyntaxError> {
         let mut found = String::new();
-        // Spaces at the end are none of it, unless they are quoted.
+        // Trailing spaces are dropped unless they are quoted.
         let mut kept = 0;
         let mut is_quoted = false;
         let mut quotation_mark = self.at;
@@ -208,9 +208,9 @@ impl<'t> Reader<'t> {
                     Some(escaped @ ('\\' | '"')) => found.push(escaped),
                     Some('n') => found.push('\n'),
                     Some('t') => found.push('\t'),
-                    _ => return failed(at, "an escape that is none"),
+                    _ => return failed(at, "invalid escape sequence"),
                 },
-                // Outside of quotation marks it joins two lines, or stands for a quotation mark.
+                // An unquoted backslash joins two lines or escapes a quotation mark.
                 Some('\\') => {
                     if self.peek() == Some('\r') {
                         self.next();
@@ -218,10 +218,10 @@ impl<'t> Reader<'t> {
                     match self.next() {
                         Some('\n') => {}
                         Some('"') => found.push('"'),
-                        _ => return failed(at, "a backslash that escapes nothing"),
+                        _ => return failed(at, "invalid escape outside quotation marks"),
                     }
                 }
-                None | Some('\n') => return failed(quotation_mark, "a quotation mark without end"),
+                None | Some('\n') => return failed(quotation_mark, "unterminated quotation mark"),
                 Some('\r') => {}
                 Some(other) => found.push(other),
             }
@@ -319,7 +319,7 @@ mod tests {
             let _ = parse(&text);
         }
 
-        /// What is written in quotation marks, with its escapes, is what is read.
+        /// A value that was quoted and escaped is read back unchanged.
         #[test]
         fn quoted_values_come_back(value in "[a-z \"\\\\;#\n\t=]{0,20}") {
             let text = format!("[s]\nn = {}\n", quoted(&value));

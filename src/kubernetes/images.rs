@@ -1,8 +1,8 @@
-//! Images of private registries of ECR, and the patterns with which kubelets find credentials for images.
+//! Images in private ECR registries, and the patterns by which kubelets find credentials for images.
 
 use crate::policy;
 
-/// Endings of hosts of ECR, behind the region.
+/// Host suffixes of ECR, after the region.
 /// Source: kubernetes/cloud-provider-aws `cmd/ecr-credential-provider/main.go#ecrPrivateHostPattern`, at v1.36.1.
 const ENDINGS: [&str; 9] = [
     "amazonaws.com",
@@ -16,7 +16,7 @@ const ENDINGS: [&str; 9] = [
     "csp.hci.ic.gov",
 ];
 
-/// The host of an image, if it is a private registry of ECR: `ACCOUNT.dkr.ecr.REGION.amazonaws.com` and its like.
+/// Host of an image, if it is a private ECR registry such as `ACCOUNT.dkr.ecr.REGION.amazonaws.com`.
 #[must_use]
 pub fn private_ecr_host(image: &str) -> Option<&str> {
     let (host, _) = image.split_once('/')?;
@@ -30,7 +30,7 @@ pub fn private_ecr_host(image: &str) -> Option<&str> {
     (is_account && is_region && ENDINGS.contains(&ending)).then_some(host)
 }
 
-/// The pattern for all accounts and regions of the registry of a private host.
+/// Pattern for all accounts and regions of the registry of a private host.
 #[must_use]
 pub fn pattern_for(private_host: &str) -> String {
     let parts: Vec<&str> = private_host.split('.').collect();
@@ -40,8 +40,8 @@ pub fn pattern_for(private_host: &str) -> String {
     parts.iter().enumerate().map(wide).collect::<Vec<String>>().join(".")
 }
 
-/// Whether a pattern of `matchImages` covers an image: ports are the same, each part of the host fits, and the path begins with that of
-/// the pattern.
+/// True if a pattern of `matchImages` covers an image: the ports are equal, each part of the host matches, and the path
+/// begins with that of the pattern.
 /// Source: kubernetes/kubernetes `pkg/credentialprovider/keyring.go#URLsMatch`.
 #[must_use]
 pub fn covers(pattern: &str, image: &str) -> bool {
@@ -53,7 +53,7 @@ pub fn covers(pattern: &str, image: &str) -> bool {
     };
     let ((pattern, pattern_port, pattern_path), (host, port, path)) = (split(pattern), split(image));
     let (patterns, parts): (Vec<&str>, Vec<&str>) = (pattern.split('.').collect(), host.split('.').collect());
-    // What stands in square brackets, or is escaped, is rare, and taken for anything.
+    // Square brackets and escapes are rare, and match anything here.
     let fits = |(pattern, part): (&&str, &&str)| pattern.contains(['[', '\\']) || policy::matches(pattern, part);
     pattern_port == port
         && patterns.len() == parts.len()

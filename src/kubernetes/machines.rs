@@ -1,4 +1,4 @@
-//! The nodes that a configuration makes, with the labels and taints that its distribution gives them.
+//! Nodes that a configuration declares, with the labels and taints that its distribution sets.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,14 @@ use super::document::{Document, DocumentKind, rke_part};
 use super::evidence::Evidence;
 use super::source::{Object, Place};
 
-/// The nodes that the cluster configuration of the same file as a place makes. `None` where there is none, or more than one.
+/// Nodes that the cluster configuration in the same file as a place declares. `None` if there is none, or more than
+/// one.
 #[must_use]
 pub fn declared_beside(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
     only(clusters(evidence).filter(|one| one.source.file == place.file))
 }
 
-/// The same, or those of the only cluster that was given.
+/// Nodes that the cluster configuration in the same file declares, otherwise those of the only cluster in the evidence.
 #[must_use]
 pub fn declared_nodes(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
     declared_beside(evidence, place).or_else(|| only(clusters(evidence)))
@@ -62,7 +63,7 @@ fn of_rancher(cluster: &Document) -> Vec<KubernetesNode> {
     pools.map(node).filter(|node| !node.labels.is_empty()).collect()
 }
 
-/// The nodes of `cluster.yml`. Sources: rancher/rke `services/workerplane.go`, `cluster/reconcile.go`.
+/// One node for each entry of `cluster.yml`. Sources: rancher/rke `services/workerplane.go`, `cluster/reconcile.go`.
 fn of_rke(cluster: &Document) -> Vec<KubernetesNode> {
     let object = rke_part(cluster);
     let node = |node: Object<'_>| {

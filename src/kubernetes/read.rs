@@ -1,4 +1,4 @@
-//! Reading an input: what each value of it is, and what rules need of that.
+//! Reads an input: classifies each value and extracts the parts that rules check.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,12 +27,12 @@ impl Evidence {
     /// places.
     ///
     /// # Errors
-    /// If it is neither JSON nor YAML, holds nothing that a rule checks, or an object that does not fit its kind.
+    /// If it is neither JSON nor YAML, holds nothing that a rule checks, or holds an object that does not fit its kind.
     pub fn parse(file: &str, bytes: Vec<u8>) -> Result<Self, KubernetesError> {
         Self::of_source(&Arc::new(Source::decode(file, bytes)?))
     }
 
-    /// The same of a text that is decoded.
+    /// Reads a decoded text, as [`Evidence::parse`] reads bytes.
     ///
     /// # Errors
     /// As [`Evidence::parse`].
@@ -47,7 +47,7 @@ impl Evidence {
     }
 }
 
-/// The first look at a value: what it is, and its items where it is a list.
+/// First pass over a value: its kind, and its items if it is a list.
 #[derive(Deserialize)]
 struct Probe<'t> {
     #[serde(default, borrow)]
@@ -66,7 +66,7 @@ struct ProbeMetadata {
     next: Option<String>,
 }
 
-/// What an object of the API is for the rules.
+/// Category of an API object.
 #[derive(Clone, Copy)]
 enum Found {
     Node,
@@ -90,16 +90,16 @@ impl Found {
     }
 }
 
-/// Bytes of a text that no person wrote.
+/// Size from which a text is assumed to be generated, in bytes.
 const LONG: usize = 16 << 20;
 
-/// An input while it is read.
+/// State while an input is read.
 pub(super) struct Reading<'f> {
     file: &'f str,
     pub(super) evidence: Evidence,
-    /// Whether anything of it is of a kind that rules look at.
+    /// True if any part of it is of a kind that rules check.
     pub(super) is_known: bool,
-    /// The document in whose text it is.
+    /// Document that contains the current text, if any.
     within: Option<String>,
 }
 
@@ -119,7 +119,7 @@ impl<'f> Reading<'f> {
         match if is_json { self.json(source) } else { Ok(false) } {
             Ok(true) => {}
             Ok(false) => self.yaml(source)?,
-            // YAML may begin like JSON. What is long is JSON.
+            // YAML may begin like JSON. Long texts are JSON.
             Err(error @ KubernetesError::Malformed { .. }) if source.text().len() < LONG => {
                 *self = Self::new(self.file);
                 match source.read() {
@@ -132,7 +132,7 @@ impl<'f> Reading<'f> {
         Ok(())
     }
 
-    /// Reads JSON: one value, or several behind one another. Lists are read item by item: they may be long.
+    /// Reads JSON: one value, or several in sequence. Lists are read item by item: they may be long.
     fn json(&mut self, source: &Arc<Source>) -> Result<bool, KubernetesError> {
         let text = source.text();
         let mut at = 0;
@@ -145,7 +145,7 @@ impl<'f> Reading<'f> {
                 at = end;
                 continue;
             }
-            // What is no object of the API is looked at as it is.
+            // Other values than API objects are read as they are.
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
             let Some(value) = values.next() else { break };
             let value = value.map_err(|error| self.malformed(source, at, &error))?.get();
@@ -158,7 +158,7 @@ impl<'f> Reading<'f> {
         Ok(true)
     }
 
-    /// A JSON value of which the first look was taken.
+    /// Reads a JSON value after the first pass.
     fn probed(&mut self, source: &Arc<Source>, probe: Probe<'_>, value: &str) -> Result<(), KubernetesError> {
         let kind = probe.kind.as_deref().unwrap_or_default();
         if !kind.ends_with("List") {
@@ -177,7 +177,7 @@ impl<'f> Reading<'f> {
         Ok(())
     }
 
-    /// An item of a JSON list. Those of a list of one kind do not repeat it.
+    /// Reads an item of a JSON list. Items of a typed list do not repeat its kind.
     fn item(
         &mut self,
         source: &Arc<Source>,
@@ -190,7 +190,7 @@ impl<'f> Reading<'f> {
         let pointer = format!("/items/{index}");
         match Found::of(&version, &kind) {
             Found::Other => Ok(()),
-            // Of many thousand pods only a few are looked at.
+            // Only a few of many thousand pods are relevant.
             Found::Workload(WorkloadKind::Pod) if !is_looked_at(item) => {
                 self.given(&kind, &version);
                 Ok(())
@@ -210,7 +210,7 @@ impl<'f> Reading<'f> {
         }
     }
 
-    /// A JSON value that is no list.
+    /// Reads a JSON value that is not a list.
     fn whole(&mut self, source: &Arc<Source>, value: &str) -> Result<(), KubernetesError> {
         let read = placed(source, value).map_err(|error| KubernetesError::Malformed {
             file: self.file.to_owned(),
@@ -237,7 +237,7 @@ impl<'f> Reading<'f> {
         documents.nodes.into_iter().try_for_each(|node| self.document(source, node))
     }
 
-    /// A value of JSON with what counts of it.
+    /// Drops all but the last of repeated keys in a JSON value, and records them.
     fn kept(&mut self, source: &Source, mut node: Node) -> Node {
         let repeated = node.keep_last_of_repeated();
         self.note_repeated_in(source, &node, &repeated);
@@ -246,7 +246,7 @@ impl<'f> Reading<'f> {
 
     fn note_repeated(&mut self, source: &Source, documents: &Documents) {
         let mut rest = documents.repeated.as_slice();
-        // Both are in the order of the text.
+        // Both are in source order.
         for node in &documents.nodes {
             let (here, behind) = rest.split_at(rest.partition_point(|one| one.again.start < node.span.end));
             self.note_repeated_in(source, node, here);
@@ -254,7 +254,7 @@ impl<'f> Reading<'f> {
         }
     }
 
-    /// Keeps what stands twice in a document: the first of what was given another value, or of all where nothing was.
+    /// Records the repeated keys of a document: the first whose value differs, or the first of all if no value differs.
     fn note_repeated_in(&mut self, source: &Source, node: &Node, repeated: &[RepeatedKey]) {
         self.evidence.read_as_written += 1;
         let Some(first) = repeated.iter().find(|one| !one.is_same).or_else(|| repeated.first()) else { return };
@@ -268,7 +268,7 @@ impl<'f> Reading<'f> {
         });
     }
 
-    /// The name of a document: kind and name of an object, the file of anything else.
+    /// Name of a document: kind and name of an object, otherwise the outer document or the file.
     fn named(&self, node: &Node) -> String {
         let kind = node.get("kind").and_then(Node::as_str).unwrap_or_default();
         match &self.within {
@@ -278,7 +278,7 @@ impl<'f> Reading<'f> {
         }
     }
 
-    /// A document: an object, a list of them, or a configuration.
+    /// Reads a document: an object, a list of objects, or a configuration.
     fn document(&mut self, source: &Arc<Source>, node: Node) -> Result<(), KubernetesError> {
         let text = |key: &str| node.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
         let (kind, version) = (text("kind"), text("apiVersion"));
@@ -306,7 +306,7 @@ impl<'f> Reading<'f> {
         }
         match of_keys(&node) {
             Some(found) => self.add(source, node, Found::Document(found), ("", ""), ""),
-            // kubectl prints no apiVersion where it is told to leave it out.
+            // kubectl omits `apiVersion` when asked to.
             None if !kind.is_empty() => self.add(source, node, Found::of(&version, &kind), (&version, &kind), ""),
             None => {
                 self.services_to_come(source, &node);
@@ -315,7 +315,7 @@ impl<'f> Reading<'f> {
         }
     }
 
-    /// Services that a chart or an operator makes of a document.
+    /// Adds the Services that a chart or an operator creates from a document.
     fn services_to_come(&mut self, source: &Source, node: &Node) {
         let services = super::values::services_in(source, node);
         if !services.is_empty() {
@@ -324,7 +324,7 @@ impl<'f> Reading<'f> {
         }
     }
 
-    /// A list of one kind was given, even where it is empty.
+    /// Records that a list of a kind was provided, even an empty one.
     fn given(&mut self, kind: &str, version: &str) {
         match Found::of(version, kind) {
             Found::Node => {
@@ -392,7 +392,8 @@ impl<'f> Reading<'f> {
         Ok(())
     }
 
-    /// A lease says when it was renewed. Those of kube-system say who leads; each node has one of its own elsewhere.
+    /// Records the renewal time of a lease. Leases of kube-system, which name the leader, are kept; leases of nodes are
+    /// in another namespace.
     fn lease(&mut self, source: &Arc<Source>, node: Node, api: (String, String)) {
         let object = Object { source, node: &node };
         let renewed = object.text(&["spec", "renewTime"]).and_then(|time| time.parse().ok());
@@ -403,9 +404,9 @@ impl<'f> Reading<'f> {
         }
     }
 
-    /// Keeps a document, and reads the texts within it.
+    /// Stores a document, and reads the texts within it.
     fn keep(&mut self, source: &Arc<Source>, node: Node, kind: DocumentKind, api: (String, String)) {
-        // A configuration in a map is known by the map, wherever that was read.
+        // A configuration in a `ConfigMap` is named after the map, wherever that was read.
         let map = self.within.as_ref().filter(|_| kind == DocumentKind::Kubeadm && !api.1.is_empty());
         let is_embedded = map.is_some();
         let name = match map {
@@ -441,7 +442,7 @@ impl<'f> Reading<'f> {
         self.evidence.documents.push(Document { source, node, kind, name, is_embedded, api });
     }
 
-    /// The documents of a text within another document. What is wrong with them is for a rule to say.
+    /// Reads the documents of a text within another document. Rules report errors in them.
     fn inner(&mut self, document: &str, source: Source) {
         let source = Arc::new(source);
         let mut malformed = |place: Place, reason: String| {
@@ -466,7 +467,7 @@ impl<'f> Reading<'f> {
         self.within = outer;
     }
 
-    /// An error of the value that begins at an offset.
+    /// Error in the value that begins at an offset.
     fn malformed(&self, source: &Source, at: usize, error: &serde_json::Error) -> KubernetesError {
         let before = source.place(Span { start: at, end: at });
         KubernetesError::Malformed {
@@ -487,19 +488,19 @@ impl<'f> Reading<'f> {
     }
 }
 
-/// Marks of pods that rules look at: cloud controllers, and what a node runs by itself.
+/// Marks of pods that rules check: cloud controllers and static pods.
 const OF_PODS: [&str; 2] = ["cloud-controller-manager", "kubernetes.io/config.mirror"];
 
-/// Whether a pod, as JSON, is one that rules look at.
+/// True if a pod, as JSON, is one that rules check.
 pub(super) fn is_looked_at(pod: &str) -> bool {
     OF_PODS.iter().any(|mark| memchr::memmem::find(pod.as_bytes(), mark.as_bytes()).is_some())
 }
 
-/// `apiVersion` and `kind` of a JSON object. They stand first as the API writes it, and then the rest is not read.
+/// `apiVersion` and `kind` of a JSON object. The API writes them first; the rest is then not read.
 pub(super) fn first_look(item: &str) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
     let mut found = (None, None);
     let mut deserializer = serde_json::Deserializer::from_str(item);
-    // It ends early, which is an error here and nowhere else.
+    // Stopping early is an error for the deserializer, and expected here.
     let _ = FirstLook(&mut found).deserialize(&mut deserializer);
     found
 }
@@ -538,11 +539,11 @@ impl<'t> Visitor<'t> for FirstLook<'_, 't> {
     }
 }
 
-/// A text, borrowed where it can be.
+/// A text, borrowed if possible.
 #[derive(Deserialize)]
 struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
-/// A part of a JSON text, with the places that it has in the whole.
+/// Parses a part of a JSON text, with places relative to the whole.
 fn placed(source: &Source, part: &str) -> Result<Node, JsonError> {
     let before = part.as_ptr().addr().saturating_sub(source.text().as_ptr().addr());
     let mut node = Node::parse(part)?;

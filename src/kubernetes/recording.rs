@@ -1,5 +1,5 @@
-//! What was read of a live cluster, kept: of each object only what rules look at. Environments, labels of volumes of others, values that
-//! may hold credentials and everything that no rule needs are left out before anything else sees them.
+//! Recordings of a live cluster: of each object only the parts that rules check. Environments, labels of unrelated
+//! volumes, values that may hold credentials and everything that no rule needs are dropped first.
 
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ mod shapes;
 pub use files::Kept;
 
 impl Recording {
-    /// What it says of the cluster. A list with an object that is not what its kind has is not read.
+    /// Evidence in the recording. A list that holds an object that does not fit its kind counts as unread.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         let mut all = Evidence::default();
@@ -32,12 +32,12 @@ impl Recording {
             let (version, kind) = list.kind();
             let text = serde_json::json!({"kind": format!("{kind}List"), "apiVersion": version, "items": items});
             match Evidence::parse("", text.to_string().into_bytes()) {
-                // Places in what was read are none that a person could go to.
+                // Places in a recording are of no use to the user.
                 Ok(found) => all = all.and(found.without_sources()),
                 Err(error) => {
                     let message = match error {
                         KubernetesError::Object { kind, reason, .. } => {
-                            format!("it holds a {kind} that is none: {reason}")
+                            format!("invalid {kind}: {reason}")
                         }
                         other => other.to_string(),
                     };
@@ -48,17 +48,17 @@ impl Recording {
         gaps.sort();
         all.seen_at = self.read_at.as_deref().and_then(|time| time.parse().ok()).or(all.seen_at);
         all.gaps = gaps;
-        // No key stands twice in what the API writes; what a person wrote is not known from it.
+        // The API never writes repeated keys, whatever the source files hold.
         all.read_as_written = 0;
         all
     }
 }
 
-/// An item of a list, as the API writes it, as far as rules look at it; `None` where they do not. Of a cluster most pods are of that kind, and
-/// they are not even parsed.
+/// Records the parts of a list item that rules check, from the JSON of the API; `None` for an item that no rule checks,
+/// such as most pods, which are not even parsed.
 ///
 /// # Errors
-/// When it is no JSON.
+/// If it is not JSON.
 pub fn recorded_text(list: List, item: &str) -> Result<Option<Value>, serde_json::Error> {
     if list == List::Pods && !is_looked_at(item) {
         return Ok(None);
@@ -66,7 +66,7 @@ pub fn recorded_text(list: List, item: &str) -> Result<Option<Value>, serde_json
     Ok(Some(recorded(list, serde_json::from_str(item)?)))
 }
 
-/// The same of an item that was parsed.
+/// Records the parts of a parsed list item that rules check.
 #[must_use]
 pub fn recorded(list: List, item: Value) -> Value {
     let mut kept = kept(item, shape(list));
@@ -94,10 +94,10 @@ fn is_of_ebs(class: &Value) -> bool {
     matches!(class["provisioner"].as_str(), Some(EBS_DRIVER | "kubernetes.io/aws-ebs"))
 }
 
-/// What is said instead of a value that may be a credential, as RKE2 and K3s do.
+/// Replacement for a value that may be a credential, as in RKE2 and K3s.
 const HIDDEN: &str = "********";
 
-/// Hides the values of a map whose names are those of credentials, and credentials in the others.
+/// Hides the values of a map whose names denote credentials, and credentials in the others.
 fn hide_members(map: Option<&mut Value>) {
     for (name, value) in map.and_then(Value::as_object_mut).into_iter().flatten() {
         let Some(text) = value.as_str() else { continue };
@@ -106,10 +106,10 @@ fn hide_members(map: Option<&mut Value>) {
     }
 }
 
-/// The value of a setting, if it is known to hold no credential.
+/// Value of a setting, hidden unless it is known to hold no credential.
 fn harmless(name: &str, value: &str) -> String {
     let told = shown(name, value);
-    // What a component is given without a value is the name of a flag.
+    // An argument without a value is the name of a flag.
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
     let is_bare = name.ends_with("-arg") && !value.contains('=') && !is_name(value);
     if told.ends_with("(not shown)") || is_bare {
@@ -122,7 +122,7 @@ fn harmless(name: &str, value: &str) -> String {
     }
 }
 
-/// Hides what is not known to be harmless in the arguments that RKE2 and K3s write on their Nodes.
+/// Hides everything not known to be harmless in the arguments that RKE2 and K3s record on their Nodes.
 fn hide_arguments(node: &mut Value) {
     let Some(annotations) = node.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) else { return };
     for (name, value) in annotations {
@@ -130,7 +130,7 @@ fn hide_arguments(node: &mut Value) {
         let hidden = if name.ends_with("/node-args") {
             serde_json::from_str::<Vec<String>>(text).ok().map(|words| Value::from(hidden_words(&words)))
         } else if name.ends_with("/node-env") {
-            // One variable of it is looked at.
+            // Only one variable of it is checked.
             serde_json::from_str::<Map<String, Value>>(text).ok().map(|mut variables| {
                 variables.retain(|name, _| name == "RKE2_CLOUD_PROVIDER_NAME");
                 Value::Object(variables)
@@ -142,7 +142,7 @@ fn hide_arguments(node: &mut Value) {
     }
 }
 
-/// Arguments with their values hidden: `--name`, value or `--name=value`.
+/// Hides the values of arguments in the form `--name`, value or `--name=value`.
 fn hidden_words(words: &[String]) -> Vec<String> {
     let mut last = String::new();
     let hide = |(index, word): (usize, &String)| {
@@ -167,7 +167,8 @@ fn hidden_words(words: &[String]) -> Vec<String> {
     words.iter().enumerate().map(hide).collect()
 }
 
-/// Hides the words of containers that are none of a cloud controller or a control plane, and credentials in the others.
+/// Hides the words of containers other than a cloud controller or a control plane, and credentials in the words of
+/// those.
 fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
     let containers = pod.and_then(|pod| pod.get_mut("containers")).and_then(Value::as_array_mut);
     for container in containers.into_iter().flatten() {
@@ -193,7 +194,7 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
     }
 }
 
-/// A word of a command line without what may be a credential; `behind` is the flag before it that has no value yet.
+/// Hides what may be a credential in a word of a command line; `behind` is the flag before it that has no value yet.
 fn hidden_word(word: &str, is_first: bool, behind: &mut Option<String>) -> String {
     let flag = word.strip_prefix('-').map(|flag| flag.strip_prefix('-').unwrap_or(flag));
     let flag = flag.map(|flag| flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value))));
@@ -206,7 +207,7 @@ fn hidden_word(word: &str, is_first: bool, behind: &mut Option<String>) -> Strin
         }
         (None, Some(name)) if !word.starts_with('-') => hidden_value(&name, word),
         _ => {
-            // The name of a program; of a script it is enough which one it starts.
+            // The name of a program; for a script, the program that it starts is enough.
             const CONTROLLER: &str = "cloud-controller-manager";
             let is_name = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
             if word.chars().all(is_name) && (is_first || word.contains(CONTROLLER)) {
@@ -220,9 +221,9 @@ fn hidden_word(word: &str, is_first: bool, behind: &mut Option<String>) -> Strin
     }
 }
 
-/// The value of a flag of a control plane, if it is known to hold no credential.
+/// Value of a flag of a control plane, hidden unless it is known to hold no credential.
 fn hidden_value(name: &str, value: &str) -> String {
-    // Tags are the users' own texts.
+    // Users choose tags freely.
     let is_known = controller_flags::known(name).is_some() && name != "tags";
     let is_plain =
         ["true", "false", ""].contains(&value) || value.len() < 6 && value.chars().all(|c| c.is_ascii_digit());
@@ -235,7 +236,7 @@ fn hidden_value(name: &str, value: &str) -> String {
     }
 }
 
-/// Hides what a configuration map holds, but for what rules look at.
+/// Hides the data of a `ConfigMap`, except for the entries that rules check.
 fn hide_data(map: &mut Value) {
     let Some(data) = map.get_mut("data").and_then(Value::as_object_mut) else { return };
     data.retain(|name, value| {
@@ -253,8 +254,8 @@ fn hide_data(map: &mut Value) {
     }
 }
 
-/// A configuration of the AWS cloud controller without the values of what no version of it has, and credentials in the others. Of one that
-/// cannot be read names of variables and sections stay, and what is wrong with it: letters and digits of the rest are all `x`.
+/// Hides credentials and the values of unknown variables in a configuration of the AWS cloud controller. If it cannot
+/// be parsed, the names of variables and sections and the syntax error stay: letters and digits of the rest become `x`.
 fn hidden_cloud_config(text: &str) -> String {
     let Ok(sections) = gcfg::parse(text) else {
         let known =
@@ -275,7 +276,7 @@ fn hidden_cloud_config(text: &str) -> String {
     for section in sections {
         written.push_str(&match section.subsection.as_str() {
             "" => format!("[{}]\n", section.name),
-            // A name of a subsection has two escapes.
+            // The name of a subsection has two escapes.
             subsection => {
                 let escaped = subsection.replace('\\', "\\\\").replace('"', "\\\"");
                 format!("[{} \"{escaped}\"]\n", section.name)
@@ -295,13 +296,13 @@ fn hidden_cloud_config(text: &str) -> String {
     written
 }
 
-/// What stands for a credential: of Base64 something that is Base64 as well, which is looked at.
+/// Replacement for a credential: valid Base64 if the credential is, because rules check that.
 fn stand_in(text: &str) -> &'static str {
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
     if !text.is_empty() && text.len().is_multiple_of(4) && text.chars().all(is_base64) { "bWFza2Vk" } else { HIDDEN }
 }
 
-/// A text of JSON or YAML without its credentials, as JSON; one that is neither is hidden as a whole.
+/// Hides credentials in a text of JSON or YAML, as JSON; hides all of any other text.
 fn hidden_json(text: &str) -> String {
     fn hide(value: &mut Value) {
         match value {
@@ -314,10 +315,10 @@ fn hidden_json(text: &str) -> String {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
-    /// What stands behind such a name, of whatever type: none of it stays.
+    /// Replaces a value under such a name, whatever its type.
     fn replace(value: &mut Value) {
         match value {
-            // That there is nothing is looked at.
+            // Rules check for a missing value.
             Value::Null | Value::Bool(_) => {}
             Value::String(text) if text.is_empty() => {}
             Value::String(text) => *value = stand_in(text).into(),
@@ -328,7 +329,7 @@ fn hidden_json(text: &str) -> String {
     }
     let Some(mut value) = as_json(text) else { return HIDDEN.to_owned() };
     hide(&mut value);
-    // What nobody reads may be anything: a key that is misspelt too.
+    // An unknown key may hold anything, also if it is misspelt.
     for (name, value) in value.as_object_mut().into_iter().flatten() {
         if !name.eq_ignore_ascii_case("Global") {
             replace(value);
@@ -343,14 +344,14 @@ fn hidden_json(text: &str) -> String {
     value.to_string()
 }
 
-/// The one document of a text of YAML, of which JSON is a part.
+/// Only document of a YAML text; JSON is YAML too.
 fn as_json(text: &str) -> Option<Value> {
     let source = Source::new("", text.to_owned());
     let documents = source.documents().ok()?;
     serde_json::from_str(&documents.first()?.to_string()).ok()
 }
 
-/// The value of an argument of kubeadm without what may be a credential: a text, or what is written like one.
+/// Hides what may be a credential in the value of a kubeadm argument: a string, or a scalar that reads like one.
 fn hide_argument(name: &str, value: &mut Value) {
     let text = match value {
         Value::String(text) => text.clone(),
@@ -361,7 +362,7 @@ fn hide_argument(name: &str, value: &mut Value) {
     *value = harmless(name, &text).into();
 }
 
-/// Of a configuration of kubeadm the version and the arguments of components, as JSON, which is YAML.
+/// Keeps the version and the component arguments of a kubeadm configuration, as JSON, which is YAML.
 fn hidden_cluster_configuration(text: &str) -> String {
     let Some(value) = as_json(text) else { return HIDDEN.to_owned() };
     let mut kept = kept(value, CLUSTER_CONFIGURATION);
@@ -509,15 +510,15 @@ mod tests {
             "[Global]\nKubernetesClusterID=\"x\"\nVPC\nPassword={HIDDEN}\nRoleARN=\"https://{stars}@host\"\n[Other]\nVPC={HIDDEN}\n[ServiceOverride \"a\\\"\tb\"]\nURL=\"https://x;y\"\n"
         );
         assert_eq!(kept, expected);
-        assert_eq!(of(&kept), Some(kept), "what is kept is kept again");
+        assert_eq!(of(&kept), Some(kept), "a recording stays the same when recorded again");
         for (broken, expected) in [
             ("[Global]\nVPC = \"leak\n", "[Global]\nVPC = \"xxxx\n"),
             ("\u{feff}[Global]\nVPC=leak\nleak", "\u{feff}[Global]\nVPC=xxxx\nxxxx"),
             ("[Global]\nRoleARN = a\\leak\n", "[Global]\nRoleARN = x\\xxxx\n"),
         ] {
-            assert_eq!(of(broken).as_deref(), Some(expected), "what is wrong stays");
+            assert_eq!(of(broken).as_deref(), Some(expected), "syntax errors stay");
         }
-        assert_eq!(of("[Global]\nauth-url = leak\n"), None, "what is of another cloud is not kept");
+        assert_eq!(of("[Global]\nauth-url = leak\n"), None, "configurations of another cloud are dropped");
     }
 
     #[test]

@@ -1,22 +1,23 @@
-//! What a `ServiceAccount` may do: the rules of all roles that are bound to it, as the API server's authorizer sees them.
+//! Permissions of a `ServiceAccount`: the rules of all roles bound to it, as the API server's authorizer evaluates
+//! them.
 
 use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::Object;
 
-/// The rights of a `ServiceAccount`, as far as they were given.
+/// Permissions of a `ServiceAccount`, as far as the evidence covers them.
 #[derive(Debug)]
 pub struct Rights<'e> {
-    /// Rules with the namespace in which they hold; everywhere where there is none.
+    /// Rules with the namespace in which they apply; `None` means everywhere.
     rules: Vec<(Option<&'e str>, Object<'e>)>,
-    /// Whether a role is bound that was not given: nothing can be said to be missing then.
+    /// True if a bound role is not part of the evidence: then no permission can be reported as missing.
     pub has_unknown: bool,
-    /// Bindings that name it.
+    /// Bindings that name the account.
     pub bindings: Vec<&'e Document>,
 }
 
 impl<'e> Rights<'e> {
-    /// Those of a `ServiceAccount` of a namespace.
+    /// Collects the permissions of the `ServiceAccount` `name` in a namespace.
     #[must_use]
     pub fn of(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
         let mut rights = Self { rules: Vec::new(), has_unknown: false, bindings: Vec::new() };
@@ -43,7 +44,7 @@ impl<'e> Rights<'e> {
                 if binding.kind_name() == "ClusterRoleBinding" { None } else { Some(own.unwrap_or_default()) };
             let role = (object.text(&["roleRef", "kind"]), object.text(&["roleRef", "name"]));
             match find(evidence, role, own) {
-                // The API server puts together what a role gathers from others.
+                // The API server fills in the rules of an aggregated role.
                 Some(role)
                     if role.node.get("aggregationRule").is_some()
                         && role.object().items(&["rules"]).next().is_none() =>
@@ -60,7 +61,7 @@ impl<'e> Rights<'e> {
         rights
     }
 
-    /// Whether an action is allowed, in a namespace or, without one, everywhere.
+    /// True if an action is allowed in a namespace, or everywhere if `namespace` is `None`.
     /// Source: kubernetes/kubernetes `plugin/pkg/auth/authorizer/rbac/rbac.go#RuleAllows`.
     #[must_use]
     pub fn allows(&self, verb: &str, group: &str, resource: &str, namespace: Option<&str>) -> bool {
@@ -82,14 +83,14 @@ impl<'e> Rights<'e> {
         })
     }
 
-    /// Whether all is allowed everywhere.
+    /// True if every action is allowed everywhere.
     #[must_use]
     pub fn allows_all(&self) -> bool {
         self.allows("*", "*", "*", None)
     }
 }
 
-/// A role by the kind and name of a reference, for a binding of a namespace.
+/// Role that a reference names by kind and name, for a binding in a namespace.
 fn find<'e>(
     evidence: &'e Evidence,
     role: (Option<&str>, Option<&str>),

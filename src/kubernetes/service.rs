@@ -6,7 +6,7 @@ use crate::policy::json::{Node, Value};
 
 use super::source::{Object, Place};
 
-/// A field of another type than string, which the API server refuses.
+/// A field that is not a string, which the API server rejects.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} is {found} instead of a string")]
 pub(super) struct NotAString {
@@ -25,14 +25,15 @@ pub struct Service {
     pub uid: String,
     /// `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
-    /// Where each annotation stands, key and value.
+    /// Places of the key and value of each annotation.
     pub annotation_places: BTreeMap<String, (Place, Place)>,
-    /// Annotations whose values are no strings, for want of quotes, with what they are. The API server refuses such an object.
+    /// Annotations whose values are not strings, because quotes are missing, with their types. The API server rejects
+    /// such an object.
     /// Source: kubernetes/apimachinery `pkg/apis/meta/v1/types.go#ObjectMeta`, `Annotations`.
     pub not_strings: BTreeMap<String, &'static str>,
     /// `metadata.finalizers`.
     pub finalizers: Vec<String>,
-    /// `spec.type`; `ClusterIP` where it is not said.
+    /// `spec.type`; `ClusterIP` if not set.
     pub service_type: String,
     /// `spec.loadBalancerClass`.
     pub load_balancer_class: Option<String>,
@@ -44,43 +45,43 @@ pub struct Service {
     pub ip_families: Vec<String>,
     /// `spec.ipFamilyPolicy`.
     pub ip_family_policy: Option<String>,
-    /// Whether `spec.externalTrafficPolicy` is `Local`.
+    /// True if `spec.externalTrafficPolicy` is `Local`.
     pub is_local: bool,
-    /// Whether `spec.sessionAffinity` is `ClientIP`.
+    /// True if `spec.sessionAffinity` is `ClientIP`.
     pub has_client_affinity: bool,
-    /// Whether `spec.allocateLoadBalancerNodePorts` is off.
+    /// True if `spec.allocateLoadBalancerNodePorts` is off.
     pub is_without_node_ports: bool,
     /// `spec.ports`.
     pub ports: Vec<ServicePort>,
     /// `status.loadBalancer.ingress`: host names and addresses.
     pub ingress: Vec<Ingress>,
-    /// `metadata.deletionTimestamp`, while it is being deleted.
+    /// `metadata.deletionTimestamp`, set while the Service is being deleted.
     pub deleted_at: Option<String>,
-    /// Where it stands: its name.
+    /// Place of its name.
     pub place: Place,
-    /// Where the fields of `spec` stand.
+    /// Places of the fields of `spec`.
     pub field_places: BTreeMap<String, Place>,
 }
 
 /// A port of a Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServicePort {
-    /// `name`; empty where it is not said.
+    /// `name`; empty if not set.
     pub name: String,
     /// `port`.
     pub port: i64,
-    /// `protocol`; `TCP` where it is not said.
+    /// `protocol`; `TCP` if not set.
     pub protocol: String,
-    /// `nodePort`, where one is allocated.
+    /// `nodePort`, if one is allocated.
     pub node_port: Option<i64>,
 }
 
-/// Where a load balancer is reached.
+/// Address of a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ingress {
-    /// By name.
+    /// Host name.
     Hostname(String),
-    /// By address.
+    /// IP address.
     Address(String),
 }
 
@@ -91,20 +92,20 @@ impl Service {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// Whether it asks for a load balancer.
+    /// True if it requests a load balancer.
     #[must_use]
     pub fn is_load_balancer(&self) -> bool {
         self.service_type == "LoadBalancer"
     }
 
-    /// Reads a Service; `None` where it has no name, as a part of a patch.
+    /// Reads a Service; `None` if it has no name, as in a patch.
     pub(super) fn read(object: Object<'_>) -> Result<Option<Self>, NotAString> {
         let text = |path: &[&str]| optional_text(object, path);
         let mut annotations = BTreeMap::new();
         let mut annotation_places = BTreeMap::new();
         let mut not_strings = BTreeMap::new();
         for (key, value) in object.members(&["metadata", "annotations"]) {
-            // A patch takes an annotation away with null.
+            // A patch removes an annotation with null.
             if value.node.value == Value::Null {
                 continue;
             }
@@ -163,7 +164,7 @@ impl Service {
     }
 }
 
-/// A text that may be missing or null, and is nothing else.
+/// Text at a path; `None` if it is missing or null.
 pub(super) fn optional_text(object: Object<'_>, path: &[&str]) -> Result<Option<String>, NotAString> {
     match object.node.at(path).map(|node| (&node.value, node)) {
         None | Some((Value::Null, _)) => Ok(None),

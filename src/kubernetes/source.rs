@@ -1,4 +1,4 @@
-//! Texts that describe a cluster, and where something stands in them.
+//! Texts that describe a cluster, and places in them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::policy::json::{JsonError, Node, Span, Value, line_and_column};
 use crate::policy::yaml::{self, Documents};
 
-/// Where something stands: lines and columns count from one, columns in characters.
+/// A place in a file: lines and columns are one-based, columns count characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// The file, as it was named.
+    /// File, as it was given.
     pub file: Arc<str>,
     /// Line.
     pub line: usize,
@@ -17,41 +17,41 @@ pub struct Place {
     pub column: usize,
     /// Line of the end.
     pub end_line: usize,
-    /// Column behind the end.
+    /// Column after the end.
     pub end_column: usize,
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Place of the value.
     pub place: Place,
 }
 
-/// A text, or one that stands within another as a block of YAML.
+/// A text: a file, or a YAML block within another text.
 #[derive(Debug)]
 pub struct Source {
-    /// The file, as it was named.
+    /// File, as it was given.
     pub file: Arc<str>,
     text: String,
-    /// What is before each [`STEP`] of the text: one number for a line would be as much as a tenth of a long list.
+    /// Counts at each [`STEP`] of the text: one number a line would take up to a tenth of the size of a long list.
     lines: Vec<Counted>,
     within: Within,
 }
 
-/// What is before a place of a text.
+/// Lines and characters before an offset.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
-    /// Lines that have ended.
+    /// Completed lines.
     lines: usize,
-    /// Characters since the last of them: a list may be all on one line.
+    /// Characters since the last line end: a list may be all on one line.
     characters: usize,
 }
 
 impl Counted {
-    /// What is before the end of the bytes that follow.
+    /// Counts after the bytes that follow.
     fn and(self, bytes: &[u8]) -> Self {
         match memchr::memrchr(b'\n', bytes) {
             Some(last) => Self {
@@ -63,31 +63,31 @@ impl Counted {
     }
 }
 
-/// Bytes between two counts of lines.
+/// Bytes between two counts.
 const STEP: usize = 8 * 1024;
 
-/// Bytes of a line before and behind a place that are shown, at most.
+/// Maximum number of bytes of a line that are shown before and after a place.
 const AROUND: usize = 4 * 1024;
 
-/// What the lines of a text are in its file.
+/// Relation between the lines of a text and of its file.
 #[derive(Debug)]
 enum Within {
-    /// The same.
+    /// The text is the file.
     File,
-    /// Those from a line on, indented.
+    /// The text is an indented block that begins at a line.
     Block { line: usize, indent: usize },
-    /// Nothing that could be told: all of it is at one place.
+    /// The lines are unknown: all of the text has one place.
     Place(Place),
 }
 
 impl Source {
-    /// A file.
+    /// Source of a whole file.
     #[must_use]
     pub fn new(file: &str, text: String) -> Self {
         Self { file: file.into(), lines: count_lines(&text), text, within: Within::File }
     }
 
-    /// A text that is the value of a string in this one. What stands in a literal block (`|`) keeps its lines.
+    /// Source of the text of a string in this one. A literal block (`|`) keeps its lines.
     #[must_use]
     pub fn inner(&self, node: &Node) -> Option<Self> {
         let text = node.as_str()?.to_owned();
@@ -101,8 +101,8 @@ impl Source {
         Some(Self { file: Arc::clone(&self.file), lines: count_lines(&text), text, within })
     }
 
-    /// Lines before the content of a literal block, and how far it is indented. What is read of a block begins with its content: its
-    /// header is the line before that ends with `|`.
+    /// Number of lines before the content of a literal block, and its indentation. The span of a block begins with its
+    /// content: its header is the line before, which ends with `|`.
     fn block(&self, node: &Node) -> Option<(usize, usize)> {
         let start = node.span.start;
         let before = self.text.get(..start)?;
@@ -115,13 +115,13 @@ impl Source {
         (is_literal && indent.bytes().all(|byte| byte == b' ')).then_some((line - 1 - empty, indent.len()))
     }
 
-    /// The text.
+    /// Text of the source.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where a part of the text stands in the file.
+    /// Place of a span in the file.
     #[must_use]
     pub fn place(&self, span: Span) -> Place {
         let (line, column) = self.position(span.start);
@@ -140,7 +140,7 @@ impl Source {
         }
     }
 
-    /// The end of a part without the white space that closes a block.
+    /// End of a range without the white space that closes a block.
     fn end(&self, range: Range<usize>) -> usize {
         let part = self.text.get(range.clone()).unwrap_or_default();
         range.start + part.trim_end().len()
@@ -151,14 +151,14 @@ impl Source {
         (found.lines + 1, found.characters + 1)
     }
 
-    /// A line of the text, without its end.
+    /// Text of a line, without its line end.
     #[must_use]
     pub fn line_text(&self, line: usize) -> Option<&str> {
         self.text.get(self.line_start(line)?..)?.lines().next()
     }
 
-    /// The part of a line around a place, and how many characters of the line stand before it: of a list on one line that is megabytes
-    /// long, nobody reads more.
+    /// Part of a line around a place, and the number of characters of the line before that part. A list on one line may
+    /// be megabytes long.
     #[must_use]
     pub fn excerpt(&self, place: &Place) -> Option<(&str, usize)> {
         let (start, column) = (self.line_start(place.line)?, place.column.saturating_sub(1));
@@ -179,12 +179,12 @@ impl Source {
         Some((part.lines().next().unwrap_or_default(), skipped))
     }
 
-    /// The first offset from one on at which a character begins.
+    /// First character boundary at or after an offset.
     fn boundary(&self, offset: usize) -> usize {
         (offset..self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.text.len())
     }
 
-    /// The offset at which a line begins.
+    /// Offset of the start of a line.
     fn line_start(&self, line: usize) -> Option<usize> {
         let before = line.checked_sub(1)?;
         // The last step at which not all lines before it have ended.
@@ -198,12 +198,12 @@ impl Source {
         })
     }
 
-    /// The line of an offset.
+    /// Line of an offset.
     fn line(&self, offset: usize) -> usize {
         self.counted(offset).lines + 1
     }
 
-    /// What is before an offset.
+    /// Counts before an offset.
     fn counted(&self, offset: usize) -> Counted {
         let offset = offset.min(self.text.len());
         let step = offset / STEP;
@@ -211,18 +211,18 @@ impl Source {
         counted.and(self.text.as_bytes().get(step * STEP..offset).unwrap_or_default())
     }
 
-    /// The documents of YAML, or of JSON, which is YAML as well.
+    /// Parses the documents of YAML, or of JSON, which is YAML as well.
     ///
     /// # Errors
-    /// When it is not YAML; the place is that in the file.
+    /// If it is not YAML; the error has its place in the file.
     pub fn documents(&self) -> Result<Vec<Node>, JsonError> {
         self.read().map(|documents| documents.nodes)
     }
 
-    /// The documents, and the keys that stand twice in them.
+    /// Parses the documents, and collects the keys that are repeated in them.
     ///
     /// # Errors
-    /// As of [`Source::documents`].
+    /// As [`Source::documents`].
     pub fn read(&self) -> Result<Documents, JsonError> {
         let is_json = self.text.trim_start().starts_with(['{', '[']);
         if is_json && let Ok(mut node) = Node::parse(&self.text) {
@@ -232,7 +232,7 @@ impl Source {
         yaml::documents(&self.text).map_err(|error| self.moved(error))
     }
 
-    /// An error of this text with the place that it has in the file.
+    /// Converts the place of an error in this text to the place in the file.
     fn moved(&self, error: JsonError) -> JsonError {
         let (line, column) = line_and_column(&self.text, error.offset);
         let (line, column) = match &self.within {
@@ -254,9 +254,9 @@ fn count_lines(text: &str) -> Vec<Counted> {
     counts
 }
 
-/// Characters that begin in some bytes.
+/// Number of characters that begin in some bytes.
 fn characters(bytes: &[u8]) -> usize {
-    // A list may be all on one line, and most are plain: words are compared faster than bytes.
+    // A list may be all on one line, and most are ASCII, which is checked a word at a time.
     if bytes.is_ascii() {
         return bytes.len();
     }
@@ -267,29 +267,29 @@ fn newlines(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes).count()
 }
 
-/// An object of a source: what rules read, by keys.
+/// A node of a source, which rules read by keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Object<'s> {
-    /// The text that it stands in.
+    /// The text that contains it.
     pub source: &'s Source,
-    /// The object.
+    /// The node.
     pub node: &'s Node,
 }
 
 impl<'s> Object<'s> {
-    /// A value behind some keys.
+    /// Value at a path of keys.
     #[must_use]
     pub fn at(self, path: &[&str]) -> Option<Object<'s>> {
         Some(Self { source: self.source, node: self.node.at(path)? })
     }
 
-    /// Where it stands.
+    /// Place of the whole value.
     #[must_use]
     pub fn place(self) -> Place {
         self.source.place(self.node.span)
     }
 
-    /// What stands for the whole of it: its name, or its first key.
+    /// Place that represents the object: its name, or its first key.
     #[must_use]
     pub fn head(self) -> Place {
         let named = self.at(&["metadata", "name"]).map(Object::place);
@@ -297,21 +297,21 @@ impl<'s> Object<'s> {
         named.or_else(first).unwrap_or_else(|| self.place())
     }
 
-    /// The text behind some keys.
+    /// Text at a path of keys.
     #[must_use]
     pub fn text(self, path: &[&str]) -> Option<&'s str> {
         self.node.at(path)?.as_str()
     }
 
-    /// The text behind some keys, with its place.
+    /// Text at a path of keys, with its place.
     #[must_use]
     pub fn located(self, path: &[&str]) -> Option<Located<String>> {
         let found = self.at(path)?;
         Some(Located { value: found.node.as_str()?.to_owned(), place: found.place() })
     }
 
-    /// The kind of a value that would be a string in quotes, and its text; `None` for a string. `yes` and `on` are booleans of YAML 1.1,
-    /// which kubectl and Helm read. Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
+    /// Kind and text of a value that would be a string if it were quoted; `None` for a string. `yes` and `on` are
+    /// booleans of YAML 1.1, which kubectl and Helm read. Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
     #[must_use]
     pub fn without_quotes(self) -> Option<(&'static str, String)> {
         let written = || self.source.text.get(self.node.span.range());
@@ -327,13 +327,13 @@ impl<'s> Object<'s> {
         }
     }
 
-    /// The items of a list behind some keys; none where there is no list.
+    /// Items of a list at a path of keys; none if there is no list.
     pub fn items(self, path: &[&str]) -> impl Iterator<Item = Object<'s>> + use<'s> {
         let items = self.node.at(path).and_then(Node::items).unwrap_or_default();
         items.iter().map(move |node| Self { source: self.source, node })
     }
 
-    /// The members of a map behind some keys: keys with their places, and values.
+    /// Members of a map at a path of keys: keys with their places, and values.
     pub fn members(self, path: &[&str]) -> impl Iterator<Item = (Located<String>, Object<'s>)> + use<'s> {
         let members = self.node.at(path).and_then(Node::members).unwrap_or_default();
         members.iter().map(move |member| {
@@ -342,7 +342,7 @@ impl<'s> Object<'s> {
         })
     }
 
-    /// Whether a switch behind some keys is on; `None` where it is not said.
+    /// State of a switch at a path of keys; `None` if not set.
     #[must_use]
     pub fn switch(self, path: &[&str]) -> Option<bool> {
         match &self.node.at(path)?.value {
@@ -352,7 +352,7 @@ impl<'s> Object<'s> {
         }
     }
 
-    /// A number behind some keys.
+    /// Number at a path of keys.
     #[must_use]
     pub fn number(self, path: &[&str]) -> Option<i64> {
         match &self.node.at(path)?.value {
@@ -361,7 +361,7 @@ impl<'s> Object<'s> {
         }
     }
 
-    /// A value as programs read one that is a text, a number or a switch.
+    /// Text of a string, a number or a boolean.
     #[must_use]
     pub fn scalar(self) -> Option<String> {
         match &self.node.value {
@@ -373,25 +373,25 @@ impl<'s> Object<'s> {
     }
 }
 
-/// What Go's `strconv.ParseBool` takes for true.
+/// True if Go's `strconv.ParseBool` parses it as true.
 #[must_use]
 pub fn is_true(text: &str) -> bool {
     matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True")
 }
 
-/// What YAML 1.1 takes for true beside `true`, and with it kubectl, Helm, RKE2 and K3s.
+/// True if YAML 1.1, and with it kubectl, Helm, RKE2 and K3s, reads it as true, other than `true` itself.
 #[must_use]
 pub fn is_yes(text: &str) -> bool {
     matches!(text, "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y")
 }
 
-/// What YAML 1.1 takes for false beside `false`.
+/// True if YAML 1.1 reads it as false, other than `false` itself.
 #[must_use]
 pub fn is_no(text: &str) -> bool {
     matches!(text, "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N")
 }
 
-/// What Go's `strconv.ParseBool` takes for false.
+/// True if Go's `strconv.ParseBool` parses it as false.
 #[must_use]
 pub fn is_false(text: &str) -> bool {
     matches!(text, "0" | "f" | "F" | "false" | "FALSE" | "False")
@@ -463,7 +463,7 @@ mod tests {
         let quoted = source.inner(root.get("quoted").unwrap()).unwrap();
         let values = quoted.documents().unwrap().remove(0);
         let place = quoted.place(values.get("args").unwrap().span);
-        assert_eq!((place.line, place.column), (7, 9), "what is in quotation marks is at its quotation marks");
+        assert_eq!((place.line, place.column), (7, 9), "a quoted text is placed at its quotation marks");
         let broken = Source::new("f", "values: |\n  a: b\n  c: [\n".to_owned());
         let root = broken.documents().unwrap().remove(0);
         let error = broken.inner(root.get("values").unwrap()).unwrap().documents().unwrap_err();

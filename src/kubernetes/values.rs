@@ -1,5 +1,5 @@
-//! Services that something else makes: annotations for load balancers in values of charts and in custom resources. Where they stand
-//! there is a Service of type `LoadBalancer` to come, unless the values beside them say another type.
+//! Services that a chart or an operator creates: load balancer annotations in chart values and in custom resources.
+//! They imply a Service of type `LoadBalancer`, unless the values next to them set another type.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::policy::json::Node;
 /// AWS Load Balancer Controller and Alibaba Cloud's controller, which share the prefix.
 const PREFIX: &str = "service.beta.kubernetes.io/";
 
-/// Services in one document, at most: nobody's chart makes more.
+/// Maximum number of Services in one document: no real chart creates more.
 const MAX_SERVICES: usize = 1_000;
 
-/// Groups of the API whose objects match or change other objects, and make none themselves.
+/// API groups whose objects match or modify other objects and create none themselves.
 const OF_POLICIES: [&str; 2] = ["kyverno.io/", "policies.kyverno.io/"];
 
-/// The Services to come of a document that is none itself, in the order of the text.
+/// Services that a document creates without being a Service itself, in source order.
 pub(super) fn services_in(source: &Source, document: &Node) -> Vec<Service> {
     let mut found = Vec::new();
     let text = |key: &str| document.get(key).and_then(Node::as_str);
@@ -25,7 +25,7 @@ pub(super) fn services_in(source: &Source, document: &Node) -> Vec<Service> {
     match (text("apiVersion"), text("kind")) {
         (Some(version), Some(_)) if OF_POLICIES.iter().any(|group| version.starts_with(group)) => {}
         (Some(_), Some(_)) => {
-            // The annotations in the metadata of an object are about that object.
+            // Annotations in the metadata of an object belong to that object.
             let members = document.members().unwrap_or_default().iter().filter(|member| *member.key != *"metadata");
             for member in members {
                 walk(source, &member.value, &outer, &mut vec![member.key.to_string()], &mut found);
@@ -57,11 +57,11 @@ fn walk(source: &Source, node: &Node, outer: &[&Node], path: &mut Vec<String>, f
     }
 }
 
-/// Levels between the annotations of a Service and its fields in values of a chart, at most.
+/// Maximum number of levels between the annotations of a Service and its fields in chart values.
 const MAX_LEVELS: usize = 3;
 
-/// The text of a field of the Service, which stands beside its annotations or around them: in the same map, its `spec` or `service`, or in
-/// a map that holds that. Sources: `values.yaml` of ingress-nginx, Traefik (`service.spec`), elastic/cloud-on-k8s
+/// Value of a Service field next to its annotations or around them: in the same map, in its `spec` or `service`, or in
+/// a map that contains it. Sources: `values.yaml` of ingress-nginx, Traefik (`service.spec`), elastic/cloud-on-k8s
 /// (`service.metadata`, `service.spec`), emqx/emqx-operator (`listenersServiceTemplate.spec`).
 fn around<'n>(holder: &'n Node, outer: &[&'n Node], of: impl Fn(&'n Node) -> Option<&'n str>) -> Option<&'n str> {
     let near = std::iter::once(holder).chain(outer.iter().rev().copied()).take(MAX_LEVELS);
@@ -72,7 +72,8 @@ fn around<'n>(holder: &'n Node, outer: &[&'n Node], of: impl Fn(&'n Node) -> Opt
     maps.find_map(of)
 }
 
-/// The class of a Service as Strimzi's listeners call it, too. A value without a slash is something else's class.
+/// Class of a Service, also under the key that Strimzi's listeners use. A value without a slash is a class of something
+/// else.
 fn class_of(map: &Node) -> Option<&str> {
     let class = map.get("loadBalancerClass").and_then(Node::as_str).filter(|class| !class.is_empty());
     class.or_else(|| map.get("class").and_then(Node::as_str).filter(|class| class.contains('/')))
@@ -84,8 +85,9 @@ fn type_of(map: &Node) -> Option<&str> {
     of("type").or_else(|| of("serviceType"))
 }
 
-/// True if a chart makes no Service of a map: it is switched off. The second Service of ingress-nginx has to be switched on.
-/// Source: kubernetes/ingress-nginx `charts/ingress-nginx/values.yaml`, `controller.service.internal.enabled`.
+/// True if the chart creates no Service from a map because it is disabled. The second Service of ingress-nginx is
+/// disabled by default. Source: kubernetes/ingress-nginx `charts/ingress-nginx/values.yaml`,
+/// `controller.service.internal.enabled`.
 fn is_off(holder: Object<'_>, path: &[String]) -> bool {
     let is_internal = path.ends_with(&["controller".to_owned(), "service".to_owned(), "internal".to_owned()]);
     match holder.switch(&["enabled"]) {
@@ -94,12 +96,12 @@ fn is_off(holder: Object<'_>, path: &[String]) -> bool {
     }
 }
 
-/// The Service whose annotations stand in a map under a key.
+/// Service whose annotations are under a key of a map.
 fn of_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) -> Option<Service> {
     let mut annotations = BTreeMap::new();
     let mut annotation_places = BTreeMap::new();
     for (annotation, value) in holder.members(&[key]) {
-        // The chart may put other values in quotes.
+        // The chart may quote other values itself.
         let Some(text) = value.node.as_str().filter(|_| value.without_quotes().is_none()) else { continue };
         annotation_places.insert(annotation.value.clone(), (annotation.place, value.place()));
         annotations.insert(annotation.value, text.to_owned());
@@ -128,7 +130,7 @@ fn of_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) ->
         is_local: holder.text(&["externalTrafficPolicy"]) == Some("Local"),
         has_client_affinity: holder.text(&["sessionAffinity"]) == Some("ClientIP"),
         is_without_node_ports: holder.switch(&["allocateLoadBalancerNodePorts"]) == Some(false),
-        // Each chart writes them in another shape.
+        // Each chart has its own format for ports.
         ports: Vec::new(),
         ingress: Vec::new(),
         deleted_at: None,

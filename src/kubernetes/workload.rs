@@ -1,4 +1,4 @@
-//! Workloads: what runs which containers, and on which nodes it may.
+//! Workloads: their containers, and the nodes that they may run on.
 
 use jiff::Timestamp;
 
@@ -7,21 +7,21 @@ use crate::policy::json::Value;
 
 use super::source::{Located, Object, Place};
 
-/// What runs pods.
+/// Kind of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WorkloadKind {
-    /// A pod on every node that fits.
+    /// A pod on every matching node.
     DaemonSet,
-    /// So many pods.
+    /// A number of pods.
     Deployment,
-    /// So many pods with names.
+    /// A number of pods with fixed names.
     StatefulSet,
     /// One pod.
     Pod,
 }
 
 impl WorkloadKind {
-    /// As the API calls it.
+    /// Name in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl WorkloadKind {
 /// A workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// What it is.
+    /// Kind.
     pub kind: WorkloadKind,
     /// `apiVersion`.
     pub api_version: String,
@@ -50,17 +50,17 @@ pub struct Workload {
     pub name: String,
     /// `metadata.uid`; empty in a manifest.
     pub uid: String,
-    /// `metadata.creationTimestamp`, where it is known.
+    /// `metadata.creationTimestamp`, if known.
     pub created_at: Option<Timestamp>,
-    /// Whether something else made it: a `ReplicaSet` its pods, a node the mirror of a static pod.
+    /// True if something else created it: a `ReplicaSet` its pods, a node the mirror of a static pod.
     pub is_owned: bool,
-    /// Whether it is the mirror of a static pod.
+    /// True if it is the mirror of a static pod.
     pub is_static: bool,
-    /// `spec.replicas`; 1 where it is not said.
+    /// `spec.replicas`; 1 if not set.
     pub replicas: i64,
     /// `spec.template.spec.nodeSelector`.
     pub node_selector: Vec<(Located<String>, String)>,
-    /// The required terms of `affinity.nodeAffinity`, of which one has to hold; `None` where there is no such requirement.
+    /// Required terms of `affinity.nodeAffinity`, one of which must match; `None` if there is no such requirement.
     pub required_affinity: Option<Vec<AffinityTerm>>,
     /// `tolerations`.
     pub tolerations: Vec<Toleration>,
@@ -68,20 +68,20 @@ pub struct Workload {
     pub is_on_host_network: bool,
     /// `dnsPolicy`.
     pub dns_policy: Option<Located<String>>,
-    /// `serviceAccountName`; `default` where it is not said.
+    /// `serviceAccountName`; `default` if not set.
     pub service_account: String,
     /// `containers`.
     pub containers: Vec<Container>,
     /// Images of `initContainers` that are pulled.
     pub init_images: Vec<Located<String>>,
-    /// The sources of cloud credentials of its containers: variables of their environment, or an annotation of their pods. Values are not
-    /// kept.
+    /// Sources of cloud credentials of its containers: environment variables, or an annotation of its pods. Values are
+    /// not stored.
     pub credentials: Vec<&'static str>,
-    /// Names of `imagePullSecrets`; its `ServiceAccount` may have some as well.
+    /// Names of `imagePullSecrets`; its `ServiceAccount` may add others.
     pub pull_secrets: Vec<String>,
-    /// Where it stands: its name.
+    /// Place of its name.
     pub place: Place,
-    /// Where the specification of its pods begins.
+    /// Start of its pod specification.
     pub pod_place: Place,
 }
 
@@ -92,36 +92,36 @@ pub struct Container {
     pub name: String,
     /// `image`.
     pub image: Located<String>,
-    /// Whether it is never pulled: `imagePullPolicy: Never`.
+    /// True if the image is never pulled: `imagePullPolicy: Never`.
     pub is_never_pulled: bool,
     /// `command` and `args`.
     pub words: Vec<Located<String>>,
 }
 
 impl Container {
-    /// The name of the program that it starts; empty where the image decides.
+    /// Name of the program that it starts; empty if the image decides.
     #[must_use]
     pub fn program(&self) -> &str {
         self.words.first().and_then(|word| word.value.rsplit('/').next()).unwrap_or_default()
     }
 
-    /// Whether it starts a shell: what that makes of its words is not known.
+    /// True if it starts a shell: the effect of its words is then unknown.
     #[must_use]
     pub fn starts_shell(&self) -> bool {
         matches!(self.program(), "sh" | "bash" | "ash" | "dash")
     }
 }
 
-/// A term of required node affinity: all of its expressions have to hold.
+/// A term of required node affinity: all of its expressions must match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AffinityTerm {
     /// `matchExpressions`.
     pub expressions: Vec<Expression>,
-    /// Whether it also has `matchFields`, which are by name.
+    /// True if the term also uses `matchFields` (matches by node name).
     pub has_fields: bool,
 }
 
-/// An expression on labels.
+/// An expression over labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     /// Label.
@@ -137,7 +137,7 @@ pub struct Expression {
 pub struct Toleration {
     /// Key; empty for any.
     pub key: String,
-    /// Whether any value will do (`operator: Exists`).
+    /// True if any value matches (`operator: Exists`).
     pub is_any_value: bool,
     /// Value.
     pub value: String,
@@ -146,7 +146,7 @@ pub struct Toleration {
 }
 
 impl Toleration {
-    /// Whether it tolerates a taint. Source: kubernetes/api `core/v1/toleration.go#ToleratesTaint`.
+    /// True if it tolerates a taint. Source: kubernetes/api `core/v1/toleration.go#ToleratesTaint`.
     #[must_use]
     pub fn tolerates(&self, taint: &Taint) -> bool {
         let is_effect = self.effect.is_empty() || self.effect == taint.effect;
@@ -171,7 +171,7 @@ impl Expression {
     }
 }
 
-/// Taints that every pod of a `DaemonSet` tolerates without being asked to.
+/// Taints that every pod of a `DaemonSet` tolerates by default.
 /// Source: kubernetes/kubernetes `pkg/controller/daemon/util/daemonset_util.go#AddOrUpdateDaemonPodTolerations`.
 const OF_DAEMON_PODS: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
@@ -182,8 +182,9 @@ const OF_DAEMON_PODS: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
-/// Variables of the environment that give a program credentials of AWS or Alibaba Cloud. Sources: AWS SDKs and Tools Reference Guide,
-/// "Settings reference"; kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
+/// Environment variables that give a program credentials of AWS or Alibaba Cloud. Sources: AWS SDKs and Tools Reference
+/// Guide, "Settings reference"; kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
 pub(super) const CREDENTIAL_VARIABLES: &[&str] = &[
     "AWS_ACCESS_KEY_ID",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
@@ -199,7 +200,7 @@ pub(super) const CREDENTIAL_VARIABLES: &[&str] = &[
     "ALIBABA_CLOUD_ROLE_ARN",
 ];
 
-/// Annotations of pods by which a proxy of the metadata service gives them a role (kube2iam, kiam).
+/// Pod annotations through which a proxy of the metadata service assigns a role (kube2iam, kiam).
 pub(super) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];
 
 impl Workload {
@@ -210,18 +211,18 @@ impl Workload {
         format!("{} {namespace}{}", self.kind.name(), self.name)
     }
 
-    /// The images that are pulled for its pods.
+    /// Images that are pulled for its pods.
     pub fn pulled_images(&self) -> impl Iterator<Item = &Located<String>> {
         let pulled = self.containers.iter().filter(|container| !container.is_never_pulled);
         pulled.map(|container| &container.image).chain(&self.init_images)
     }
 
-    /// Whether a node has what `nodeSelector` and the required affinity ask for.
+    /// True if a node matches `nodeSelector` and the required affinity.
     #[must_use]
     pub fn selects(&self, node: &KubernetesNode) -> bool {
         self.node_selector.iter().all(|(key, value)| node.labels.get(&key.value) == Some(value))
             && self.required_affinity.as_ref().is_none_or(|terms| {
-                // A term without anything in it holds nowhere.
+                // An empty term matches no node.
                 terms.iter().any(|term| {
                     let is_empty = term.expressions.is_empty() && !term.has_fields;
                     !is_empty && term.expressions.iter().all(|expression| expression.holds(node))
@@ -229,7 +230,7 @@ impl Workload {
             })
     }
 
-    /// Whether a taint keeps its pods away, or drives them out.
+    /// True if a taint repels or evicts its pods.
     #[must_use]
     pub fn is_kept_away_by(&self, taint: &Taint) -> bool {
         if taint.effect == "PreferNoSchedule" {
@@ -243,7 +244,7 @@ impl Workload {
         !is_of_daemon && !self.tolerations.iter().any(|toleration| toleration.tolerates(taint))
     }
 
-    /// Reads a workload; `None` where it has no name or no specification of pods, as a patch of one.
+    /// Reads a workload; `None` if it has no name or no pod specification, as in a patch.
     pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Option<Self> {
         let name = object.located(&["metadata", "name"]).or_else(|| object.located(&["metadata", "generateName"]));
         let name = name?;
@@ -302,7 +303,7 @@ impl Workload {
     }
 }
 
-/// The sources of cloud credentials of the containers of a pod.
+/// Sources of cloud credentials of the containers of a pod.
 fn credentials(kind: WorkloadKind, object: Object<'_>, pod: Object<'_>) -> Vec<&'static str> {
     let metadata: &[&str] = if kind == WorkloadKind::Pod { &["metadata"] } else { &["spec", "template", "metadata"] };
     let annotations = object.at(&[metadata, &["annotations"]].concat());
@@ -328,7 +329,7 @@ fn affinity_term(term: Object<'_>) -> AffinityTerm {
     AffinityTerm { expressions: expressions.collect(), has_fields: term.items(&["matchFields"]).next().is_some() }
 }
 
-/// A toleration of a list. Source: kubernetes/api `core/v1/types.go#Toleration`.
+/// Reads a toleration. Source: kubernetes/api `core/v1/types.go#Toleration`.
 pub(super) fn toleration(toleration: Object<'_>) -> Toleration {
     let value = toleration.at(&["value"]).filter(|value| value.node.value != Value::Null).and_then(Object::scalar);
     Toleration {

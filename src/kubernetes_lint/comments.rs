@@ -1,5 +1,5 @@
-//! Comments in the files themselves that leave findings as they are: `# tagaudit: ignore[rule] reason`, at the end of the line that a
-//! finding marks, or on lines of their own right above it.
+//! Comments in files that waive findings: `# tagaudit: ignore[rule] reason`, at the end of the line that a finding
+//! marks, or on separate lines directly above it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use crate::kubernetes::Source;
 use crate::policy::json::Span;
 use crate::rules;
 
-/// The word before the rules.
+/// Word before the rules.
 const MARK: &str = "tagaudit:";
 
-/// A comment that names rules.
+/// A comment that lists rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Comment<'t> {
     rules: Vec<&'t str>,
     reason: &'t str,
 }
 
-/// The comments of a text that are meant for this program, by their lines; one that cannot be read names no rule.
+/// Comments of a text that are addressed to tagaudit, by line; a malformed comment has no rules.
 fn comments(source: &Source) -> BTreeMap<usize, Comment<'_>> {
-    // Almost no text has one, and one may be a list of megabytes on a single line.
+    // Few texts have one, and a text may be a list of megabytes on a single line.
     let marks = memchr::memmem::find_iter(source.text().as_bytes(), MARK.as_bytes());
     let lines: BTreeSet<usize> = marks.map(|at| source.place(Span { start: at, end: at }).line).collect();
     lines
@@ -34,8 +34,8 @@ fn comments(source: &Source) -> BTreeMap<usize, Comment<'_>> {
         .collect()
 }
 
-/// Marks the findings as waived that comments leave as they are; a finding that marks several lines needs one at each. Returns what is
-/// wrong with the comments, each with its place: rules that do not exist, a reason that is missing, no finding to leave.
+/// Marks findings as waived by comments; a finding with several lines needs a comment at each. Returns the mistakes in
+/// the comments, with their places: unknown rules, a missing reason, no matching finding.
 pub(super) fn heed(
     findings: &mut [Finding],
     texts: &BTreeMap<Arc<str>, Arc<Source>>,
@@ -72,7 +72,7 @@ pub(super) fn heed(
     commented.iter().flat_map(|(file, (_, comments))| wrong(file, comments, selected, &used)).collect()
 }
 
-/// The mistakes in the comments of a file.
+/// Mistakes in the comments of a file.
 fn wrong(
     file: &str,
     comments: &BTreeMap<usize, Comment<'_>>,
@@ -83,11 +83,11 @@ fn wrong(
     for (line, comment) in comments {
         if comment.rules.is_empty() {
             let wanted = "write `# tagaudit: ignore[rule] reason`";
-            wrong.push(format!("{file}:{line}: the comment names no rule, and is not heeded: {wanted}"));
+            wrong.push(format!("{file}:{line}: the comment names no rule and is ignored: {wanted}"));
             continue;
         }
         if comment.reason.is_empty() {
-            wrong.push(format!("{file}:{line}: the comment gives no reason, and is not heeded: write it after `]`"));
+            wrong.push(format!("{file}:{line}: the comment gives no reason and is ignored: write it after `]`"));
             continue;
         }
         for name in &comment.rules {
@@ -95,14 +95,14 @@ fn wrong(
             if rules::find(name).is_none() {
                 wrong.push(format!("{file}:{line}: no rule is called `{name}`"));
             } else if is_run && !used.contains(&(file, *line, *name)) {
-                wrong.push(format!("{file}:{line}: the comment on `{name}` leaves no finding as it is"));
+                wrong.push(format!("{file}:{line}: the comment for `{name}` matches no finding"));
             }
         }
     }
     wrong
 }
 
-/// The comments about a line: its own, and those of the lines of comments right above it.
+/// Comments about a line: its own, and those on the comment lines directly above it.
 fn about<'c, 't>(
     source: &'t Source,
     comments: &'c BTreeMap<usize, Comment<'t>>,
@@ -115,14 +115,14 @@ fn about<'c, 't>(
     std::iter::once(line).chain(above).filter_map(|line| Some((line, comments.get(&line)?)))
 }
 
-/// True if what stands before the mark of a line makes a comment of it: that starts the line, or stands behind white space.
+/// True if the text before the mark starts a comment: at the start of the line, or after white space.
 /// Source: YAML 1.2.2, 6.6 "Comments".
 fn is_comment(before: &str) -> bool {
     let rest = before.trim_end().strip_suffix('#').map(|rest| rest.trim_end_matches('#'));
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with([' ', '\t']))
 }
 
-/// The comment of a line that names rules.
+/// Parses the comment of a line, if it lists rules.
 fn comment(text: &str) -> Option<Comment<'_>> {
     let mark = text.find(MARK)?;
     let (before, behind) = text.split_at(mark);

@@ -1,4 +1,4 @@
-//! What has to be right before the switch (P1 to P8), and after it (V1 to V7).
+//! Checks before the switch (P1 to P9), and after it (V1 to V7).
 
 use std::collections::BTreeSet;
 
@@ -16,21 +16,21 @@ use super::Judged;
 use super::signals::{CloudProvider, Maker, Signals};
 use super::stage::{Initialised, initialised};
 
-/// What became of a check.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It is right.
+    /// The condition holds.
     Passed,
-    /// It is wrong.
+    /// The condition does not hold.
     Failed,
-    /// What decides was not given, or not read.
+    /// The evidence that decides was not given, or not read.
     NotAudited,
-    /// Only a person can do it.
+    /// The check must be done by hand.
     ByHand,
 }
 
 impl State {
-    /// The word used in reports.
+    /// Word used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// The same for a person.
+    /// Label for display.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -56,13 +56,13 @@ impl State {
 /// A check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// A short name that does not change.
+    /// Short id that does not change.
     pub id: &'static str,
-    /// What has to be right.
+    /// Condition that must hold.
     pub title: &'static str,
-    /// What became of it.
+    /// Result.
     pub state: State,
-    /// Why, in sentences.
+    /// Reasons, one sentence each.
     pub why: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Check {
     }
 }
 
-/// What stands in the list of reasons, at most.
+/// Maximum number of reasons that are listed.
 const SHOWN: usize = 3;
 
 /// True if a rule decides this step.
@@ -86,7 +86,7 @@ fn not_audited(why: impl Into<String>) -> Verdict {
     (State::NotAudited, vec![why.into()])
 }
 
-/// What rules say: wrong where one has an error, and right where all were looked at.
+/// Verdict of some rules: failed if one has an error, passed if all were audited.
 fn by_rules(judged: Judged<'_>, step: Prerequisite) -> Verdict {
     let wrong: Vec<&Finding> = judged
         .findings
@@ -109,14 +109,14 @@ fn by_rules(judged: Judged<'_>, step: Prerequisite) -> Verdict {
     }
     if !mine().any(|outcome| matches!(outcome.outcome, Outcome::Passed | Outcome::Failed)) {
         let why = mine().find_map(|outcome| outcome.why.clone());
-        return not_audited(why.unwrap_or_else(|| "nothing was there to look at".to_owned()));
+        return not_audited(why.unwrap_or_else(|| "there was nothing to check".to_owned()));
     }
     let warnings = judged
         .findings
         .iter()
         .filter(|finding| finding.severity == Severity::Warning && decides(finding.rule, step))
         .count();
-    let why = (warnings > 0).then(|| format!("{} beside it", text::count(warnings, "warning")));
+    let why = (warnings > 0).then(|| format!("with {}", text::count(warnings, "warning")));
     (State::Passed, why.into_iter().collect())
 }
 
@@ -124,11 +124,11 @@ fn of_cloud(judged: Judged<'_>, step: Prerequisite) -> Verdict {
     if judged.has_cloud {
         by_rules(judged, step)
     } else {
-        not_audited("AWS was not asked: give --cluster-id, and --inventory unless it is read live")
+        not_audited("AWS was not read: give --cluster-id, and --inventory unless it is read live")
     }
 }
 
-/// What has to be right before the switch.
+/// Checks before the switch.
 pub(super) fn before(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Vec<Check> {
     vec![
         Check::new(
@@ -146,8 +146,8 @@ pub(super) fn before(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<
             "instance profiles are attached and the metadata can be read",
             of_cloud(judged, Prerequisite::Profiles),
         ),
-        Check::new("P4", "Nodes are called as the cloud controller looks for them", names(judged)),
-        Check::new("P5", "Services ask for nothing that the cloud controller refuses", services(evidence, judged)),
+        Check::new("P4", "Node names are those that the cloud controller looks up", names(judged)),
+        Check::new("P5", "Services request nothing that the cloud controller rejects", services(evidence, judged)),
         Check::new("P6", "the cloud controller fits this cluster", controller(evidence, signals, judged)),
         Check::new("P7", "the EBS CSI driver runs on every node", storage(evidence, signals, judged)),
         Check::new("P8", "several control planes, or a pause is planned", control_planes(signals)),
@@ -157,8 +157,8 @@ pub(super) fn before(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<
     .collect()
 }
 
-/// Nodes that are not Ready: a component that does not come back is no place for the next step, and the controller of the lifecycle deletes
-/// a Node that is not Ready and whose instance it does not find. Nodes of which nobody gave the conditions say nothing.
+/// Nodes that are not Ready: no next step while a component is down, and the lifecycle controller deletes a Node that
+/// is not Ready and whose instance it does not find. `None` if no Node has conditions.
 /// Source: kubernetes/cloud-provider `controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes`.
 fn readiness(signals: &Signals<'_>) -> Option<Verdict> {
     if !signals.nodes.iter().any(|node| node.is_ready.is_some()) {
@@ -193,33 +193,31 @@ fn services(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
 
 fn controller(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Verdict {
     if signals.planned.is_empty() && signals.working.is_empty() && signals.idle.is_empty() {
-        return not_audited(
-            "give the manifest, or the values of the chart, that is to be installed: --kubernetes FILE",
-        );
+        return not_audited("give the manifest or the chart values to be installed: --kubernetes FILE");
     }
     let found = by_rules(judged, Prerequisite::Controller);
-    // A chart brings the rights along.
+    // A chart includes its RBAC rules.
     let needs_rights =
         signals.working.iter().chain(&signals.idle).chain(&signals.planned).any(|one| one.chart.is_none());
     let has_rights = evidence.documents_of(DocumentKind::RoleBinding).next().is_some();
     if found.0 == State::Passed && needs_rights && !has_rights {
-        return not_audited("what it may do was not given: ClusterRoles and ClusterRoleBindings");
+        return not_audited("its permissions were not given: ClusterRoles and ClusterRoleBindings");
     }
     found
 }
 
 fn control_planes(signals: &Signals<'_>) -> Verdict {
     match signals.control_planes {
-        None => not_audited("how many nodes run the control plane is not known"),
+        None => not_audited("the number of control plane nodes is not known"),
         Some(1) => (
             State::Passed,
-            vec!["one control plane: the lock of the migration is of no use, and load balancers are not changed during the switch".to_owned()],
+            vec!["one control plane: the migration lock is of no use, and load balancers are not changed during the switch".to_owned()],
         ),
         Some(count) => (State::Passed, vec![text::count(count, "control plane")]),
     }
 }
 
-/// Whether volumes no longer need Kubernetes' own plugin.
+/// Checks that volumes no longer need the in-tree plugin.
 /// Sources: kubernetes/kubernetes `pkg/volume/csimigration/plugin_manager.go`; aws-ebs-csi-driver docs/install.md.
 fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Verdict {
     let has = |kind: DocumentKind| evidence.document_lists.contains(&kind);
@@ -237,13 +235,13 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
         }
     });
     if !uses_ebs && has(DocumentKind::PersistentVolume) && has(DocumentKind::StorageClass) {
-        return (State::Passed, vec!["no volume and no storage class is of EBS".to_owned()]);
+        return (State::Passed, vec!["no volume or storage class uses EBS".to_owned()]);
     }
     let found = by_rules(judged, Prerequisite::Storage);
     if found.0 == State::Failed {
         return found;
     }
-    // A node without the driver says it whatever else was given; the driver of EBS is optional on Windows.
+    // A node without the driver fails the check, whatever else was given; the EBS driver is optional on Windows.
     let with: BTreeSet<&str> = evidence
         .documents_of(DocumentKind::CsiNode)
         .filter(|node| node.has_driver(EBS_DRIVER))
@@ -264,42 +262,42 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
         return not_audited("CSIDrivers and CSINodes were not given");
     }
     if signals.nodes.is_empty() {
-        return not_audited("the Nodes were not given: which of them have the driver is not known");
+        return not_audited("the Nodes were not given, so those without the driver are not known");
     }
     let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
     if !drivers.any(|driver| driver.has_driver(EBS_DRIVER)) {
         return (State::Failed, vec![format!("no CSIDriver {EBS_DRIVER}")]);
     }
-    // Switched off, Kubernetes' own plugin still does it.
+    // With the gate off, the in-tree plugin still handles volumes.
     let gate = evidence.arguments().iter().find(|one| one.keeps_in_tree_volumes());
     if let Some(gate) = gate.filter(|_| !signals.is_from(25)) {
         let who = gate.node().unwrap_or("the configuration");
         return (
             State::Failed,
-            vec![format!("{who} has `CSIMigrationAWS=false`: volumes still need Kubernetes' own plugin")],
+            vec![format!("{who} has `CSIMigrationAWS=false`: volumes still need the in-tree plugin")],
         );
     }
-    // Before 1.23 Kubernetes' own plugin still attaches its volumes unless the gate is on.
+    // Before 1.23 the in-tree plugin still attaches its volumes unless the gate is on.
     if signals.version.is_some() && !signals.is_from(23) {
         return (
             State::NotAudited,
-            vec!["before 1.23 volumes of Kubernetes' own plugin use the driver only with the gate CSIMigrationAWS, which is changed node by node after a drain".to_owned()],
+            vec!["before 1.23 in-tree volumes use the driver only with the gate CSIMigrationAWS, which is changed node by node after a drain".to_owned()],
         );
     }
-    (State::Passed, vec![format!("{EBS_DRIVER} is on every CSINode")])
+    (State::Passed, vec![format!("every CSINode has {EBS_DRIVER}")])
 }
 
-/// What has to be right after the switch.
+/// Checks after the switch.
 pub(super) fn after(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Vec<Check> {
     vec![
-        Check::new("V1", "no Node waits to be initialised", waiting(evidence)),
-        Check::new("V2", "every Node names its instance", provider_ids(evidence, judged)),
+        Check::new("V1", "no Node waits for initialisation", waiting(evidence)),
+        Check::new("V2", "every Node has the providerID of its instance", provider_ids(evidence, judged)),
         Check::new(
             "V3",
             "zone, region and type of Nodes are those of their instances",
             of_cloud(judged, Prerequisite::Labels),
         ),
-        Check::new("V4", "Services have the load balancer that is theirs", host_names(evidence)),
+        Check::new("V4", "every Service has its own load balancer", host_names(evidence)),
         Check::new("V5", "a cloud controller leads", leads(evidence, signals)),
         Check::new("V6", "a new Node is initialised", newest(evidence, signals)),
         Check::new("V7", "every kubelet is external", kubelets(signals)),
@@ -313,7 +311,7 @@ fn nodes(evidence: &Evidence) -> Result<&[KubernetesNode], Verdict> {
     }
 }
 
-/// The Nodes of which the cloud controller has made something, by name.
+/// Names of the Nodes in some initialisation states.
 fn that_are<'e>(nodes: &'e [KubernetesNode], evidence: &Evidence, wanted: &[Initialised]) -> Vec<&'e str> {
     nodes.iter().filter(|node| wanted.contains(&initialised(node, evidence))).map(|node| node.name.as_str()).collect()
 }
@@ -330,7 +328,7 @@ fn waiting(evidence: &Evidence) -> Verdict {
     }
     let unknown = that_are(nodes, evidence, &[Initialised::Unknown]);
     if !unknown.is_empty() {
-        return not_audited(format!("how long it waits is not known: {}", text::list(&unknown, SHOWN)));
+        return not_audited(format!("the waiting time is not known: {}", text::list(&unknown, SHOWN)));
     }
     (State::Passed, Vec::new())
 }
@@ -347,12 +345,13 @@ fn provider_ids(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
         why.push(format!("without providerID: {}", text::list(&never, SHOWN)));
     }
     if !elsewhere.is_empty() {
-        why.push(format!("with an id of another controller: {}", text::list(&elsewhere, SHOWN)));
+        why.push(format!("with a providerID of another controller: {}", text::list(&elsewhere, SHOWN)));
     }
     if why.is_empty() { of_cloud(judged, Prerequisite::Instances) } else { (State::Failed, why) }
 }
 
-/// The name that both controllers give the load balancer of a Service: by its id, so that the one that is there is found again.
+/// Name that both controllers give the load balancer of a Service: it depends on the uid, so that an existing one is
+/// found.
 /// Source: kubernetes/cloud-provider `cloud.go#DefaultLoadBalancerName`.
 fn load_balancer_name(service: &Service) -> String {
     std::iter::once('a').chain(service.uid.chars().filter(|character| *character != '-')).take(32).collect()
@@ -362,9 +361,9 @@ fn host_names(evidence: &Evidence) -> Verdict {
     let Some(services) = evidence.services.as_deref().filter(|services| is_of_all_namespaces(services)) else {
         return not_audited("Services of all namespaces were not given");
     };
-    // The finalizer says whose load balancer it is.
+    // The finalizer identifies the controller of a load balancer.
     const OF_CLOUD_CONTROLLER: &str = "service.kubernetes.io/load-balancer-cleanup";
-    // The cloud controller adds it before it sees that another controller is asked for.
+    // The cloud controller adds its finalizer before it detects that another controller is requested.
     const OF_OTHERS: &str = "service.k8s.aws/resources";
     let is_of_others = |service: &Service| {
         let kind = service.annotations.get("service.beta.kubernetes.io/aws-load-balancer-type").map(String::as_str);
@@ -391,7 +390,7 @@ fn host_names(evidence: &Evidence) -> Verdict {
         match names.next() {
             None => why.push(format!("Service {full_name} has no host name")),
             Some(name) if !name.trim_start_matches("internal-").starts_with(&wanted) => {
-                why.push(format!("Service {full_name} has {name}, and its own load balancer is called {wanted}"));
+                why.push(format!("Service {full_name} has {name}, but its load balancer is named {wanted}"));
             }
             Some(_) => {}
         }
@@ -405,8 +404,8 @@ fn host_names(evidence: &Evidence) -> Verdict {
     (State::Failed, why)
 }
 
-/// Whether the holder of a lock is on no Node on which the controller runs: on the host network it is called `HOST_UUID`. A host may be
-/// called otherwise than its Node, and then nothing is known.
+/// True if the holder of a lock is on no Node that runs the controller: on the host network its identity is
+/// `HOST_UUID`. False if host names differ from Node names, because then nothing is known.
 /// Source: kubernetes/cloud-provider `app/controllermanager.go#Run`.
 fn is_elsewhere(holder: &str, controller: &CloudController, evidence: &Evidence, signals: &Signals<'_>) -> bool {
     let first = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
@@ -414,7 +413,7 @@ fn is_elsewhere(holder: &str, controller: &CloudController, evidence: &Evidence,
         let host = first(holder.rsplit_once('_').map_or(holder, |(host, _)| host));
         signals.nodes.iter().filter(move |node| first(&node.name) == host).collect::<Vec<_>>()
     };
-    // Where the control plane's own locks name Nodes, hosts are called as those are.
+    // If the control plane's own locks name Nodes, hosts have the names of Nodes.
     let of_system = evidence.documents_of(DocumentKind::Lease).map(Document::object).filter(|lease| {
         ["kube-controller-manager", "kube-scheduler"].contains(&lease.text(&["metadata", "name"]).unwrap_or_default())
     });
@@ -426,7 +425,7 @@ fn is_elsewhere(holder: &str, controller: &CloudController, evidence: &Evidence,
         && !on.iter().any(|node| controller.workload.selects(node))
 }
 
-/// How long ago a lock may have been renewed: it is every few seconds.
+/// Maximum age of a renewed lock: locks are renewed every few seconds.
 const FRESH: SignedDuration = SignedDuration::from_mins(1);
 
 fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
@@ -434,7 +433,7 @@ fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
     if controller.is_some_and(|controller| !controller.is_on("leader-elect", true)) {
         return (
             State::ByHand,
-            vec!["the cloud controller does not elect a leader: see in its log that it works".to_owned()],
+            vec!["the cloud controller does not elect a leader: check in its log that it works".to_owned()],
         );
     }
     let lease_name =
@@ -444,11 +443,11 @@ fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
         return not_audited("leases of kube-system were not given");
     }
     let Some(lease) = evidence.leases(lease_name).next() else {
-        return (State::Failed, vec![format!("no lease {lease_name} in kube-system: none has ever led")]);
+        return (State::Failed, vec![format!("no lease {lease_name} in kube-system: no controller has ever led")]);
     };
     let holder = lease.text(&["spec", "holderIdentity"]).unwrap_or_default();
     if holder.is_empty() {
-        return (State::Failed, vec![format!("lease {lease_name} is held by nobody")]);
+        return (State::Failed, vec![format!("lease {lease_name} has no holder")]);
     }
     // A process has one identity for all of its locks.
     let identity = |name: &str| evidence.leases(name).find_map(|lease| lease.text(&["spec", "holderIdentity"]));
@@ -464,18 +463,18 @@ fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
     }
     let renewed = lease.text(&["spec", "renewTime"]).and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let Some((renewed, seen)) = renewed.zip(evidence.known_time()) else {
-        return not_audited(format!("lease {lease_name} does not say when it was renewed"));
+        return not_audited(format!("lease {lease_name} has no renewal time"));
     };
-    // The time of the evidence is that of the youngest lease: alone, this one would always be young.
+    // The evidence has the time of the youngest lease: a lease alone would always be young.
     let others = evidence.documents_of(DocumentKind::Lease).count() > 1 || seen > renewed;
     let age = seen.duration_since(renewed);
     match (age > FRESH, others) {
         (true, _) => {
-            (State::Failed, vec![format!("lease {lease_name} was renewed {age:#} before the rest was written")])
+            (State::Failed, vec![format!("lease {lease_name} was last renewed {age:#} before the rest was written")])
         }
         (false, true) => (State::Passed, vec![format!("lease {lease_name} is renewed")]),
         (false, false) => {
-            not_audited(format!("how old lease {lease_name} is cannot be told from it alone: give all leases"))
+            not_audited(format!("the age of lease {lease_name} cannot be determined from it alone: give all leases"))
         }
     }
 }
@@ -489,7 +488,7 @@ fn kubelets(signals: &Signals<'_>) -> Verdict {
         return (State::Failed, vec![format!("with `cloud-provider=aws`: {}", text::list(&old, SHOWN))]);
     }
     let none = of(CloudProvider::None);
-    // K3s makes its own external, without an argument.
+    // K3s makes its kubelets external without an argument.
     if !none.is_empty() && signals.maker != Maker::K3s {
         return (State::Failed, vec![format!("without `cloud-provider=external`: {}", text::list(&none, SHOWN))]);
     }
@@ -498,7 +497,7 @@ fn kubelets(signals: &Signals<'_>) -> Verdict {
     if !signals.kubelets.is_empty() && (is_declared || signals.nodes.iter().all(seen)) {
         return (State::Passed, Vec::new());
     }
-    let why = "what kubelets are started with is in no list: look at each node, in /var/lib/kubelet/kubeadm-flags.env or its unit";
+    let why = "no list shows the kubelet arguments: check /var/lib/kubelet/kubeadm-flags.env or the unit on each node";
     (State::ByHand, vec![why.to_owned()])
 }
 
@@ -519,7 +518,7 @@ fn newest(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
         }
         None => (
             State::ByHand,
-            vec!["Nodes that are there are not initialised again: add one, and see that it loses the taint".to_owned()],
+            vec!["existing Nodes are not initialised again: add one, and check that its taint is removed".to_owned()],
         ),
     }
 }

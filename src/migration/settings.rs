@@ -1,5 +1,5 @@
-//! Settings of RKE2 as its configuration has them: what the step writes, and the names of what stays beside it. Values that are of one
-//! node, or that nobody should see, are not written out.
+//! RKE2 settings in the format of its configuration: the arguments that a step writes, and the names of those that
+//! stay. Values of a single node and secrets are not written out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,20 +7,20 @@ use std::fmt::Write as _;
 use crate::kubernetes::Evidence;
 use crate::kubernetes::arguments::{Component, NodeArguments};
 
-/// Arguments that are of the cluster and not of one node, and that say nothing secret.
+/// Arguments that are the same in the whole cluster and hold no secret.
 const OF_THE_CLUSTER: [&str; 6] =
     ["allocate-node-cidrs", "cloud-provider", "cluster-cidr", "configure-cloud-routes", "controllers", "feature-gates"];
 
 /// A list of arguments.
 pub(super) struct Arguments {
-    /// As they are written.
+    /// Arguments to write.
     written: Vec<String>,
-    /// Names of those that stay as they are on each node.
+    /// Names of arguments that stay as they are on each node.
     kept: BTreeSet<String>,
 }
 
 impl Arguments {
-    /// What a component of servers, or of agents, is given, with some arguments replaced and others taken out.
+    /// Arguments of a component of servers or agents, with some replaced and others removed.
     pub(super) fn of(
         evidence: &Evidence,
         component: Component,
@@ -52,7 +52,7 @@ impl Arguments {
         Self { written, kept }
     }
 
-    /// A list of YAML under a key.
+    /// YAML list under a key.
     pub(super) fn list(&self, key: &str) -> String {
         let mut text = if self.written.is_empty() { format!("{key}: []\n") } else { format!("{key}:\n") };
         for item in &self.written {
@@ -66,7 +66,7 @@ impl Arguments {
     }
 }
 
-/// A text as YAML has it: in quotation marks where it would be something else. What JSON writes is YAML.
+/// Formats a text as a YAML scalar: quoted if it would be read as something else. JSON strings are YAML.
 fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:".contains(c))
@@ -75,7 +75,7 @@ fn scalar(text: &str) -> String {
     if is_plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }
 
-/// Settings of machines of a cluster of Rancher, by the label of their role, and without that of another one.
+/// Rancher settings for machines with the label of one role, and without the label of another.
 /// Source: rancher/rancher `pkg/capr/planner`: a machine has the labels of its roles only.
 pub(super) fn rancher_selector(role: &str, without: Option<&str>, settings: &str) -> String {
     let indented: String = settings.lines().flat_map(|line| ["          ", line, "\n"]).collect();

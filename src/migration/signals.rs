@@ -1,4 +1,5 @@
-//! What a cluster shows of its way: who runs with which provider, which controllers work, and who holds the lock.
+//! Signals of the migration stage: the provider of each component, the controllers that work, and the holder of the
+//! lock.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +14,14 @@ use crate::kubernetes::{
 use crate::nodes::KubernetesNode;
 use crate::text;
 
-/// What a component asks for with `--cloud-provider`.
+/// Provider that a component requests with `--cloud-provider`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloudProvider {
-    /// Kubernetes' own.
+    /// The in-tree provider.
     InTree,
-    /// One outside of Kubernetes.
+    /// An external provider.
     External,
-    /// None.
+    /// No provider.
     None,
 }
 
@@ -34,14 +35,14 @@ impl CloudProvider {
     }
 }
 
-/// What made a cluster, which decides where its settings stand.
+/// Tool that created a cluster, which decides where its settings are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
-    /// RKE2, as Rancher provisions it.
+    /// RKE2, provisioned by Rancher.
     Rancher,
-    /// RKE2 by itself.
+    /// RKE2 alone.
     Rke2,
-    /// K3s, which never had a provider for AWS.
+    /// K3s, which never shipped an AWS provider.
     K3s,
     /// RKE.
     Rke,
@@ -54,7 +55,7 @@ pub enum Maker {
 }
 
 impl Maker {
-    /// As it is called.
+    /// Name for display.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -68,7 +69,7 @@ impl Maker {
         }
     }
 
-    /// By the labels and annotations of Nodes, or else by the configurations.
+    /// Identifies the tool by labels and annotations of Nodes, otherwise by configurations.
     fn of(evidence: &Evidence) -> Self {
         let nodes = evidence.nodes.as_deref().unwrap_or_default();
         let runs = |mark: &str| nodes.iter().any(|node| node.kubelet_version.contains(mark));
@@ -95,38 +96,38 @@ impl Maker {
     }
 }
 
-/// A component that was seen.
+/// An instance of a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// The Node or the configuration that starts it.
+    /// Node or configuration that starts it.
     pub who: String,
-    /// What it asks for.
+    /// Provider that it requests.
     pub provider: CloudProvider,
-    /// Whether it is started with `enable-leader-migration`.
+    /// True if it is started with `enable-leader-migration`.
     pub migrates: bool,
-    /// Its version, where it is known.
+    /// Version, if known.
     pub version: Option<ControllerVersion>,
-    /// The range of pods, where it programs routes for them.
+    /// Pod range, if it programs routes for pods.
     pub routes: Option<String>,
 }
 
-/// Who holds the lock of the migration.
+/// Holder of the migration lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// kube-controller-manager: its own lock has the same holder.
+    /// kube-controller-manager, which also holds its own lock.
     ControllerManager,
     /// The cloud controller.
     CloudController,
-    /// Nobody that holds another lock.
+    /// A process that holds no other lock.
     Unknown,
 }
 
-/// What a cluster shows.
+/// Signals of a cluster.
 #[derive(Debug)]
 pub struct Signals<'e> {
-    /// What made it.
+    /// Tool that created it.
     pub maker: Maker,
-    /// The version of Kubernetes.
+    /// Kubernetes version.
     pub version: Option<ControllerVersion>,
     /// Kubelets.
     pub kubelets: Vec<Seen>,
@@ -134,27 +135,27 @@ pub struct Signals<'e> {
     pub managers: Vec<Seen>,
     /// Instances of kube-apiserver.
     pub api_servers: Vec<Seen>,
-    /// The AWS cloud controllers that work; of files without a cluster, those that they declare.
+    /// AWS cloud controllers that work; without a cluster, those that files declare.
     pub working: Vec<&'e CloudController>,
-    /// AWS cloud controllers that are there and do none of the work that kube-controller-manager did: no node is selected, or that work
-    /// is switched off.
+    /// AWS cloud controllers that exist but do none of the work that kube-controller-manager did: they select no node,
+    /// or that work is disabled.
     pub idle: Vec<&'e CloudController>,
-    /// AWS cloud controllers of files beside a cluster, which are to be installed.
+    /// AWS cloud controllers to be installed, from files next to a cluster.
     pub planned: Vec<&'e CloudController>,
-    /// Whether all workloads were given, so that a controller that was not seen is not there.
+    /// True if all workloads were given, so that a controller that was not found does not exist.
     pub knows_controllers: bool,
-    /// The Nodes.
+    /// Nodes.
     pub nodes: &'e [KubernetesNode],
-    /// How many nodes run the control plane.
+    /// Number of control plane nodes.
     pub control_planes: Option<usize>,
-    /// Who holds the lock of the migration, where there is one.
+    /// Holder of the migration lock, if the lock exists.
     pub lock: Option<Holder>,
-    /// Why it is not a cluster that this is about.
+    /// Reason why the migration does not apply to the cluster.
     pub other: Option<&'static str>,
 }
 
 impl<'e> Signals<'e> {
-    /// What a cluster shows.
+    /// Collects the signals of a cluster.
     #[must_use]
     pub fn of(evidence: &'e Evidence) -> Self {
         let nodes = evidence.nodes.as_deref().unwrap_or_default();
@@ -171,7 +172,7 @@ impl<'e> Signals<'e> {
         let of = |component: Component| seen(evidence, component);
         Self {
             maker: Maker::of(evidence),
-            // What a configuration asks for is not what runs.
+            // A configured version may not be running yet.
             version: nodes
                 .iter()
                 .filter_map(|node| node.kubelet_version.parse().ok())
@@ -191,13 +192,13 @@ impl<'e> Signals<'e> {
         }
     }
 
-    /// Kubelets and instances of kube-controller-manager with a provider.
+    /// True if a kubelet or an instance of kube-controller-manager has the provider.
     #[must_use]
     pub fn any(&self, provider: CloudProvider) -> bool {
         self.kubelets.iter().chain(&self.managers).any(|one| one.provider == provider)
     }
 
-    /// Whether a component that was seen asks for a provider that its version does not have.
+    /// True if a component requests a provider that its version lacks.
     #[must_use]
     pub fn asks_in_vain(&self) -> bool {
         let all = self.kubelets.iter().chain(&self.managers).chain(&self.api_servers);
@@ -205,19 +206,20 @@ impl<'e> Signals<'e> {
             .any(|one| one.version.or(self.version).is_some_and(|version| version >= ControllerVersion::new(1, 27, 0)))
     }
 
-    /// Whether an external kube-controller-manager still takes part in the migration: it holds the lock and does nothing.
+    /// True if an external kube-controller-manager still takes part in the migration: it holds the lock and does
+    /// nothing.
     #[must_use]
     pub fn keeps_lock_in_vain(&self) -> bool {
         self.managers.iter().any(|one| one.provider == CloudProvider::External && one.migrates)
     }
 
-    /// The range of pods for which kube-controller-manager programs routes today.
+    /// Pod range for which kube-controller-manager programs routes today.
     #[must_use]
     pub fn routes(&self) -> Option<&str> {
         self.managers.iter().find_map(|manager| manager.routes.as_deref())
     }
 
-    /// A cloud controller that initialises nodes, whatever else it leaves to others.
+    /// True if a cloud controller initialises nodes, even if it leaves other work to others.
     #[must_use]
     pub fn initialises(&self) -> bool {
         let runs = |controller: &CloudController| {
@@ -233,27 +235,27 @@ impl<'e> Signals<'e> {
         nodes.map(|node| node.name.as_str()).collect()
     }
 
-    /// Whether Kubernetes is of a version from this minor one on.
+    /// True if the Kubernetes version is this minor version or later.
     #[must_use]
     pub fn is_from(&self, minor: u32) -> bool {
         self.version.is_some_and(|version| version >= ControllerVersion::new(1, minor, 0))
     }
 
-    /// Whether a cloud controller that works takes part in the migration.
+    /// True if all cloud controllers that work take part in the migration.
     #[must_use]
     pub fn controllers_migrate(&self) -> bool {
         self.working.iter().all(|controller| controller.is_on("enable-leader-migration", false))
     }
 
-    /// What is seen, in sentences.
+    /// Signals as sentences for display.
     #[must_use]
     pub fn told(&self, evidence: &Evidence) -> Vec<String> {
         let mut told = Vec::new();
         let maker = self.maker.name();
-        told.extend(self.version.map(|version| format!("Kubernetes {version}, made with: {maker}")));
+        told.extend(self.version.map(|version| format!("Kubernetes {version}, created with: {maker}")));
         for (component, seen) in [("kubelet", &self.kubelets), ("kube-controller-manager", &self.managers)] {
             if seen.is_empty() {
-                told.push(format!("what {component} is started with is not known"));
+                told.push(format!("the arguments of {component} are not known"));
             }
             for provider in [CloudProvider::InTree, CloudProvider::External, CloudProvider::None] {
                 let those: Vec<&Seen> = seen.iter().filter(|one| one.provider == provider).collect();
@@ -271,7 +273,7 @@ impl<'e> Signals<'e> {
             }
         }
         for (controllers, does) in
-            [(&self.working, "works"), (&self.idle, "is there and does nothing"), (&self.planned, "is to be installed")]
+            [(&self.working, "works"), (&self.idle, "exists and does nothing"), (&self.planned, "is to be installed")]
         {
             for controller in controllers {
                 let flag = if controller.is_on("enable-leader-migration", false) {
@@ -287,25 +289,24 @@ impl<'e> Signals<'e> {
             told.push(if self.knows_controllers {
                 "no AWS cloud controller is among the workloads".to_owned()
             } else {
-                "whether an AWS cloud controller runs is not known: not all DaemonSets and Deployments were given"
-                    .to_owned()
+                "unknown if an AWS cloud controller runs: not all DaemonSets and Deployments were given".to_owned()
             });
         }
         told.push(match self.lock {
             Some(Holder::ControllerManager) => format!("lease {MIGRATION_LOCK} is held by kube-controller-manager"),
             Some(Holder::CloudController) => format!("lease {MIGRATION_LOCK} is held by the cloud controller"),
-            Some(Holder::Unknown) => format!("lease {MIGRATION_LOCK} is held by none of the controllers that lead"),
+            Some(Holder::Unknown) => format!("lease {MIGRATION_LOCK} is not held by a leading controller"),
             None if evidence.document_lists.contains(&DocumentKind::Lease) => format!("no lease {MIGRATION_LOCK}"),
             None => "leases were not given".to_owned(),
         });
         if !evidence.document_lists.contains(&DocumentKind::CsiDriver) {
-            told.push(format!("whether the driver {EBS_DRIVER} is there is not known: CSIDrivers were not given"));
+            told.push(format!("unknown if the driver {EBS_DRIVER} is installed: CSIDrivers were not given"));
         }
         told
     }
 }
 
-/// Whether it does nothing that the in-tree provider does: no node is selected, or the work is switched off.
+/// True if it does none of the work of the in-tree provider: no node is selected, or the work is disabled.
 fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
     let jobs = [
         CloudController::SERVICE,
@@ -315,28 +316,29 @@ fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
     controller.is_nowhere(nodes) || !jobs.iter().any(|names| controller.runs(names))
 }
 
-/// Why a cluster is none that this is about: its cloud is another one, or it is AWS's own.
+/// Reason why the migration does not apply: the cluster is in another cloud, or is an EKS cluster.
 fn other(evidence: &Evidence) -> Option<&'static str> {
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
     if nodes.iter().any(KubernetesNode::is_of_eks) {
-        return Some("this is a cluster of EKS, whose control plane AWS runs: there is nothing to migrate");
+        return Some("this is an EKS cluster, whose control plane AWS runs: there is nothing to migrate");
     }
     if evidence.controllers().iter().any(|controller| controller.cloud != Provider::Aws) {
-        return Some("the cloud controller of another cloud runs here: this is no cluster on AWS");
+        return Some("the cloud controller of another cloud runs here: this cluster is not on AWS");
     }
     let is_of_aws = |node: &KubernetesNode| node.provider_id.starts_with("aws:");
     let is_foreign = |node: &KubernetesNode| is_of_another_cloud(&node.provider_id);
     (nodes.iter().any(is_foreign) && !nodes.iter().any(is_of_aws))
-        .then_some("the providerIDs of its Nodes are of another cloud: this is no cluster on AWS")
+        .then_some("the providerIDs of its Nodes are of another cloud: this cluster is not on AWS")
 }
 
-/// Whether a providerID is of another cloud, and not of a distribution's own controller.
+/// True if a providerID is of another cloud, and not of a distribution's own controller.
 pub(super) fn is_of_another_cloud(provider_id: &str) -> bool {
     let own = ["aws:", "rke2://", "k3s://", "i-"];
     !provider_id.is_empty() && !own.iter().any(|beginning| provider_id.starts_with(beginning))
 }
 
-/// The instances of a component: static pods say what really runs, then Nodes, and then configurations.
+/// Instances of a component: from static pods, which show what really runs, otherwise from Nodes, otherwise from
+/// configurations.
 fn seen(evidence: &Evidence, component: Component) -> Vec<Seen> {
     let of_pods: Vec<Seen> = evidence
         .workloads
@@ -372,7 +374,7 @@ fn seen(evidence: &Evidence, component: Component) -> Vec<Seen> {
     all.iter().filter(|one| one.node().is_none()).filter_map(|one| started(evidence, one, component)).collect()
 }
 
-/// A component as arguments start it; `None` where they do not run it, or do not say.
+/// Component that the arguments start; `None` if they do not run it, or do not determine its provider.
 fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component) -> Option<Seen> {
     if !arguments.runs(component) {
         return None;
@@ -382,7 +384,7 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
     let provider = match (value("cloud-provider"), arguments.distribution) {
         (Some(value), _) => CloudProvider::of(value),
         (None, Distribution::Rke2) => match arguments.cloud_provider_name() {
-            // What that means, the version decides.
+            // The meaning depends on the version.
             Some("aws") if arguments.version.is_none() => return None,
             Some("aws") if !is_name_only(arguments.version) => CloudProvider::InTree,
             Some("external") if component != Component::ApiServer => CloudProvider::External,
@@ -390,7 +392,7 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
         },
         (None, Distribution::Rke) => of_rke(evidence, &arguments.started)?,
         (None, Distribution::K3s) => CloudProvider::None,
-        // What a configuration of kubeadm does not say may stand in another one.
+        // Another kubeadm configuration may set it.
         (None, Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod | Distribution::Kops) => {
             return None;
         }
@@ -400,7 +402,7 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
     Some(Seen { who, provider, migrates, version: arguments.version, routes: routes(value) })
 }
 
-/// The range for which an in-tree provider programs routes: it does where it gives nodes their ranges, unless it is told not to.
+/// Pod range for which the in-tree provider programs routes: if it allocates node ranges, and routes are not disabled.
 /// Source: kubernetes/kubernetes `cmd/kube-controller-manager/app/core.go#startRouteController`, until 1.26.
 fn routes<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     let allocates = value("allocate-node-cidrs").is_some_and(is_true);
@@ -410,7 +412,7 @@ fn routes<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     value("cluster-cidr").filter(is_range).filter(|_| is_in_tree && allocates && programs).map(str::to_owned)
 }
 
-/// What RKE gives all components by `cloud_provider.name`.
+/// Provider that RKE sets for all components with `cloud_provider.name`.
 fn of_rke(evidence: &Evidence, started: &Started) -> Option<CloudProvider> {
     let Started::Declared { place, .. } = started else { return None };
     let document = evidence.documents_of(DocumentKind::RkeCluster).find(|one| one.object().head() == *place)?;
@@ -423,7 +425,7 @@ fn of_rke(evidence: &Evidence, started: &Started) -> Option<CloudProvider> {
     })
 }
 
-/// How many nodes run the control plane: those with its label, or else machines that a configuration counts.
+/// Number of control plane nodes: those with the label, otherwise machines that a configuration counts.
 fn control_planes(evidence: &Evidence) -> Option<usize> {
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
     let labelled = nodes.iter().filter(|node| node.has_control_plane_label()).count();
@@ -446,7 +448,7 @@ fn control_planes(evidence: &Evidence) -> Option<usize> {
     rke.or(declared).filter(|count| *count > 0)
 }
 
-/// Who holds the lock of the migration. A process uses one identity for all of its locks.
+/// Holder of the migration lock. A process uses one identity for all of its locks.
 /// Sources: kubernetes/kubernetes `cmd/kube-controller-manager/app/controllermanager.go#Run`; kubernetes/cloud-provider
 /// `app/controllermanager.go#Run`.
 fn holder(evidence: &Evidence) -> Option<Holder> {

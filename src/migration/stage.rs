@@ -1,4 +1,4 @@
-//! The stages.
+//! Stages of the migration.
 
 use jiff::SignedDuration;
 
@@ -7,46 +7,46 @@ use crate::nodes::{KubernetesNode, ProviderId, parse_provider_id};
 
 use super::signals::{CloudProvider, Holder, Maker, Signals, is_of_another_cloud};
 
-/// A stage of the way.
+/// A stage of the migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Kubernetes' own provider works, and nothing is prepared.
+    /// The in-tree provider works, and nothing is prepared.
     InTree,
-    /// The EBS CSI driver is there.
+    /// The EBS CSI driver is installed.
     StorageReady,
-    /// kube-controller-manager shares its work by a lock.
+    /// kube-controller-manager works under a lock.
     MigrationOn,
     /// The cloud controller waits for the lock.
     BothRun,
-    /// Some components are on the old side, and some on the new.
+    /// Some components are on the old side, and some are on the new.
     Rolling,
-    /// All are on the new side, and the lock is still used.
+    /// All components are on the new side, and the lock is still used.
     FlagLeft,
-    /// All is done.
+    /// The migration is complete.
     External,
-    /// All are on the new side, and some Nodes have no instance.
+    /// All components are on the new side, and some Nodes have no instance.
     NotInitialised,
     /// Two controllers work without a lock between them.
     DoubleOwnership,
-    /// Kubernetes is of a version without the provider that components ask for.
+    /// The Kubernetes version lacks the provider that components request.
     BrokenUpgrade,
-    /// No component asks for a provider.
+    /// No component requests a provider.
     NoProvider,
 }
 
-/// A stage in words.
+/// Description of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Told {
-    /// A short name that does not change.
+    /// Short id that does not change.
     pub id: &'static str,
-    /// What it is called.
+    /// Title.
     pub title: &'static str,
-    /// What it means.
+    /// Meaning.
     pub meaning: &'static str,
 }
 
 impl Stage {
-    /// All of them, in the order of the way; those that are none of it come last.
+    /// All stages in the order of the migration; those outside of that order come last.
     pub const ALL: [Self; 11] = [
         Self::InTree,
         Self::StorageReady,
@@ -61,15 +61,15 @@ impl Stage {
         Self::NoProvider,
     ];
 
-    /// The stage in words.
+    /// Id, title and meaning of the stage.
     #[must_use]
     pub fn told(self) -> Told {
         let (id, title, meaning) = match self {
             Self::InTree => {
-                ("S0", "in-tree", "Kubernetes' own AWS provider works, and nothing is prepared for the external one")
+                ("S0", "in-tree", "the in-tree AWS provider works, and nothing is prepared for the external one")
             }
             Self::StorageReady => {
-                ("S1", "storage is ready", "Kubernetes' own AWS provider works, and volumes no longer need it")
+                ("S1", "storage is ready", "the in-tree AWS provider works, and volumes no longer need it")
             }
             Self::MigrationOn => (
                 "S2",
@@ -83,54 +83,54 @@ impl Stage {
             Self::FlagLeft => (
                 "S5",
                 "external, lock left",
-                "everything is external, and the cloud controller still uses the lock of the migration",
+                "everything is external, and the cloud controller still uses the migration lock",
             ),
-            Self::External => ("S6", "external", "everything is external: the way is done"),
+            Self::External => ("S6", "external", "everything is external: the migration is complete"),
             Self::NotInitialised => (
                 "S7",
                 "external, partly initialised",
-                "everything is external, and not every Node is known to the cloud controller",
+                "everything is external, and the cloud controller does not know every Node",
             ),
             Self::DoubleOwnership => (
                 "X1",
                 "double ownership",
-                "kube-controller-manager and the cloud controller both make load balancers and routes, without a lock between them",
+                "kube-controller-manager and the cloud controller both create load balancers and routes, without a lock between them",
             ),
             Self::BrokenUpgrade => (
                 "X2",
                 "broken upgrade",
-                "Kubernetes is of a version without the provider that components ask for: they do not start",
+                "components request a provider that this Kubernetes version lacks: they do not start",
             ),
             Self::NoProvider => {
-                ("X3", "no provider", "no component asks for a cloud provider, and no cloud controller of AWS runs")
+                ("X3", "no provider", "no component requests a cloud provider, and no AWS cloud controller runs")
             }
         };
         Told { id, title, meaning }
     }
 
-    /// Whether it is a stage behind the switch.
+    /// True if the stage is after the switch.
     #[must_use]
     pub fn is_after(self) -> bool {
         matches!(self, Self::FlagLeft | Self::External | Self::NotInitialised)
     }
 
-    /// Whether something is wrong already.
+    /// True if the stage itself is a problem.
     #[must_use]
     pub fn is_wrong(self) -> bool {
         matches!(self, Self::NotInitialised | Self::DoubleOwnership | Self::BrokenUpgrade)
     }
 
-    /// What must not be done yet.
+    /// Actions that must wait.
     #[must_use]
     pub fn not_yet(self, signals: &Signals<'_>) -> Vec<String> {
-        const UPGRADE: &str = "upgrade to Kubernetes 1.27: the provider that works here is not in it";
+        const UPGRADE: &str = "upgrade to Kubernetes 1.27: it lacks the provider that works here";
         const TAGS: &str =
-            "delete or change cluster tags: the cloud controller finds the load balancers that are there by them";
+            "delete or change cluster tags: the cloud controller uses them to find existing load balancers";
         let all: &[&str] = match self {
             Self::InTree => &[
                 UPGRADE,
-                "install the cloud controller: two controllers would make load balancers",
-                "start kubelets with `cloud-provider=external`: volumes of Kubernetes' own plugin cannot be attached then",
+                "install the cloud controller: two controllers would create load balancers",
+                "start kubelets with `cloud-provider=external`: in-tree volumes cannot be attached then",
             ],
             // With one control plane there is no lock to wait for: the next step does both.
             Self::StorageReady if signals.control_planes == Some(1) => &[UPGRADE],
@@ -145,13 +145,13 @@ impl Stage {
             ],
             Self::BothRun => &[
                 UPGRADE,
-                "give kube-controller-manager `cloud-provider=external` and leave `enable-leader-migration`: it would hold the lock and do nothing",
-                "take `cloud-provider=aws` from all instances of kube-controller-manager at once, unless a pause is accepted",
+                "set `cloud-provider=external` on kube-controller-manager and keep `enable-leader-migration`: it would hold the lock and do nothing",
+                "remove `cloud-provider=aws` from all instances of kube-controller-manager at once, unless a pause is accepted",
                 TAGS,
             ],
             Self::Rolling => &[
                 "upgrade to Kubernetes 1.27 while any component is started with `cloud-provider=aws`",
-                "stop half way and upgrade something else",
+                "stop halfway and upgrade something else",
                 TAGS,
             ],
             Self::FlagLeft => {
@@ -159,35 +159,35 @@ impl Stage {
             }
             Self::External => &[TAGS],
             Self::NotInitialised => &[
-                "make new Services of type LoadBalancer, or upgrade, before the Nodes are mended",
-                "drain many Nodes at once: those that come instead may not be initialised either",
+                "create Services of type LoadBalancer, or upgrade, before the Nodes are fixed",
+                "drain many Nodes at once: their replacements may not be initialised either",
             ],
             Self::DoubleOwnership => &["create, change or delete Services of type LoadBalancer", UPGRADE, TAGS],
-            Self::BrokenUpgrade => &["restart what still runs: it will not start again", TAGS],
+            Self::BrokenUpgrade => &["restart running components: they will not start again", TAGS],
             Self::NoProvider => &[],
         };
         let mut all: Vec<String> = all.iter().map(|&text| text.to_owned()).collect();
         if self == Self::External && signals.version.is_some() && !signals.is_from(27) {
-            all.push("go back to `cloud-provider=aws` after the upgrade to 1.27: it is not there any more".to_owned());
+            all.push("go back to `cloud-provider=aws` after the upgrade to 1.27: 1.27 no longer has it".to_owned());
         }
         all
     }
 }
 
-/// The stage that a cluster is in.
+/// Stage of a cluster.
 ///
 /// # Errors
-/// With what has to be known first.
+/// If the migration does not apply to the cluster, or evidence that decides is missing.
 pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready: bool) -> Result<Stage, &'static str> {
     const CONTROLLER_UNKNOWN: &str =
-        "whether a cloud controller runs is not known: give DaemonSets and Deployments of all namespaces";
+        "unknown if a cloud controller runs: give DaemonSets and Deployments of all namespaces";
     if let Some(other) = signals.other {
         return Err(other);
     }
     if signals.asks_in_vain() {
         return Ok(Stage::BrokenUpgrade);
     }
-    // Of a live cluster a controller that was not seen may be there.
+    // A live cluster may have a controller that was not found.
     let may_hide_one = signals.working.is_empty() && !signals.knows_controllers && !signals.nodes.is_empty();
     let has_new = signals.any(CloudProvider::External);
     if signals.any(CloudProvider::InTree) {
@@ -196,7 +196,7 @@ pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready
         }
         return of_old(signals, if storage_is_ready { Stage::StorageReady } else { Stage::InTree });
     }
-    // A configuration that says `external` may not be carried out yet, or leaves the lock with who does nothing.
+    // A configuration with `external` may not be applied yet, or leaves the lock with a process that does nothing.
     if has_new && (signals.lock == Some(Holder::ControllerManager) || signals.keeps_lock_in_vain()) {
         return Ok(Stage::Rolling);
     }
@@ -209,13 +209,13 @@ pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready
     }
     if signals.initialises() {
         return Err(
-            "whether kube-controller-manager still works for AWS is not known: give its static pods, or its configuration",
+            "unknown if kube-controller-manager still works for AWS: give its static pods, or its configuration",
         );
     }
     let is_of_aws = signals.nodes.iter().any(|node| node.provider_id.starts_with("aws:"));
     if signals.kubelets.is_empty() && (is_of_aws || signals.managers.is_empty()) {
         return Err(
-            "what kubelet and kube-controller-manager are started with is not known: give Nodes of RKE2, static pods, or the configuration of the cluster",
+            "the arguments of kubelet and kube-controller-manager are not known: give Nodes of RKE2, static pods, or the configuration of the cluster",
         );
     }
     if may_hide_one {
@@ -224,11 +224,11 @@ pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready
     Ok(Stage::NoProvider)
 }
 
-/// Something asks for Kubernetes' own provider.
+/// Stage while a component requests the in-tree provider.
 fn of_old(signals: &Signals<'_>, prepared: Stage) -> Result<Stage, &'static str> {
     let old: Vec<_> = signals.managers.iter().filter(|one| one.provider == CloudProvider::InTree).collect();
     let all_migrate = old.iter().all(|manager| manager.migrates);
-    // A newer control plane with older kubelets is on its way as well.
+    // A newer control plane with older kubelets is also a rolling migration.
     let is_mixed = signals.any(CloudProvider::External) || signals.is_from(27);
     if signals.working.is_empty() {
         return Ok(match (is_mixed, all_migrate && !old.is_empty()) {
@@ -246,13 +246,13 @@ fn of_old(signals: &Signals<'_>, prepared: Stage) -> Result<Stage, &'static str>
     }
     if old.is_empty() {
         return Err(
-            "what kube-controller-manager is started with is not known: give its static pods, or its configuration",
+            "the arguments of kube-controller-manager are not known: give its static pods, or its configuration",
         );
     }
     Ok(Stage::BothRun)
 }
 
-/// Nothing asks for Kubernetes' own provider any more.
+/// Stage once no component requests the in-tree provider.
 fn of_new(evidence: &Evidence, signals: &Signals<'_>) -> Stage {
     let is_stuck = |node: &KubernetesNode| {
         matches!(initialised(node, evidence), Initialised::Never | Initialised::Elsewhere | Initialised::Late)
@@ -264,27 +264,27 @@ fn of_new(evidence: &Evidence, signals: &Signals<'_>) -> Stage {
     if has_flag { Stage::FlagLeft } else { Stage::External }
 }
 
-/// What the cloud controller has made of a Node.
+/// Initialisation state of a Node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Initialised {
-    /// It knows the instance.
+    /// The cloud controller knows the instance.
     Yes,
-    /// It has not seen it, and it is new.
+    /// Waiting, and new.
     NotYet,
-    /// It has not seen it, and how old it is is not known.
+    /// Waiting for an unknown time.
     Unknown,
-    /// It has not seen it for longer than it takes.
+    /// Waiting for longer than the limit.
     Late,
-    /// It never will: the taint that asks for it is gone.
+    /// Never: the taint that requests it was removed.
     Never,
-    /// Another controller has written an id that cannot be changed.
+    /// Another controller has set an id, which cannot be changed.
     Elsewhere,
 }
 
-/// How long a Node may wait: a controller that works needs seconds.
+/// Limit on the time that a Node waits: a working controller needs seconds.
 const WAIT: SignedDuration = SignedDuration::from_mins(5);
 
-/// What the cloud controller has made of a Node.
+/// Initialisation state of a Node.
 /// Source: kubernetes/cloud-provider `controllers/node/node_controller.go#syncNode`.
 pub(super) fn initialised(node: &KubernetesNode, evidence: &Evidence) -> Initialised {
     if node.taints.iter().any(|taint| taint.key == UNINITIALIZED) {
@@ -295,7 +295,7 @@ pub(super) fn initialised(node: &KubernetesNode, evidence: &Evidence) -> Initial
         };
     }
     match parse_provider_id(&node.provider_id) {
-        // A machine elsewhere is somebody else's.
+        // Another controller is responsible for a machine elsewhere.
         _ if is_of_another_cloud(&node.provider_id) => Initialised::Yes,
         None | Some(ProviderId::Embedded(_)) if !node.provider_id.is_empty() => Initialised::Elsewhere,
         None => Initialised::Never,
@@ -304,7 +304,7 @@ pub(super) fn initialised(node: &KubernetesNode, evidence: &Evidence) -> Initial
 }
 
 impl Maker {
-    /// Whether Kubernetes' own provider for AWS is, or was, in what it ships.
+    /// True if the distribution ships, or shipped, the in-tree AWS provider.
     pub(super) fn had_in_tree(self) -> bool {
         self != Self::K3s
     }

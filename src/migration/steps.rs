@@ -1,4 +1,4 @@
-//! What to do next, with the text to apply where this cluster has it.
+//! Next steps, with the text to apply in the format of the cluster.
 
 use crate::kubernetes::{CloudController, DocumentKind, Evidence, MIGRATION_LOCK, WorkloadKind};
 use crate::text::secrets::masked;
@@ -18,9 +18,9 @@ mod initialise;
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What to do.
+    /// Instruction.
     pub title: String,
-    /// What to know about it.
+    /// Background and precautions.
     pub about: Option<String>,
     /// Texts to apply.
     pub snippets: Vec<Snippet>,
@@ -29,7 +29,7 @@ pub struct Step {
 /// A text to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
-    /// Where it goes, or where it is run.
+    /// File or object to change, or place to run the command.
     pub place: String,
     /// The text.
     pub text: String,
@@ -50,13 +50,13 @@ impl Step {
     }
 }
 
-/// Nodes that are named in commands, at most.
+/// Maximum number of Nodes that are named in commands.
 const NAMED: usize = 10;
 
-/// Where commands are run.
+/// Place where commands are run.
 const ANYWHERE: &str = "where kubectl and helm reach the cluster";
 
-/// The next safe step.
+/// Next safe steps.
 pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, checks: &[Check]) -> Vec<Step> {
     let mut steps: Vec<Step> = mend(stage, checks).into_iter().collect();
     let waiting = signals.not_ready();
@@ -66,8 +66,8 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
         return steps;
     }
     if signals.keeps_lock_in_vain() {
-        steps.push(Step::new("take `enable-leader-migration` from every kube-controller-manager that is external").about(
-            "it holds the lock and does nothing: the cloud controller waits for it. Source: Kubernetes documentation, \"Migrate Replicated Control Plane To Use Cloud Controller Manager\"",
+        steps.push(Step::new("remove `enable-leader-migration` from every external kube-controller-manager").about(
+            "it holds the lock and does nothing, while the cloud controller waits for it. Source: Kubernetes documentation, \"Migrate Replicated Control Plane To Use Cloud Controller Manager\"",
         ));
     }
     let alone = signals.control_planes == Some(1);
@@ -80,7 +80,7 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
             vec![of_kops(signals)]
         }
         Stage::StorageReady if alone => pause(evidence, signals),
-        // Without the lock nobody does the work: first it may be written, then it is used.
+        // Without the lock no component does the work: first grant access to it, then use it.
         Stage::StorageReady => vec![let_write_lock(), use_lock(evidence, signals)],
         Stage::MigrationOn if !evidence.document_lists.contains(&DocumentKind::Lease) => vec![look_at_leases()],
         Stage::MigrationOn if signals.lock != Some(Holder::ControllerManager) => vec![let_write_lock()],
@@ -99,15 +99,15 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
     steps
 }
 
-/// Nothing is restarted while a Node is not Ready: K3s and RKE2 have etcd on their servers.
+/// Nothing is restarted while a Node is not Ready: K3s and RKE2 run etcd on their servers.
 fn wait(waiting: &[&str]) -> Step {
     let shown = crate::text::list(waiting, NAMED);
     Step::new(format!("wait until every Node is Ready; not Ready: {}", crate::text::printable(&shown)))
-        .about("a component that was switched and does not come back is no ground for the next one; and the cloud controller deletes a Node that is not Ready and whose instance it does not find")
+        .about("do not switch the next component before the last one is back. The cloud controller deletes a Node that is not Ready and whose instance it does not find")
         .with(ANYWHERE, "kubectl get nodes")
 }
 
-/// The switch, once the cloud controller can lead and kube-controller-manager holds the lock.
+/// Switches over, if the cloud controller can lead and kube-controller-manager holds the lock.
 fn both_run(evidence: &Evidence, signals: &Signals<'_>, checks: &[Check]) -> Vec<Step> {
     let leads = checks.iter().find(|check| check.id == "V5").map(|check| check.state);
     match (signals.lock, leads) {
@@ -116,9 +116,9 @@ fn both_run(evidence: &Evidence, signals: &Signals<'_>, checks: &[Check]) -> Vec
         }
         (_, Some(State::Failed)) => vec![
             Step::new(
-                "find out why the cloud controller does not lead: what it cannot do now, nobody does after the switch",
+                "find out why the cloud controller does not lead: after the switch no other component does its work",
             )
-            .about("its log says it: permissions, the metadata of its instance, the tag of the cluster")
+            .about("its log shows the cause: permissions, instance metadata or the cluster tag")
             .with(ANYWHERE, initialise::log(signals)),
         ],
         (None | Some(Holder::Unknown), Some(State::Passed)) => vec![let_write_lock()],
@@ -127,14 +127,12 @@ fn both_run(evidence: &Evidence, signals: &Signals<'_>, checks: &[Check]) -> Vec
 }
 
 fn look_at_leases() -> Step {
-    Step::new(
-        "look who holds the lock: kube-controller-manager has to, and the cloud controller has to lead once it runs",
-    )
-    .about("give the leases of kube-system, and all control planes have to be on the old side still")
-    .with(ANYWHERE, "kubectl get leases -n kube-system -o json > leases.json\n")
+    Step::new("check who holds the lock: kube-controller-manager must, and the cloud controller must lead once it runs")
+        .about("give the leases of kube-system; all control planes must still be on the old side")
+        .with(ANYWHERE, "kubectl get leases -n kube-system -o json > leases.json\n")
 }
 
-/// Where kubelets were not seen, they come before anything else.
+/// Kubelets come first if their arguments are not known.
 fn with_kubelets(evidence: &Evidence, signals: &Signals<'_>, steps: Vec<Step>) -> Vec<Step> {
     if signals.is_from(27) || !signals.kubelets.is_empty() {
         return steps;
@@ -145,13 +143,13 @@ fn with_kubelets(evidence: &Evidence, signals: &Signals<'_>, steps: Vec<Step>) -
     std::iter::once(first).chain(steps).collect()
 }
 
-/// What the checks say has to be mended first.
+/// Step to fix failed checks and to complete the audit first.
 fn mend(stage: Stage, checks: &[Check]) -> Option<Step> {
-    // Here the next step is what is wrong.
+    // In these stages the next step is the fix itself.
     if matches!(stage, Stage::NotInitialised | Stage::DoubleOwnership | Stage::BrokenUpgrade | Stage::NoProvider) {
         return None;
     }
-    // Before the first step there is no driver yet.
+    // Before the first step the driver is not installed yet.
     let is_next = |check: &Check| stage == Stage::InTree && check.id == "P7";
     let of = |state: State| -> Vec<&str> {
         checks.iter().filter(|check| check.state == state && !is_next(check)).map(|check| check.id).collect()
@@ -162,35 +160,38 @@ fn mend(stage: Stage, checks: &[Check]) -> Option<Step> {
     }
     let mut parts = Vec::new();
     if !failed.is_empty() {
-        parts.push(format!("mend {}", failed.join(", ")));
+        parts.push(format!("fix {}", failed.join(", ")));
     }
     if !unknown.is_empty() {
-        parts.push(format!("find out about {}", unknown.join(", ")));
+        parts.push(format!("complete the audit of {}", unknown.join(", ")));
     }
     let title = parts.join(", and ");
-    Some(Step::new(format!("first {title}")).about("the checks below say what is wrong, and what has to be given"))
+    Some(Step::new(format!("first {title}")).about("the checks below list the defects and the missing input"))
 }
 
 fn storage(signals: &Signals<'_>) -> Step {
     if signals.maker == Maker::Kops {
         // Source: kubernetes/kops `docs/addons.md`.
         return Step::new("let kOps install the EBS CSI driver")
-            .about("one that was installed by hand stays: then it is `managed: false` there")
+            .about("to keep one that was installed by hand, set `managed: false` there")
             .with(
                 "the Cluster, by `kops edit cluster`",
                 "spec:\n  cloudConfig:\n    awsEBSCSIDriver:\n      enabled: true\n",
             )
-            .with("where kops reaches its state", "kops update cluster --yes\nkops rolling-update cluster --yes");
+            .with(
+                "where kops can reach its state store",
+                "kops update cluster --yes\nkops rolling-update cluster --yes",
+            );
     }
     Step::new("install the EBS CSI driver")
-        .about("it works beside Kubernetes' own provider; the other way round, volumes are no longer attached. Its role needs the policy of the first command")
+        .about("it works alongside the in-tree provider; in the reverse order, volumes are no longer attached. Its role needs the policy of the first command")
         .with(
             ANYWHERE,
             "tagaudit baseline show ebs-csi\nhelm upgrade --install aws-ebs-csi-driver aws-ebs-csi-driver --repo https://kubernetes-sigs.github.io/aws-ebs-csi-driver --namespace kube-system\nkubectl get csinodes -o json > csinodes.json",
         )
 }
 
-/// What is left on the old side.
+/// Steps for components that are still on the old side.
 fn rolling(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     let names = |seen: &[super::signals::Seen]| -> Vec<String> {
         seen.iter().filter(|one| one.provider == CloudProvider::InTree).map(|one| one.who.clone()).collect()
@@ -199,7 +200,7 @@ fn rolling(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     let has_lock = signals.managers.iter().filter(|one| one.provider == CloudProvider::InTree).all(|one| one.migrates);
     let has_old = signals.managers.iter().any(|one| one.provider == CloudProvider::InTree) && !signals.asks_in_vain();
     if signals.working.is_empty() && signals.knows_controllers {
-        // Beside one that works for AWS without a lock, a second one would make load balancers as well.
+        // Next to a working in-tree provider without a lock, it would create load balancers as well.
         if has_old && !has_lock {
             steps.extend([let_write_lock(), use_lock(evidence, signals)]);
         }
@@ -209,20 +210,20 @@ fn rolling(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     if !managers.is_empty() {
         let mut step = switch_control_planes(evidence, signals);
         let shown: Vec<&str> = managers.iter().map(String::as_str).collect();
-        step.title = format!("finish the control planes: {}", crate::text::list(&shown, NAMED));
+        step.title = format!("switch the remaining control planes: {}", crate::text::list(&shown, NAMED));
         steps.push(step);
     }
     let workers: Vec<&String> = kubelets.iter().filter(|name| !managers.contains(name)).collect();
     if !workers.is_empty() {
         let mut step = switch_workers(evidence, signals);
         let shown: Vec<&str> = workers.iter().map(|name| name.as_str()).collect();
-        step.title = format!("then the kubelets of {}", crate::text::list(&shown, NAMED));
+        step.title = format!("then switch the kubelets of {}", crate::text::list(&shown, NAMED));
         steps.push(step);
     }
     let unseen = signals.kubelets.is_empty() && !signals.nodes.is_empty();
     if unseen {
         let mut step = switch_workers(evidence, signals);
-        "then the kubelets of all other nodes, which no list shows".clone_into(&mut step.title);
+        "then switch the kubelets of all other nodes, which no list shows".clone_into(&mut step.title);
         steps.push(step);
     }
     let api_servers = names(&signals.api_servers);
@@ -230,31 +231,31 @@ fn rolling(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     if only_api_servers {
         let mut step = switch_control_planes(evidence, signals);
         let shown: Vec<&str> = api_servers.iter().map(String::as_str).collect();
-        step.title = format!("finish kube-apiserver, which still asks for `aws`: {}", crate::text::list(&shown, NAMED));
+        step.title = format!("switch kube-apiserver, which still requests `aws`: {}", crate::text::list(&shown, NAMED));
         steps.push(step);
     }
     if managers.is_empty() && kubelets.is_empty() && !unseen && !only_api_servers && !signals.keeps_lock_in_vain() {
-        // The configuration is ahead of the cluster.
-        steps.push(Step::new("carry the configuration out: kube-controller-manager still holds the lock").about(
-            "where it was carried out, an instance of kube-controller-manager was left behind: find it by the holder of the lease",
+        // The configuration is not applied yet.
+        steps.push(Step::new("apply the configuration: kube-controller-manager still holds the lock").about(
+            "if it is applied already, an old instance of kube-controller-manager still runs: find it by the holder of the lease",
         ));
     }
     steps.push(watch());
     steps
 }
 
-/// One control plane: all instances of kube-controller-manager are stopped during the switch.
+/// Steps for one control plane: all instances of kube-controller-manager are stopped during the switch.
 /// Source: kubernetes/cloud-provider-aws `docs/getting_started.md`.
 fn pause(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     let mut first = switch_control_planes(evidence, signals);
     first.title = String::from(
         "make the control plane external: until the cloud controller runs, load balancers are not changed",
     );
-    first.about = Some("with one control plane the lock of the migration is of no use".to_owned());
+    first.about = Some("with one control plane the migration lock is of no use".to_owned());
     vec![first, switch_workers(evidence, signals), install(signals, false), watch()]
 }
 
-/// The cloud controller no longer uses the lock: what it has beside it stays.
+/// Step to stop using the lock: the cloud controller keeps its other flags.
 fn leave_lock(controller: &CloudController) -> Step {
     let kept = controller.flags.iter().filter(|flag| flag.name != "enable-leader-migration");
     let kept: String = kept
@@ -262,8 +263,8 @@ fn leave_lock(controller: &CloudController) -> Step {
             ["- --".to_owned(), masked(&format!("{}={}", flag.name, flag.value)).into_owned(), "\n".to_owned()]
         })
         .collect();
-    Step::new(format!("verify, and then take `--enable-leader-migration` from {}", controller.name()))
-        .about("it is harmless, and one more lease; the checks are below. What it has besides stays")
+    Step::new(format!("verify, then remove `--enable-leader-migration` from {}", controller.name()))
+        .about("it is harmless, but costs a lease; verify with the checks below. Its other arguments stay")
         .with("its arguments, in the values of its chart or in its manifest", kept)
         .with(ANYWHERE, format!("kubectl delete lease -n kube-system {MIGRATION_LOCK}"))
 }
@@ -273,14 +274,16 @@ fn upgrade(signals: &Signals<'_>) -> Vec<Step> {
         return vec![Step::new("nothing is left to do")];
     }
     let before = (signals.maker == Maker::Kubeadm).then(|| {
-        Step::new("make sure that the configuration of kubeadm says what the control planes run: the upgrade writes them from it")
-            .with(KUBEADM_CONFIG, KUBEADM_EXTERNAL)
+        Step::new(
+            "make sure that the kubeadm configuration matches the control planes: the upgrade generates them from it",
+        )
+        .with(KUBEADM_CONFIG, KUBEADM_EXTERNAL)
     });
     let mut steps = vec![
         Step::new("install ecr-credential-provider on every node where images come from ECR")
-            .about("from 1.27 on kubelet has no credentials for ECR of its own: it is started with --image-credential-provider-config and --image-credential-provider-bin-dir"),
-        Step::new("upgrade to Kubernetes 1.27, and from minor version to minor version from there").with(
-            "before it",
+            .about("from 1.27 on kubelet has no built-in ECR credentials: start it with --image-credential-provider-config and --image-credential-provider-bin-dir"),
+        Step::new("upgrade to Kubernetes 1.27, then one minor version at a time").with(
+            "before the upgrade",
             "tagaudit migrate --from in-tree --to external --target-kubernetes 1.27 --kubernetes FILES\ntagaudit lint --target-kubernetes 1.27 FILES",
         ),
     ];
@@ -288,10 +291,10 @@ fn upgrade(signals: &Signals<'_>) -> Vec<Step> {
     steps
 }
 
-/// The label that no node has: it stops a `DaemonSet`.
+/// Label that no node has, which stops a `DaemonSet`.
 const STOPPED: &str = "tagaudit.invalid/stopped";
 
-/// A cloud controller that does nothing goes on, or one is installed where there is none.
+/// Steps to resume idle cloud controllers, or to install one if there is none.
 fn bring(signals: &Signals<'_>, uses_lock: bool) -> Vec<Step> {
     if signals.idle.is_empty() {
         return vec![install(signals, uses_lock)];
@@ -299,20 +302,20 @@ fn bring(signals: &Signals<'_>, uses_lock: bool) -> Vec<Step> {
     signals.idle.iter().map(|controller| go_on(controller, signals, uses_lock)).collect()
 }
 
-/// A cloud controller that was stopped, or told to leave its work, goes on.
+/// Step to resume a cloud controller that was stopped, or whose work was disabled.
 fn go_on(controller: &CloudController, signals: &Signals<'_>, uses_lock: bool) -> Step {
     let workload = &controller.workload;
     let waits = if uses_lock { ", which waits for the lock" } else { "" };
-    let step = Step::new(format!("let {} go on{waits}", controller.name()));
+    let step = Step::new(format!("resume {}{waits}", controller.name()));
     let step = if !uses_lock || controller.is_on("enable-leader-migration", false) {
         step
     } else {
-        let first = "first add the flag to its arguments: without it, both sides make load balancers";
+        let first = "first add the flag to its arguments: without it, both sides create load balancers";
         step.about(first)
             .with("its arguments, in the values of its chart or in its manifest", "- --enable-leader-migration=true\n")
     };
     if !controller.is_nowhere(signals.nodes) {
-        // It runs, and its work is switched off.
+        // It runs, but its work is disabled.
         let flags = controller.flags.iter().filter(|flag| flag.name == "controllers");
         let words: Vec<String> = flags.map(|flag| format!("--controllers={}", masked(&flag.value))).collect();
         let text = format!("# without {}\n", words.join(" "));
@@ -330,7 +333,7 @@ fn go_on(controller: &CloudController, signals: &Signals<'_>, uses_lock: bool) -
             ),
         ),
         WorkloadKind::DaemonSet => {
-            step.with("its nodeSelector and affinity", "# no node has what they ask for: name labels of the control planes\n")
+            step.with("its nodeSelector and affinity", "# no node matches them: use labels of the control planes\n")
         }
         WorkloadKind::Deployment | WorkloadKind::StatefulSet => step.with(
             ANYWHERE,
@@ -340,13 +343,13 @@ fn go_on(controller: &CloudController, signals: &Signals<'_>, uses_lock: bool) -
     }
 }
 
-/// A cloud controller stops.
+/// Step to stop a cloud controller.
 fn stop(controller: &CloudController) -> Step {
     let workload = &controller.workload;
     let lacks =
         if controller.is_on("enable-leader-migration", false) { "kube-controller-manager uses" } else { "it uses" };
     let step = Step::new(format!("stop {} until {lacks} the lock as well", controller.name()))
-        .about("it can go on when both have `enable-leader-migration`: then what stops it here is taken back");
+        .about("resume it when both have `enable-leader-migration`, by reverting this change");
     let namespace = if workload.namespace.is_empty() { "kube-system" } else { &workload.namespace };
     let (namespace, name) = (shell_quote(namespace), shell_quote(&workload.name));
     let command = match workload.kind {
@@ -368,26 +371,28 @@ fn of_kops(signals: &Signals<'_>) -> Step {
     if signals.asks_in_vain() {
         // Nodes of this version are never ready, and no cluster is valid.
         // Source: kubernetes/kops `cmd/kops/rolling-update_cluster.go`.
-        return Step::new("let kOps do it: from Kubernetes 1.24 on it runs the external controller")
-            .about("without looking whether the cluster is valid: its components do not start until they are replaced")
+        return Step::new("let kOps migrate: from Kubernetes 1.24 on it runs the external controller")
+            .about("skip the validation of the cluster: its components do not start until they are replaced")
             .with(
-                "where kops reaches its state",
+                "where kops can reach its state store",
                 "kops update cluster --yes\nkops rolling-update cluster --cloudonly --yes",
             );
     }
     if signals.is_from(24) {
-        return Step::new("let kOps do it: from Kubernetes 1.24 on it runs the external controller")
-            .with("where kops reaches its state", "kops update cluster --yes\nkops rolling-update cluster --yes");
+        return Step::new("let kOps migrate: from Kubernetes 1.24 on it runs the external controller").with(
+            "where kops can reach its state store",
+            "kops update cluster --yes\nkops rolling-update cluster --yes",
+        );
     }
-    Step::new("let kOps do it: it changes the provider itself with Kubernetes 1.24")
-        .about("upgrade to 1.24 with kops 1.24. Names of Nodes become ids of instances, so that Nodes are replaced by the rolling update")
-        .with("where kops reaches its state", "kops upgrade cluster --kubernetes-version 1.24.17 --yes\nkops update cluster --yes\nkops rolling-update cluster --yes")
+    Step::new("let kOps migrate: it changes the provider itself with Kubernetes 1.24")
+        .about("upgrade to 1.24 with kops 1.24. Node names become instance ids, so the rolling update replaces the Nodes")
+        .with("where kops can reach its state store", "kops upgrade cluster --kubernetes-version 1.24.17 --yes\nkops update cluster --yes\nkops rolling-update cluster --yes")
 }
 
 fn decide(signals: &Signals<'_>) -> Step {
     if !signals.maker.had_in_tree() {
-        return Step::new("nothing to migrate: K3s never had a provider for AWS of its own").with(
-            "for the external one, a correct minimal set",
+        return Step::new("nothing to migrate: K3s never shipped an AWS provider").with(
+            "for the external provider, a correct minimal set",
             "tagaudit example k3s --kubernetes-version VERSION --output FOLDER",
         );
     }
@@ -396,7 +401,7 @@ fn decide(signals: &Signals<'_>) -> Step {
         Maker::Rke => "rke",
         _ => "kubeadm",
     };
-    Step::new("decide whether the cluster is to have a cloud provider: it makes load balancers, and removes Nodes whose instance is gone")
-        .about("it may do without. For the external one, the command prints a correct minimal set; Nodes that are there are not initialised by it, and have to register again")
+    Step::new("decide whether the cluster needs a cloud provider: it creates load balancers, and removes Nodes whose instance is terminated")
+        .about("a cluster may work without one. For the external provider, the command prints a correct minimal set; it does not initialise existing Nodes, which must register again")
         .with(ANYWHERE, format!("tagaudit example {name} --kubernetes-version VERSION --output FOLDER"))
 }

@@ -1,10 +1,10 @@
-//! The rights in a cluster that reading it needs: exactly those of [`List::ALL`].
+//! Kubernetes permissions that reading a cluster needs: exactly those of [`List::ALL`].
 
 use serde_json::{Value, json};
 
 use crate::kubernetes::List;
 
-/// The name of the roles and bindings.
+/// Name of the roles and bindings.
 const NAME: &str = "tagaudit";
 
 /// Roles and bindings for a `ServiceAccount`, as YAML.
@@ -38,7 +38,7 @@ pub fn of_kubernetes(namespace: &str, name: &str) -> String {
     texts.collect::<Vec<String>>().join("---\n")
 }
 
-/// The rules of a namespace, or of the whole cluster: one for each API group, and one for what is got by name.
+/// Rules of a namespace, or of the whole cluster: one for each API group, and one for each list that is read by name.
 fn rules(namespace: Option<&str>) -> Vec<Value> {
     let lists: Vec<List> = List::ALL.into_iter().filter(|list| list.namespace() == namespace).collect();
     let mut groups: Vec<&str> = lists.iter().map(|list| list.group()).collect();

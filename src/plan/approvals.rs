@@ -1,4 +1,4 @@
-//! What the operator agrees to, and what is left without it.
+//! Approvals of the operator, and the findings that are skipped without them.
 
 use thiserror::Error;
 
@@ -6,39 +6,39 @@ use crate::finding::{Applicability, Choice, Finding};
 use crate::rules;
 use crate::text;
 
-/// What the operator agrees to.
+/// Approvals of the operator.
 #[derive(Debug, Default)]
 pub struct Approvals {
-    /// `--allow`: rules whose `confirm` fixes are wanted.
+    /// Rules whose `confirm` fixes are approved (`--allow`).
     pub allow: Vec<String>,
-    /// `--choose`: answers.
+    /// Answers (`--choose`).
     pub answers: Vec<Answer>,
 }
 
-/// An answer to the question of a finding.
+/// An answer to a finding's question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Rule.
+    /// Rule id.
     pub rule: String,
     /// Resource of the finding.
     pub resource: String,
-    /// The answer.
+    /// Chosen value.
     pub value: String,
 }
 
-/// A text that is not an answer.
+/// Text that is not an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidAnswer {
-    /// Another form.
+    /// It is not of the form `RULE:RESOURCE=VALUE`.
     #[error("`{text}` is not RULE:RESOURCE=VALUE")]
     Form {
-        /// The text.
+        /// Rejected text.
         text: String,
     },
-    /// It names no rule.
+    /// It names a rule that does not exist.
     #[error("no rule is called `{rule}`{}", meant(rule))]
     UnknownRule {
-        /// The name.
+        /// Unknown name.
         rule: String,
     },
 }
@@ -66,7 +66,7 @@ impl std::fmt::Display for Answer {
     }
 }
 
-/// Where to look for a rule that does not exist.
+/// Hint for a rule that does not exist: the nearest id, if any, and the command that lists all.
 fn meant(rule: &str) -> String {
     match rules::nearest(rule) {
         Some(id) => format!("; did you mean `{id}`? `tagaudit rules` lists them all"),
@@ -74,35 +74,35 @@ fn meant(rule: &str) -> String {
     }
 }
 
-/// Why a finding is not in the plan.
+/// Reason a finding is not in the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkipReason {
-    /// It takes `--allow RULE`.
+    /// It needs `--allow RULE`.
     Allow,
-    /// It takes an answer.
+    /// It needs an answer.
     Question(Vec<Choice>),
-    /// There is nothing that could be written: what to do instead.
+    /// tagaudit has no change to write; holds the manual steps.
     ByHand(String),
-    /// It was asked for and cannot be done: why.
+    /// It was requested and cannot be done; holds the reason.
     Refused(String),
-    /// The approved plan, which is a limit, does not hold it.
+    /// It is not in the approved plan, which limits this one.
     BeyondApproved,
 }
 
-/// A finding, or a resource of it, that the plan leaves.
+/// A finding, or one of its resources, that the plan skips.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Rule.
+    /// Rule id.
     pub rule: &'static str,
     /// Resource.
     pub resource: String,
-    /// What is wrong with it.
+    /// Message of the finding, or reason of the change that was dropped.
     pub what: String,
-    /// Why.
+    /// Reason it is skipped.
     pub reason: SkipReason,
 }
 
-/// Whether an answer is meant for a finding: by its resource, or one of the same kind that shows the same.
+/// True if an answer is for a finding: it names the finding's resource, or a related one of the same kind.
 pub(super) fn is_about(finding: &Finding, answer: &Answer) -> bool {
     finding.rule == answer.rule
         && (finding.resource.id == answer.resource
@@ -112,23 +112,23 @@ pub(super) fn is_about(finding: &Finding, answer: &Answer) -> bool {
                 .any(|related| related.kind == finding.resource.kind && related.id == answer.resource))
 }
 
-/// An approval that fits no rule, or an answer that fits no question.
+/// An approval that matches no rule, or an answer that matches no question.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ApprovalError {
-    /// `--allow` names no rule.
+    /// `--allow` names a rule that does not exist.
     #[error("`--allow {rule}`: there is no such rule{}", meant(rule))]
     UnknownRule {
-        /// The name.
+        /// Unknown name.
         rule: String,
     },
-    /// The rule asks a question.
-    #[error("`--allow {rule}`: it takes an answer, --choose {rule}:RESOURCE=VALUE")]
+    /// `--allow` names a rule that needs an answer.
+    #[error("`--allow {rule}`: it needs an answer, --choose {rule}:RESOURCE=VALUE")]
     TakesAnswer {
         /// Rule id.
         rule: String,
     },
     /// The rule has no fix.
-    #[error("`--allow {rule}`: there is nothing about it that tagaudit could write")]
+    #[error("`--allow {rule}`: tagaudit has no fix for it")]
     NothingToWrite {
         /// Rule id.
         rule: String,
@@ -136,21 +136,21 @@ pub enum ApprovalError {
     /// Two answers to one question.
     #[error("`--choose {answer}` and `…={other}` answer the same question")]
     AnsweredTwice {
-        /// The first one.
+        /// First answer.
         answer: Answer,
-        /// Value of the other one.
+        /// Value of the other answer.
         other: String,
     },
-    /// The question has other answers.
+    /// The answer is not one of the question's choices.
     #[error("`--choose {answer}`: the answers are {}", text::list(values, 10))]
     UnknownAnswer {
         /// The answer.
         answer: Answer,
-        /// Values of the question.
+        /// Values of the choices.
         values: Vec<String>,
     },
-    /// The answer is carried out by hand.
-    #[error("`--choose {answer}`: nothing follows from it that tagaudit could write ({summary})")]
+    /// The answer needs manual steps.
+    #[error("`--choose {answer}`: tagaudit cannot carry it out ({summary})")]
     AnswerByHand {
         /// The answer.
         answer: Answer,
@@ -177,14 +177,18 @@ pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<S
         let shown = format!("`--choose {answer}`");
         let about: Vec<&Finding> = findings.iter().filter(|finding| is_about(finding, answer)).collect();
         if about.is_empty() {
-            // The same command is run again when it has done its work.
+            // Not an error: the same command may be run again after it has applied the fix.
             let there: Vec<&str> =
                 findings.iter().filter(|f| f.rule == answer.rule).map(|f| f.resource.id.as_str()).collect();
-            let there = if there.is_empty() { String::new() } else { format!("; there is {}", text::list(&there, 10)) };
+            let there = if there.is_empty() {
+                String::new()
+            } else {
+                format!("; it has findings on {}", text::list(&there, 10))
+            };
             notes.push(format!("{shown} matches no finding of that rule{there}"));
             continue;
         }
-        // One resource may be asked about twice, as a subnet for each scheme: each answer fits one question.
+        // One resource may have two questions, such as a subnet for each scheme: each answer fits one question.
         let answers = |finding: &Finding, answer: &Answer| {
             is_about(finding, answer) && finding.fix.choices.iter().any(|choice| choice.value == answer.value)
         };

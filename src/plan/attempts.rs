@@ -1,4 +1,5 @@
-//! Which of the fixes go together: a plan is tried on a copy of the inventory, and what would create a finding is left out.
+//! Selects the fixes that can be applied together: a plan is tried on a copy of the inventory, and fixes that would
+//! create findings are dropped.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use super::limit::Limit;
 use super::planner::{Asked, Planner};
 use super::{Approvals, PlannedChange};
 
-/// How often what shows only afterwards is added to a plan.
+/// Most rounds in which findings that appear only after the fixes are added to a plan.
 const ROUNDS: usize = 4;
 
 /// Tries plans until one creates no finding.
@@ -23,17 +24,17 @@ pub(super) struct Attempts<'a> {
     pub(super) identity: &'a Identity,
     pub(super) estate: EstateRef<'a>,
     pub(super) approvals: &'a Approvals,
-    /// The approved plan that this one has to keep within.
+    /// Approved plan that limits this one.
     pub(super) limit: Option<&'a Limit<'a>>,
     pub(super) cluster_id: &'a str,
     pub(super) rules: &'a [&'static str],
     pub(super) nodes: Option<&'a [KubernetesNode]>,
     pub(super) audit: &'a Audit<'a>,
-    /// What is there before any plan, by cluster.
+    /// Findings before any plan, by cluster.
     pub(super) before: RefCell<BTreeMap<String, Rc<Vec<Finding>>>>,
 }
 
-/// One try: what it leaves, what it changes, what is there afterwards, and what of that was not there before.
+/// One attempt: what it skips and changes, the findings afterwards, and those of them that are new.
 pub(super) struct Attempt<'a> {
     pub(super) planner: Planner<'a>,
     pub(super) changes: Vec<Asked>,
@@ -42,7 +43,7 @@ pub(super) struct Attempt<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// A plan for findings; only the clusters named are looked at afterwards, or all that it could harm.
+    /// Plans fixes for findings and audits the result: for `clusters`, or for all that the plan could harm.
     pub(super) fn attempt(
         &self,
         findings: &[Finding],
@@ -64,10 +65,11 @@ impl<'a> Attempts<'a> {
         Ok(Attempt { planner, changes, after, created })
     }
 
-    /// Leaves out what would create findings, and takes in what shows, or can be fixed, only when the rest is.
+    /// Drops fixes that would create findings, and adds findings that appear, or become fixable, only once the rest is
+    /// fixed.
     pub(super) fn resolve(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), BaselineError> {
         let mut refused: BTreeMap<usize, String> = BTreeMap::new();
-        // What shows only afterwards, and does harm.
+        // Findings that appear only afterwards and whose fixes do harm.
         let mut banned: Vec<Finding> = Vec::new();
         let mut rounds = ROUNDS;
         loop {
@@ -99,7 +101,7 @@ impl<'a> Attempts<'a> {
             if !blamed.is_empty() {
                 refused.extend(blamed);
             } else if let Some(taken_in) = all.get(findings.len()..).filter(|taken_in| !taken_in.is_empty()) {
-                // Of what was taken in, without what does the harm, if that is one of them by itself.
+                // Bans each added finding whose fix by itself does the harm.
                 let known = banned.len();
                 for one in taken_in {
                     let mut with_one = findings.to_vec();
@@ -129,7 +131,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// The findings whose fix by itself creates some of what the whole plan would create.
+    /// Findings whose fix alone creates some of the findings that the whole plan would create, with a description.
     fn blamed(
         &self,
         findings: &[Finding],
@@ -159,8 +161,8 @@ impl<'a> Attempts<'a> {
         Ok(found)
     }
 
-    /// Runs the rules over the state that a plan leads to, for this cluster and for its neighbours: what is there then for
-    /// this cluster, and what was not before for any of them.
+    /// Runs the rules on the state that a plan leads to, for this cluster and its neighbours. Returns the findings of
+    /// this cluster, and the new findings of all of them.
     fn afterwards(
         &self,
         changes: &[Asked],
@@ -201,7 +203,7 @@ impl NewFinding {
     }
 }
 
-/// What would be created, in a sentence.
+/// Describes the findings that a plan would create.
 pub(super) fn describe_created(created: &[NewFinding], cluster_id: &str) -> String {
     let mut described: Vec<String> = created
         .iter()
@@ -215,6 +217,6 @@ pub(super) fn describe_created(created: &[NewFinding], cluster_id: &str) -> Stri
     format!("it would create {}", text::list(&described, 3))
 }
 
-/// Audits an inventory for a cluster once more: with the options of the scan for its own cluster, as well as can be for
+/// Audits an inventory for a cluster again: with the options of the scan for its own cluster, as well as possible for
 /// others.
 pub type Audit<'a> = dyn Fn(EstateRef<'_>, &str) -> Result<Vec<Finding>, BaselineError> + 'a;

@@ -1,4 +1,4 @@
-//! From findings to a plan.
+//! Builds a plan from findings.
 
 use std::collections::BTreeSet;
 
@@ -16,24 +16,24 @@ use super::attempts::{Attempts, Audit};
 use super::limit::Limit;
 use super::{Evidence, FixedFinding, Kind, Plan, SCHEMA};
 
-/// What a plan is made for.
+/// Cluster, times, evidence and limits of a plan.
 #[derive(Debug)]
 pub struct Scope<'a> {
-    /// The cluster.
+    /// Cluster id.
     pub cluster_id: &'a str,
-    /// Now, RFC 3339 in UTC.
+    /// Creation time, RFC 3339 in UTC.
     pub created_at: String,
-    /// When it may no longer be applied.
+    /// Time after which it may no longer be applied.
     pub expires_at: String,
     /// `live` or `inventory`.
     pub evidence: &'static str,
-    /// Kubernetes Nodes, when they were given: they say which instances are nodes.
+    /// Kubernetes Nodes, if given: they determine which instances are nodes.
     pub nodes: Option<&'a [KubernetesNode]>,
-    /// Ids of the rules that were asked for: nothing is fixed that another one finds.
+    /// Ids of the selected rules: findings of other rules are not fixed.
     pub rules: Vec<&'static str>,
-    /// The options that say what the evidence is: who applies the plan has to give the same.
+    /// Options that determine the evidence; applying the plan requires the same ones.
     pub options: Vec<String>,
-    /// The plan that was approved: this one holds nothing that is not in it.
+    /// Approved plan; this one contains nothing beyond it.
     pub within: Option<&'a Plan>,
 }
 
@@ -58,35 +58,35 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A plan, and what is not in it.
+/// A plan, and the findings that it skips.
 #[derive(Debug)]
 pub struct Planned {
     /// The plan; it must not be applied if it is rejected.
     pub plan: Plan,
-    /// Findings that it leaves, in the order of the report.
+    /// Skipped findings, in the order of the report.
     pub skipped: Vec<Skipped>,
-    /// Why the plan as a whole must not be applied; empty when it may.
+    /// Reasons the plan as a whole must not be applied; empty if it may be.
     pub rejected: Vec<String>,
-    /// What of the approvals came to nothing.
+    /// Approvals that had no effect.
     pub notes: Vec<String>,
 }
 
 impl Planned {
-    /// Whether something that was asked for was refused.
+    /// True if the plan was rejected or a requested fix was refused.
     #[must_use]
     pub fn has_refusals(&self) -> bool {
         !self.rejected.is_empty() || self.skipped.iter().any(|left| matches!(left.reason, SkipReason::Refused(_)))
     }
 }
 
-/// Reasons not to make a plan at all.
+/// Error that prevents a plan from being made.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// An approval that fits no rule or no answer.
+    /// An approval that matches no rule or no answer.
     #[error(transparent)]
     Approval(#[from] ApprovalError),
-    /// A plan is made for one account.
-    #[error("a fix is planned for one account at a time, and {} were read", text::count(*number, "account"))]
+    /// More or fewer accounts than one were read.
+    #[error("a fix is planned for one account at a time, but {} were read", text::count(*number, "account"))]
     Accounts {
         /// Accounts that were read.
         number: usize,
@@ -96,10 +96,10 @@ pub enum BuildError {
     Baseline(#[from] BaselineError),
 }
 
-/// Makes a plan. What it refuses is in the result; only approvals that fit no finding are an error.
+/// Makes a plan. Refusals are part of the result; only invalid approvals are an error.
 ///
 /// # Errors
-/// For an answer or a rule that is not to be found, with what there is.
+/// If an answer or a rule does not exist; the error lists the existing ones.
 pub fn build(
     estate: EstateRef<'_>,
     findings: &[Finding],

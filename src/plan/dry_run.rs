@@ -1,12 +1,12 @@
-//! What the cloud says about a change before it is made.
+//! Dry runs: the cloud checks a change before it is made.
 
-/// What the cloud says about a call in a dry run.
+/// Answer of the cloud to a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DryRunAnswer {
-    /// The caller may make it.
+    /// The caller may make the call.
     Allowed,
-    /// The caller may not: why.
+    /// The caller may not make the call; holds the reason.
     Refused(String),
-    /// The call has no dry run: none of IAM, RAM and tags of ECS has.
+    /// The call has no dry run: no call of IAM, of RAM, or for ECS tags has one.
     Unknown,
 }

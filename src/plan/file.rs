@@ -1,4 +1,4 @@
-//! The saved plan: canonical JSON with a digest. Whatever is read back is checked as if somebody else had written it.
+//! The saved plan: canonical JSON with a digest. A plan that is read back is checked as if someone else had written it.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -11,10 +11,10 @@ use crate::transition::{Attribute, Operation, Target, Transition, Value};
 use super::lawful::unlawful;
 use super::{Expect, MAX_LIFETIME, Plan, PlannedChange, SCHEMA};
 
-/// Largest plan that is read: 64 MiB, some ten thousands of changes.
+/// Largest plan that is read: 64 MiB, tens of thousands of changes.
 pub const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// Why a saved plan is not carried out.
+/// Error that prevents a saved plan from being applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The text is not JSON or not a plan.
@@ -22,15 +22,15 @@ pub enum PlanError {
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong, and where.
+        /// Error and its position.
         error: JsonError,
     },
-    /// Another or a newer schema.
-    #[error("`{file}` has the schema `{found}`, and this version of tagaudit carries out `{SCHEMA}`")]
+    /// The schema is another or a newer one.
+    #[error("`{file}` has the schema `{found}`; this version of tagaudit applies `{SCHEMA}`")]
     Schema {
         /// Name of the input.
         file: String,
-        /// What it says.
+        /// Schema of the file.
         found: String,
     },
     /// The digest does not match.
@@ -39,19 +39,19 @@ pub enum PlanError {
         /// Name of the input.
         file: String,
     },
-    /// Something that tagaudit never plans.
-    #[error("`{file}` holds what tagaudit does not plan: {reason} ({pointer})")]
+    /// The plan contains something that tagaudit never plans.
+    #[error("`{file}` contains something that tagaudit does not plan: {reason} ({pointer})")]
     Unlawful {
         /// Name of the input.
         file: String,
-        /// What is wrong with it.
+        /// Reason it is invalid.
         reason: String,
         /// JSON pointer of the change.
         pointer: String,
     },
 }
 
-/// A change as it stands in a file: flat, its values as text, with what follows from it.
+/// A change in its saved form: flat, with values as text and derived fields.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ChangeInFile {
@@ -69,7 +69,7 @@ pub(super) struct ChangeInFile {
     inverse: InverseInFile,
 }
 
-/// What takes a change back: the call, and the value that it restores; absent when it removes what was added.
+/// Inverse of a change: the call, and the value that it restores; absent if it removes what was added.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InverseInFile {
@@ -99,10 +99,10 @@ impl From<PlannedChange> for ChangeInFile {
     }
 }
 
-/// A change of a file that contradicts itself.
+/// A saved change that contradicts itself.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InvalidChange {
-    #[error("`{value}` is not a value of `{attribute}`: it is {values}")]
+    #[error("`{value}` is not a valid value of `{attribute}`: expected {values}")]
     Value { value: String, attribute: String, values: String },
     #[error("its operation does not match its values")]
     Operation,
@@ -157,7 +157,7 @@ impl Plan {
         text::hex(&Sha256::digest(value.to_string().as_bytes()), 32)
     }
 
-    /// Whether the digest fits what the plan says.
+    /// True if the digest matches the plan.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.digest == self.digest_of()
@@ -168,10 +168,10 @@ impl Plan {
         self.digest = self.digest_of();
     }
 
-    /// The bytes of the saved form: keys in order, two spaces, one line feed at the end. Every plan has one such form.
+    /// Canonical saved form: sorted keys, indented by two spaces, one line feed at the end.
     ///
     /// # Errors
-    /// When serialising fails, which plain data does not.
+    /// If serialising fails, which does not happen for plain data.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         let mut bytes = serde_json::to_vec_pretty(&serde_json::to_value(self)?)?;
         bytes.push(b'\n');
@@ -181,7 +181,7 @@ impl Plan {
     /// Reads a saved plan; `file` is only used in errors.
     ///
     /// # Errors
-    /// When it is not a plan, one of another schema, edited, or holds what is never planned.
+    /// If it is not a plan, has another schema, was edited, or contains something that is never planned.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, PlanError> {
         if let Ok(probe) = serde_json::from_slice::<SchemaProbe>(bytes)
             && probe.schema != SCHEMA
@@ -190,7 +190,7 @@ impl Plan {
         }
         let plan: Self =
             json_input::first(bytes).map_err(|error| PlanError::Malformed { file: file.to_owned(), error })?;
-        // The one canonical form: neither a value nor a space is other than it was written, and no key stands twice.
+        // Only the canonical form is accepted: every value and space as written, and no duplicate key.
         if !plan.is_sealed() || plan.to_json().ok().as_deref() != Some(bytes) {
             return Err(PlanError::Edited { file: file.to_owned() });
         }
@@ -198,17 +198,17 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether it holds only what tagaudit plans.
+    /// Checks that the plan contains only what tagaudit plans.
     ///
     /// # Errors
-    /// For the first change that is not valid.
+    /// For the first invalid change.
     pub(crate) fn check(&self, file: &str) -> Result<(), PlanError> {
         let times =
             self.created_at.parse::<jiff::Timestamp>().ok().zip(self.expires_at.parse::<jiff::Timestamp>().ok());
         if times.is_none_or(|(from, to)| to.duration_since(from) > MAX_LIFETIME) {
             return Err(PlanError::Unlawful {
                 file: file.to_owned(),
-                reason: "it may not be applied for so long".to_owned(),
+                reason: "it may be applied for too long".to_owned(),
                 pointer: "/expires_at".to_owned(),
             });
         }

@@ -1,4 +1,5 @@
-//! The gate before the first write: what was approved is a limit, and what is written is planned again from an account that was just read.
+//! The gate before the first write: the approved plan is a limit, and writes are planned again from an account that was
+//! just read.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +15,16 @@ use super::guard;
 use super::state::{Fit, fit, observe};
 use super::{Plan, Planned, PlannedChange};
 
-/// Why a change that was approved is not made.
+/// Reason an approved change is not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeftOut {
-    /// Its new value is there already.
+    /// Its new value is already set.
     InPlace,
-    /// The plan that was made again does not hold it: why, for a person.
+    /// It is not in the new plan; displayable reason.
     NotPlanned(String),
 }
 
-/// The changes of an approved plan that the one made again does not hold, each with the reason, in the order of the approved one.
+/// Changes of an approved plan that the new plan lacks, each with the reason, in the order of the approved plan.
 #[must_use]
 pub fn left_out<'p>(
     approved: &'p Plan,
@@ -45,22 +46,22 @@ fn reason(change: &PlannedChange, again: &Planned, estate: EstateRef<'_>, missin
     if found.is_some_and(|found| !found.is_gone && found.value == *new) {
         return LeftOut::InPlace;
     }
-    // What the operator said when the plan was made, and not now.
+    // Options that were given when the plan was made, and not now.
     let unsaid = if missing.is_empty() {
         String::new()
     } else {
-        format!("; the plan was made with {}, and this command line was not given it", missing.join(" "))
+        format!("; the plan was made with {}, which this command line lacks", missing.join(" "))
     };
     let of_rule = || again.skipped.iter().filter(|left| change.rules.iter().any(|rule| rule == left.rule));
     let skipped = of_rule().find(|left| left.resource == target.id).or_else(|| of_rule().next());
     let why = skipped.and_then(|left| match &left.reason {
-        SkipReason::Allow => Some(format!("it takes --allow {} now: {}{unsaid}", left.rule, left.what)),
+        SkipReason::Allow => Some(format!("it now needs --allow {}: {}{unsaid}", left.rule, left.what)),
         SkipReason::Question(_) => {
-            Some(format!("it takes an answer: --choose {}:{}=VALUE{unsaid}", left.rule, left.resource))
+            Some(format!("it needs an answer: --choose {}:{}=VALUE{unsaid}", left.rule, left.resource))
         }
         SkipReason::Refused(why) | SkipReason::ByHand(why) => Some(format!("{why}{unsaid}")),
         SkipReason::BeyondApproved => (left.resource == target.id)
-            .then(|| "a scan of now plans another change of this resource than was approved".to_owned()),
+            .then(|| "a new scan plans another change of this resource than the approved one".to_owned()),
     });
     let is_added = change.transition.old.is_none();
     let unread = guard::touching(estate.gaps(), &again.plan.account_id, target, attribute, is_added);
@@ -72,13 +73,14 @@ fn reason(change: &PlannedChange, again: &Planned, estate: EstateRef<'_>, missin
         Fit::AsPlanned | Fit::Done => None,
     };
     let why = why.or_else(stale);
-    LeftOut::NotPlanned(why.unwrap_or_else(|| format!("a scan of now does not ask for it{unsaid}")))
+    LeftOut::NotPlanned(why.unwrap_or_else(|| format!("a new scan does not plan it{unsaid}")))
 }
 
-/// Changes of an undo that need `--allow`, in their order, each with the reason. A journal proves nothing about who wrote it: a change of another
-/// cluster's tag, or of a resource that does not belong to this cluster, takes the word of the operator.
+/// Changes of an undo that need `--allow`, in their order, each with the reason. A journal does not prove who wrote it:
+/// a change of another cluster's tag, or of a resource that does not belong to this cluster, needs the operator's
+/// consent.
 ///
-/// Plans for Alibaba Cloud hold no such change: the only tag that they write is this cluster's, and their policies are tagaudit's own.
+/// Plans for Alibaba Cloud contain no such change: they write only this cluster's tag and tagaudit's own policies.
 #[must_use]
 pub fn undo_needs_consent<'p>(
     undo: &'p Plan,
@@ -111,8 +113,8 @@ fn writes_foreign_tag(change: &PlannedChange, cluster_id: &str) -> bool {
     tags::is_membership(key) && key != tags::cluster_key(cluster_id) && (key != tags::LEGACY_TAG || is_other_legacy())
 }
 
-/// True if a resource carries the cluster's tag or a near miss of it, is an instance that a Node names, or is part of the network of members.
-/// Roles and policies count: of those a plan changes only what tagaudit wrote.
+/// True if a resource carries the cluster's tag or a near miss of it, is an instance that a Node names, or is part of
+/// the network of members. Roles and policies always count: a plan changes only what tagaudit wrote in them.
 fn belongs(view: &ClusterView<'_>, change: &PlannedChange) -> bool {
     let Transition { target, attribute, .. } = &change.transition;
     if attribute.is_iam() {
@@ -135,7 +137,7 @@ fn belongs(view: &ClusterView<'_>, change: &PlannedChange) -> bool {
     vpc_id.is_some_and(|vpc| region.member_vpcs().contains(vpc))
 }
 
-/// The first change that an undo of a journal makes and the inverse of its run does not, or the other way round.
+/// First change in which an undo of a journal and the inverse of its run differ.
 #[must_use]
 pub fn unlike_inverse<'p>(undo: &'p Plan, inverse: &'p Plan) -> Option<&'p PlannedChange> {
     fn beyond<'p>(plan: &'p Plan, other: &Plan) -> Option<&'p PlannedChange> {

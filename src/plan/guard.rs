@@ -1,4 +1,4 @@
-//! What a plan is refused for: limits of AWS, gaps in the evidence, and findings that it would create.
+//! Reasons to refuse a plan: limits of the clouds, gaps in the evidence, and findings that it would create.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::view::{ClusterView, Neighbour, instance_clusters};
 use super::PlannedChange;
 use super::state::Observed;
 
-/// Longest tag key (EC2 API model, `Tag`; the User Guide says 128).
+/// Longest tag key (EC2 API model, `Tag`; the User Guide states 128).
 pub(super) const MAX_KEY: usize = 127;
 /// Longest tag value (EC2 API model, `Tag`).
 pub(super) const MAX_VALUE: usize = 256;
@@ -24,15 +24,15 @@ pub(super) const MAX_VALUE: usize = 256;
 /// Longest tag value in ECS (ECS 2014-05-26, `TagResources`, `Tag.N.Value`).
 const MAX_ECS_VALUE: usize = 128;
 
-/// Why ECS would refuse a tag. Source: ECS 2014-05-26, `TagResources`, `Tag.N`.
+/// Reason ECS would refuse a tag. Source: ECS 2014-05-26, `TagResources`, `Tag.N`.
 fn ecs_limit(new: Option<&crate::transition::Value>, found: &Observed) -> Option<String> {
     let value = new?.to_string();
     let begins = |prefix: &str| value.get(..prefix.len()).is_some_and(|text| text.eq_ignore_ascii_case(prefix));
     if value.chars().count() > MAX_ECS_VALUE {
-        return Some(format!("a tag value of ECS has at most {MAX_ECS_VALUE} characters"));
+        return Some(format!("an ECS tag value has at most {MAX_ECS_VALUE} characters"));
     }
     if begins("aliyun") || begins("acs:") || value.contains("http://") || value.contains("https://") {
-        return Some(format!("ECS takes no tag value like `{}`", text::printable(&value)));
+        return Some(format!("ECS accepts no tag value like `{}`", text::printable(&value)));
     }
     if found.value.is_none() && found.free_tag_slots == Some(0) {
         return Some(format!("it has {} tags already, as many as ECS allows", alibaba::TAG_QUOTA));
@@ -40,7 +40,7 @@ fn ecs_limit(new: Option<&crate::transition::Value>, found: &Observed) -> Option
     None
 }
 
-/// Why the cloud would refuse a transition; `None` if nothing is known against it.
+/// Reason the cloud would refuse a transition; `None` if none is known.
 pub(super) fn limit(transition: &Transition, found: &Observed) -> Option<String> {
     let (key, new) = transition.tag()?;
     if transition.target.provider == Provider::Alibaba {
@@ -51,7 +51,7 @@ pub(super) fn limit(transition: &Transition, found: &Observed) -> Option<String>
     }
     let length = new?.to_string().chars().count();
     if key.is_empty() || key.chars().count() > MAX_KEY {
-        return Some(format!("a tag key has 1 to {MAX_KEY} characters, and this one has {}", key.chars().count()));
+        return Some(format!("a tag key has 1 to {MAX_KEY} characters, but this one has {}", key.chars().count()));
     }
     if length > MAX_VALUE {
         return Some(format!("a tag value has at most {MAX_VALUE} characters"));
@@ -64,14 +64,14 @@ pub(super) fn limit(transition: &Transition, found: &Observed) -> Option<String>
         && key.contains(['/', ' '])
     {
         return Some(
-            "instance metadata tags are on, and EC2 then takes no key with a slash: --allow imds-instance-tags-enabled first"
+            "with instance metadata tags on, EC2 accepts no key with a slash: --allow imds-instance-tags-enabled first"
                 .to_owned(),
         );
     }
     None
 }
 
-/// The gap of the evidence that a change depends on; `is_added` says that there was no value before.
+/// Gap in the evidence that a change depends on; `is_added` states that there was no value before.
 pub(super) fn touching<'g>(
     gaps: &'g [Gap],
     account_id: &str,
@@ -90,13 +90,13 @@ pub(super) fn touching<'g>(
     gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
         if attribute.is_iam() {
             let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
-            // Who the nodes of a role are is read from EC2 or ECS, in every region.
+            // The nodes of a role are read from EC2 or ECS, in every region.
             return (gap.read.is_iam() && role) || (gap.is_of_list() && nodes.contains(&gap.read));
         }
         let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
         let Attribute::Tag { key } = attribute else { return of_it };
         let own = target.kind.listed_by().filter(|_| target.provider == Provider::Aws);
-        // Whether a policy has a condition on a tag of the cluster can only be said when all policies were read.
+        // A policy condition on a cluster tag can be ruled out only if all policies were read.
         let condition = gap.read.is_iam() && tags::is_membership(key);
         of_it
             || (here(gap) && gap.is_of_list() && (listed.contains(&gap.read) || own == Some(gap.read)))
@@ -105,14 +105,14 @@ pub(super) fn touching<'g>(
     })
 }
 
-/// Security groups of the nodes at instance level, by region and node. Every state that the plan passes through has to
-/// leave the controllers one group to decide for.
+/// Security groups of the nodes at instance level, by region and node. Every intermediate state of the plan must leave
+/// the controllers one group to choose.
 #[derive(Default)]
 pub(super) struct NodeGroups {
     nodes: BTreeMap<(String, String), Vec<String>>,
 }
 
-/// How many tagged groups a node has.
+/// Choice among the security groups of a node, by how many are tagged.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Choice {
     One,
@@ -140,13 +140,13 @@ impl NodeGroups {
         nodes.map(|((_, id), groups)| (id.as_str(), groups.as_slice()))
     }
 
-    /// The other groups on the nodes that have this one.
+    /// Other groups on the nodes that have this one.
     pub(super) fn siblings<'s>(&'s self, target: &'s Target) -> BTreeSet<&'s str> {
         let all = self.of(target).flat_map(|(_, groups)| groups.iter().map(String::as_str));
         all.filter(|id| *id != target.id).collect()
     }
 
-    /// A node that a change of a group's tags would leave without one group to decide for.
+    /// Describes a node that a change of a group's tags would leave without one group to choose.
     pub(super) fn broken(&self, target: &Target, cluster_id: &str, before: &Region, after: &Region) -> Option<String> {
         let choice = |region: &Region, groups: &[String]| -> Choice {
             let tagged = groups
@@ -172,9 +172,9 @@ impl NodeGroups {
     }
 }
 
-/// What is there after a plan and was not before, or was less bad. Findings are compared by rule and resource: the words of
-/// a finding change with what it covers. What takes the place of something worse on the same resource is no loss; `is_own` says that
-/// they are of the cluster that the plan is for.
+/// Findings after a plan that were absent or less severe before. Findings are compared by rule and resource, since
+/// their wording changes with what they cover. A finding that replaces a more severe one on the same resource does not
+/// count; `is_own` states that the findings belong to the cluster of the plan.
 #[must_use]
 pub fn created(before: &[Finding], mut after: Vec<Finding>, is_own: bool) -> Vec<Finding> {
     if !is_own {
@@ -210,7 +210,7 @@ fn resources(finding: &Finding) -> impl Iterator<Item = &str> {
     std::iter::once(finding.resource.id.as_str()).chain(same.map(|related| related.id.as_str()))
 }
 
-/// Other clusters that a plan could harm: they are named on what it changes, or have nodes in the same VPC.
+/// Other clusters that a plan could harm: those named on the changed resources, or with nodes in the same VPC.
 pub(super) fn neighbours(estate: EstateRef<'_>, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
     match estate {
         EstateRef::Aws(inventory) => neighbours_of_aws(inventory, own, changes),

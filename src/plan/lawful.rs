@@ -1,4 +1,5 @@
-//! What a saved plan may hold. A digest keeps nobody from writing a new one: whatever it says, only what tagaudit plans is carried out.
+//! Validates a saved plan. A digest does not stop anyone from writing a new plan, so only changes that tagaudit plans
+//! are carried out.
 
 use crate::alibaba;
 use crate::finding::Applicability;
@@ -10,15 +11,15 @@ use crate::transition::{Attribute, Target, Transition, Value};
 
 use super::{Kind, Plan, PlannedChange, guard, planner};
 
-/// Why a change is none that tagaudit plans; `None` where it is one.
+/// Reason a change is not one that tagaudit plans; `None` if it is.
 pub(super) fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     let Transition { target, attribute, old, new } = &change.transition;
     let say = |text: &str| Some(text.to_owned());
     if change.id != planner::change_id(&change.arn, attribute) {
-        return say("its id does not match what it is made on");
+        return say("its id does not match its ARN and attribute");
     }
     if !is_arn_of(plan, change) {
-        return say("its ARN does not match what it is made on");
+        return say("its ARN does not match its target");
     }
     if old == new {
         return say("it changes nothing");
@@ -31,11 +32,11 @@ pub(super) fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     let is_tag = change.transition.tag().is_some();
     let adds_tag = is_tag && old.is_none() && new.is_some();
     if change.class == Applicability::None || (change.class == Applicability::Safe && !adds_tag) {
-        return say("its class does not match it");
+        return say("its class does not match the change");
     }
     let wrong = |is_wrong: bool, what: &str| is_wrong.then(|| what.to_owned());
     if is_fix && attribute.is_iam() && !grows(&change.transition) {
-        return say("a fix takes no rights away");
+        return say("a fix removes no rights");
     }
     if target.provider == Provider::Alibaba {
         return unlawful_in_alibaba(plan, change);
@@ -46,45 +47,47 @@ pub(super) fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
         Attribute::Tag { key } => {
             let found = super::Observed { free_tag_slots: Some(1), ..super::Observed::default() };
             let is_expected = !is_fix || !tags::is_membership(key) || change.expect.cluster_tags.is_some();
-            wrong(!fits, "tags of such a resource are not tagaudit's")
+            wrong(!fits, "tagaudit does not manage tags of this resource")
                 .or_else(|| guard::limit(&change.transition, &found))
-                .or_else(|| wrong(!is_our_key(plan, key, old.as_ref(), new.as_ref()), "such a tag is not tagaudit's"))
+                .or_else(|| {
+                    wrong(!is_our_key(plan, key, old.as_ref(), new.as_ref()), "tagaudit does not manage this tag")
+                })
                 .or_else(|| {
                     let written = if is_fix { new } else { old };
                     let is_planned = written.as_ref().is_none_or(|value| is_planned_value(plan, target, key, value));
                     wrong(!is_planned, "tagaudit does not plan this value")
                 })
-                .or_else(|| wrong(!is_expected, "it does not say which cluster tags it expects"))
+                .or_else(|| wrong(!is_expected, "precondition missing: cluster tags"))
         }
         Attribute::MetadataOption { .. } => {
-            wrong(!fits || new.is_none() || old.is_none(), "no such metadata option is changed")
+            wrong(!fits || new.is_none() || old.is_none(), "tagaudit does not plan this metadata option change")
         }
         Attribute::VpcAttribute { .. } => {
-            wrong(!fits || new.is_none() || old.is_none(), "no such VPC attribute is changed")
+            wrong(!fits || new.is_none() || old.is_none(), "tagaudit does not plan this VPC attribute change")
         }
         Attribute::SourceDestCheck {} => {
             wrong(!fits || new.is_none() || old.is_none(), "the source/destination check is `true` or `false`")
         }
         Attribute::InlinePolicy { name } => {
             let is_ours = fits && name.starts_with(grant::NAME_PREFIX) && documents();
-            wrong(!is_ours, "it is not a policy of tagaudit's own")
-                .or_else(|| wrong(change.expect.role_id.is_none(), "it does not say which role it expects"))
+            wrong(!is_ours, "tagaudit does not manage this policy")
+                .or_else(|| wrong(change.expect.role_id.is_none(), "precondition missing: role id"))
         }
         Attribute::ManagedPolicy {} => {
             let is_ours = fits && is_our_policy(plan, &target.id) && documents();
-            wrong(!is_ours, "it is not a policy of tagaudit's own")
+            wrong(!is_ours, "tagaudit does not manage this policy")
         }
         Attribute::AttachedPolicy { policy_arn } => {
             let is_ours = fits && is_our_policy(plan, policy_arn);
             let is_expected =
                 change.expect.role_id.is_some() && (!is_fix || new.is_none() || change.expect.policy_sha256.is_some());
-            wrong(!is_ours, "it is not a policy of tagaudit's own")
-                .or_else(|| wrong(!is_expected, "it does not say which role and policy it expects"))
+            wrong(!is_ours, "tagaudit does not manage this policy")
+                .or_else(|| wrong(!is_expected, "precondition missing: role id or policy digest"))
         }
     }
 }
 
-/// Whether a grant only adds: an attachment is made, and a document allows what it allowed before.
+/// True if a grant only adds rights: it attaches a policy, or its document still allows what it allowed before.
 fn grows(transition: &Transition) -> bool {
     let provider = transition.target.provider;
     let actions = |value: &Value| value.document().and_then(|text| planner::own_actions(provider, text));
@@ -97,8 +100,8 @@ fn grows(transition: &Transition) -> bool {
     }
 }
 
-/// Whether the ARN is that of the target, in the partition and regions of the plan: in its account, but for resources that
-/// another account may share. Only AWS changes roles under certain paths.
+/// True if the ARN is that of the target: in the partition and regions of the plan and in its account, except for
+/// resources that another account may share. Only AWS changes roles under certain paths.
 fn is_arn_of(plan: &Plan, change: &PlannedChange) -> bool {
     let Target { provider, kind, region, id } = &change.transition.target;
     let (partition, account) = (&plan.partition, &plan.account_id);
@@ -125,7 +128,7 @@ fn is_arn_of(plan: &Plan, change: &PlannedChange) -> bool {
     }
 }
 
-/// Whether a key is one that the rules write or, where it only looks like one, remove. An undo puts back what was removed.
+/// True if the rules write a key, or remove it because it only resembles one of theirs. An undo restores removed keys.
 fn is_our_key(plan: &Plan, key: &str, old: Option<&Value>, new: Option<&Value>) -> bool {
     let removes = if plan.kind == Kind::Fix { new.is_none() } else { true };
     let held = old.or(new).map(ToString::to_string).unwrap_or_default();
@@ -137,7 +140,8 @@ fn is_our_key(plan: &Plan, key: &str, old: Option<&Value>, new: Option<&Value>) 
         || (removes && tags::near_miss(&tag, &plan.cluster_id).is_some())
 }
 
-/// True if a rule writes this value: of the cluster's own keys any, and of another cluster's only `shared`, on what clusters share.
+/// True if a rule writes this value: any value of the cluster's own keys, and only `shared` for another cluster's, on
+/// resources that clusters share.
 fn is_planned_value(plan: &Plan, target: &Target, key: &str, value: &Value) -> bool {
     let Value::Text(value) = value else { return false };
     match key {
@@ -157,7 +161,8 @@ fn is_ours(provider: Provider, document: &Value) -> bool {
     document.document().is_some_and(|text| planner::own_actions(provider, text).is_some())
 }
 
-/// The same for what is planned in Alibaba Cloud: the tag of the cluster on instances, and one custom policy for each role.
+/// Reason a change is not one that tagaudit plans in Alibaba Cloud: the cluster tag on instances, and one custom policy
+/// for each role.
 fn unlawful_in_alibaba(plan: &Plan, change: &PlannedChange) -> Option<String> {
     let Transition { target, attribute, old, new } = &change.transition;
     let is_fix = plan.kind == Kind::Fix;
@@ -170,30 +175,30 @@ fn unlawful_in_alibaba(plan: &Plan, change: &PlannedChange) -> Option<String> {
             let ours = Value::Text(plan.cluster_id.clone());
             let (added, removed) = if is_fix { (new, old) } else { (old, new) };
             let is_ours = key == alibaba::CLUSTER_TAG && *added == Some(ours) && removed.is_none();
-            wrong(!fits, "tags of such a resource are not tagaudit's")
+            wrong(!fits, "tagaudit does not manage tags of this resource")
                 .or_else(|| guard::limit(&change.transition, &found))
-                .or_else(|| wrong(!is_ours, "such a tag is not tagaudit's"))
+                .or_else(|| wrong(!is_ours, "tagaudit does not manage this tag"))
                 .or_else(|| {
                     let is_expected = !is_fix || change.expect.cluster_tags.is_some();
-                    wrong(!is_expected, "it does not say which cluster tags it expects")
+                    wrong(!is_expected, "precondition missing: cluster tags")
                 })
         }
         Attribute::ManagedPolicy {} => {
             let documents = [old, new].into_iter().flatten().all(|value| is_ours(target.provider, value));
             let is_ours = fits && target.id.starts_with(&prefix) && documents;
-            wrong(!is_ours, "it is not a policy of tagaudit's own")
+            wrong(!is_ours, "tagaudit does not manage this policy")
         }
         Attribute::AttachedPolicy { policy_arn } => {
             let is_ours = fits && *policy_arn == alibaba::grant::policy_arn(&plan.account_id, &target.id);
             let is_expected =
                 change.expect.role_id.is_some() && (!is_fix || new.is_none() || change.expect.policy_sha256.is_some());
-            wrong(!is_ours || alibaba::grant::is_protected(&target.id), "it is not a policy of tagaudit's own")
-                .or_else(|| wrong(!is_expected, "it does not say which role and policy it expects"))
+            wrong(!is_ours || alibaba::grant::is_protected(&target.id), "tagaudit does not manage this policy")
+                .or_else(|| wrong(!is_expected, "precondition missing: role id or policy digest"))
         }
         Attribute::MetadataOption { .. }
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
-        | Attribute::InlinePolicy { .. } => Some("such a thing is not changed in Alibaba Cloud".to_owned()),
+        | Attribute::InlinePolicy { .. } => Some("tagaudit does not change this attribute in Alibaba Cloud".to_owned()),
     }
 }
 
@@ -243,7 +248,7 @@ mod tests {
         Plan::from_slice("plan", &plan.to_json().unwrap())
     }
 
-    /// A digest can be made anew; what tagaudit does not plan is refused nevertheless.
+    /// A digest can be recomputed; a change that tagaudit does not plan is refused all the same.
     #[test]
     fn resealed_plans_hold_nothing_that_is_not_planned() {
         assert!(sealed(|_| {}).is_ok());
@@ -271,7 +276,7 @@ mod tests {
         };
         type Edit<'a> = Box<dyn FnOnce(&mut Plan) + 'a>;
         let cases: Vec<(Edit<'_>, &str)> = vec![
-            (Box::new(|plan| plan.expires_at = "2036-01-01T00:00:00Z".to_owned()), "for so long"),
+            (Box::new(|plan| plan.expires_at = "2036-01-01T00:00:00Z".to_owned()), "for too long"),
             (Box::new(|plan| plan.changes[0].arn.push('2')), "ARN does not match"),
             (Box::new(|plan| plan.evidence.gaps.push(gap())), "its evidence is incomplete"),
             (
@@ -280,7 +285,7 @@ mod tests {
             ),
             (
                 Box::new(|plan| plan.changes[0].transition.attribute = Attribute::Tag { key: "Project".to_owned() }),
-                "such a tag",
+                "does not manage this tag",
             ),
             (
                 Box::new(|plan| plan.changes[0].transition.new = Some(Value::Text("anything".to_owned()))),
@@ -299,7 +304,7 @@ mod tests {
                 }),
                 "does not plan this value",
             ),
-            (Box::new(|plan| plan.changes[0].expect.cluster_tags = None), "which cluster tags"),
+            (Box::new(|plan| plan.changes[0].expect.cluster_tags = None), "precondition missing: cluster tags"),
             (
                 Box::new(|plan| plan.changes[0].transition.old = Some(Value::Text("shared".to_owned()))),
                 "class does not match",
@@ -310,11 +315,11 @@ mod tests {
             (Box::new(|plan| role(plan, "nodes", "/aws-reserved/sso.amazonaws.com/", &valid)), "ARN does not match"),
             (
                 Box::new(|plan| role(plan, "nodes", "/", &grant::document(&["*".to_owned()]))),
-                "not a policy of tagaudit's",
+                "does not manage this policy",
             ),
             (
                 Box::new(|plan| role(plan, "nodes", "/", &grant::document(&["iam:*".to_owned()]))),
-                "not a policy of tagaudit's",
+                "does not manage this policy",
             ),
         ];
         for (edit, described) in cases {
@@ -323,7 +328,7 @@ mod tests {
         }
     }
 
-    /// The same in Alibaba Cloud: no other tag, no other value, no other policy, no other role's.
+    /// In Alibaba Cloud too: no other tag, value or policy, and no policy of another role.
     #[test]
     #[expect(clippy::too_many_lines, reason = "a row for each thing that somebody may write")]
     fn resealed_plans_of_alibaba_cloud_hold_nothing_that_is_not_planned() {
@@ -375,39 +380,42 @@ mod tests {
             (edited(|plan| plan.regions = vec!["cn-beijing".to_owned()]), "ARN does not match"),
             (
                 edited(|plan| plan.changes[0].transition.attribute = Attribute::Tag { key: "team".to_owned() }),
-                "such a tag",
+                "does not manage this tag",
             ),
-            (edited(|plan| plan.changes[0].transition.new = Some(Value::Text("b".to_owned()))), "such a tag"),
+            (
+                edited(|plan| plan.changes[0].transition.new = Some(Value::Text("b".to_owned()))),
+                "does not manage this tag",
+            ),
             (
                 edited(|plan| {
                     plan.changes[0].transition.old = Some(Value::Text("b".to_owned()));
                     plan.changes[0].class = Applicability::Confirm;
                 }),
-                "such a tag",
+                "does not manage this tag",
             ),
             (
                 edited(|plan| {
                     plan.changes[0].transition.old = plan.changes[0].transition.new.take();
                     plan.changes[0].class = Applicability::Confirm;
                 }),
-                "such a tag",
+                "does not manage this tag",
             ),
-            (edited(|plan| plan.changes[0].expect.cluster_tags = None), "which cluster tags"),
-            (Box::new(|plan| policy(plan, "theirs", &document)), "not a policy of tagaudit's"),
+            (edited(|plan| plan.changes[0].expect.cluster_tags = None), "precondition missing: cluster tags"),
+            (Box::new(|plan| policy(plan, "theirs", &document)), "does not manage this policy"),
             (
                 Box::new(|plan| {
                     policy(plan, "tagaudit-baseline-k8s", &document.replace("ecs:DescribeInstances", "ram:*"));
                 }),
-                "not a policy of tagaudit's",
+                "does not manage this policy",
             ),
-            (Box::new(|plan| attach(plan, "k8s", "AdministratorAccess")), "not a policy of tagaudit's"),
-            (Box::new(|plan| attach(plan, "admin", "tagaudit-baseline-k8s")), "not a policy of tagaudit's"),
+            (Box::new(|plan| attach(plan, "k8s", "AdministratorAccess")), "does not manage this policy"),
+            (Box::new(|plan| attach(plan, "admin", "tagaudit-baseline-k8s")), "does not manage this policy"),
             (
                 Box::new(|plan| {
                     attach(plan, "k8s", "tagaudit-baseline-k8s");
                     plan.changes[0].expect.role_id = None;
                 }),
-                "which role and policy",
+                "role id or policy digest",
             ),
         ];
         for (edit, described) in cases {

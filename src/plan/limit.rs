@@ -19,15 +19,15 @@ impl<'a> Limit<'a> {
         }
     }
 
-    /// Whether the approved plan makes exactly this change, on the same thing: a role that was deleted and re-created is
-    /// another one, as is an instance in another VPC.
+    /// True if the approved plan makes exactly this change on the same resource: a role that was deleted and re-created
+    /// is another one, as is an instance in another VPC.
     pub(super) fn holds(&self, change: &PlannedChange) -> bool {
         let Some(approved) = self.changes.get(change.id.as_str()) else { return false };
         let identity = |expect: &Expect| (expect.role_id.clone(), expect.vpc_id.clone());
         approved.transition == change.transition && identity(&approved.expect) == identity(&change.expect)
     }
 
-    /// Whether the approved plan fixes anything that a rule finds.
+    /// True if the approved plan fixes anything that a rule finds.
     pub(super) fn is_about(&self, rule: &str) -> bool {
         self.rules.contains(rule)
     }

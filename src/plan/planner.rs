@@ -1,4 +1,4 @@
-//! One plan of findings, without a look at what comes of it.
+//! Plans fixes for findings, without auditing the result.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,14 +23,14 @@ use super::limit::Limit;
 use super::state::{cluster_tags, observe, role_id, simulate};
 use super::{Expect, PlannedChange, Sibling};
 
-/// One transition that a finding asks for.
+/// A transition that a finding requests.
 pub(super) struct Proposal {
     pub(super) finding: usize,
     pub(super) rule: &'static str,
     transition: Transition,
     class: Applicability,
     pub(super) reason: String,
-    /// The role that a policy is for.
+    /// Role that a policy is for.
     role: Option<String>,
 }
 
@@ -40,17 +40,17 @@ impl Proposal {
     }
 }
 
-/// Makes one plan of findings, without a look at what comes of it.
+/// Plans fixes for findings, without auditing the result.
 pub(super) struct Planner<'a> {
     pub(super) identity: &'a Identity,
     pub(super) estate: EstateRef<'a>,
-    /// The approved plan that this one has to keep within.
+    /// Approved plan that limits this one.
     pub(super) limit: Option<&'a Limit<'a>>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) rejected: Vec<String>,
 }
 
-/// A change with the findings that asked for it.
+/// A change with the indexes of the findings that request it.
 pub(super) type Asked = (PlannedChange, BTreeSet<usize>);
 
 impl Planner<'_> {
@@ -59,7 +59,7 @@ impl Planner<'_> {
         self.skipped.push(Skipped { rule: finding.rule, resource: finding.resource.id.clone(), what, reason });
     }
 
-    /// The transitions of the findings that the operator agrees to.
+    /// Selects the transitions of the findings that the operator agrees to.
     pub(super) fn select(
         &mut self,
         findings: &[Finding],
@@ -129,7 +129,7 @@ impl Planner<'_> {
         asked
     }
 
-    /// Several findings about one role add to one policy: what they ask for is put together and placed anew.
+    /// Merges the grants of several findings about one role into one policy, and places the merged grant again.
     pub(super) fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Proposal>) {
         let is_grant = |proposal: &Proposal| proposal.transition.attribute.is_iam();
         let mut of_role: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
@@ -178,7 +178,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Two rules that want two values of one thing cannot both be right.
+    /// Rejects the plan if two rules want different values of one attribute: they cannot both be right.
     pub(super) fn refuse_contradictions(&mut self, asked: &[Proposal]) {
         let mut wanted: BTreeMap<(&Target, &Attribute), Vec<&Proposal>> = BTreeMap::new();
         for proposal in asked {
@@ -193,7 +193,11 @@ impl Planner<'_> {
                         format!(
                             "{} wants {}",
                             proposal.rule,
-                            proposal.transition.new.as_ref().map_or("it gone".to_owned(), |value| format!("`{value}`"))
+                            proposal
+                                .transition
+                                .new
+                                .as_ref()
+                                .map_or("it removed".to_owned(), |value| format!("`{value}`"))
                         )
                     })
                     .collect();
@@ -209,8 +213,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Puts the transitions in order, makes them one after the other in a copy of the inventory, and says for each what it
-    /// finds there. What AWS would refuse is left out, together with everything that the same finding wants on the resource.
+    /// Puts the transitions in order, makes them one after the other in a copy of the inventory, and records the state
+    /// that each finds. One that AWS would refuse is skipped, with everything that the same finding requests on the
+    /// resource.
     pub(super) fn order(
         &mut self,
         cluster_id: &str,
@@ -242,10 +247,10 @@ impl Planner<'_> {
         }
         merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));
         let mut dropped: BTreeSet<(usize, String)> = BTreeSet::new();
-        // Half an answer is none, and half a grant neither: a policy and its attachment go together.
+        // An answer is all or nothing, and so is a grant: a policy and its attachment go together.
         let mut answers: BTreeSet<usize> = BTreeSet::new();
         let mut grants: BTreeSet<usize> = BTreeSet::new();
-        // A refusal can come after what depends on it was placed; then it is done over without that.
+        // A refusal can come after dependent changes were placed; then the loop starts again without them.
         loop {
             let mut state = self.estate.to_estate();
             let mut changes: Vec<Asked> = Vec::new();
@@ -266,7 +271,7 @@ impl Planner<'_> {
                         changes.push((change, wanted.iter().map(|proposal| proposal.finding).collect()));
                     }
                     Err(reason) => {
-                        // What the same finding wants on the same resource goes with it, also where it came before.
+                        // The finding's other changes on the same resource are dropped too, even if placed earlier.
                         refused |= changes.iter().any(|(change, findings)| {
                             let is_grant = draft.transition.attribute.is_iam() && change.transition.attribute.is_iam();
                             let with = |w: &&Proposal| {
@@ -314,7 +319,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Fills in what the change finds and makes it in the copy; `None` when there is nothing to do.
+    /// Records the state that the change finds and makes it in the copy; `None` if there is nothing to do.
     fn place(
         &self,
         draft: &PlannedChange,
@@ -325,7 +330,7 @@ impl Planner<'_> {
     ) -> Result<Option<PlannedChange>, SkipReason> {
         let refused = |why: String| Err(SkipReason::Refused(why));
         let Transition { target, attribute, old, new } = &draft.transition;
-        let gone = || SkipReason::Refused("nothing is known about it in the evidence".to_owned());
+        let gone = || SkipReason::Refused("the evidence does not contain it".to_owned());
         let found = observe(state.as_ref(), target, attribute);
         let is_added = found.as_ref().is_some_and(|found| found.value.is_none());
         let account_id = &self.identity.account_id;
@@ -371,7 +376,7 @@ impl Planner<'_> {
         rules.sort();
         rules.dedup();
         change.rules = rules;
-        // A policy is for the role that was looked at, and for no other that gets its name.
+        // A policy is for the role that was inspected, not for another that gets its name.
         let for_role = wanted.iter().find_map(|proposal| proposal.role.clone());
         let for_role = for_role.filter(|_| matches!(attribute, Attribute::ManagedPolicy {}));
         let role_id = found.role_id.or_else(|| role_id(state.as_ref(), for_role.as_deref()?));
@@ -380,7 +385,7 @@ impl Planner<'_> {
             addresses: found.addresses,
             vpc_id: found.vpc_id,
             instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
-            // What is wrong is only removed where what is right is there.
+            // A wrong tag is removed only if the right one is there.
             cluster_tags: (is_cluster_tag || (is_tag && new.is_none())).then_some(found.cluster_tags),
             free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
             siblings,
@@ -400,13 +405,13 @@ impl Planner<'_> {
         if let Some((before, after)) = before.as_ref().zip(account.and_then(|account| region_of(account, target)))
             && let Some(why) = node_groups.broken(target, cluster_id, before, after)
         {
-            return refused(format!("{why} on the way"));
+            return refused(format!("{why} midway"));
         }
         Ok(Some(change))
     }
 }
 
-/// The actions of a document that we wrote, in the language of a cloud.
+/// Actions of a document that tagaudit wrote, in the language of a cloud; `None` for any other document.
 pub(crate) fn own_actions(provider: Provider, text: &str) -> Option<Vec<String>> {
     match provider {
         Provider::Aws => grant::own_actions(text),
@@ -422,7 +427,7 @@ fn policy_target(provider: Provider, arn: &str) -> Target {
     }
 }
 
-/// Whether a key says of which cluster something is.
+/// True if a key states the cluster of a resource.
 pub(super) fn is_cluster_key(provider: Provider, key: &str) -> bool {
     match provider {
         Provider::Aws => tags::is_membership(key),
@@ -430,7 +435,7 @@ pub(super) fn is_cluster_key(provider: Provider, key: &str) -> bool {
     }
 }
 
-/// The writes that give a role actions; `None` where there is no such role.
+/// Transitions that grant a role actions; `None` if there is no such role.
 fn place_grant(
     estate: EstateRef<'_>,
     role: &str,
@@ -453,7 +458,7 @@ fn place_grant(
     }
 }
 
-/// The one account of an estate of AWS.
+/// The one account of an AWS estate; `None` for Alibaba Cloud.
 fn of_aws(estate: EstateRef<'_>) -> Option<&Account> {
     match estate {
         EstateRef::Aws(Inventory { accounts, .. }) => accounts.first(),
@@ -461,7 +466,7 @@ fn of_aws(estate: EstateRef<'_>) -> Option<&Account> {
     }
 }
 
-/// ARN of a target; `None` for what is not in the estate.
+/// ARN of a target; `None` if it is not in the estate.
 fn arn_of(estate: EstateRef<'_>, target: &Target) -> Option<String> {
     match estate {
         EstateRef::Aws(inventory) => {
@@ -475,7 +480,7 @@ fn arn_of(estate: EstateRef<'_>, target: &Target) -> Option<String> {
     }
 }
 
-/// The other security groups on the nodes of one, with their cluster tags.
+/// Other security groups on the nodes of a group, with their cluster tags.
 pub(super) fn siblings(target: &Target, account: &Account, node_groups: &NodeGroups) -> Vec<Sibling> {
     let Some(region) = region_of(account, target) else { return Vec::new() };
     let others = node_groups.siblings(target).into_iter();
@@ -491,7 +496,7 @@ pub(super) fn region_of<'a>(account: &'a Account, target: &Target) -> Option<&'a
     account.regions.iter().find(|region| Some(&region.name) == target.region.as_ref())
 }
 
-/// Names a change by what it is made on: twelve digits of a digest.
+/// Id of a change: twelve hexadecimal digits of a digest of its ARN and attribute.
 pub(super) fn change_id(arn: &str, attribute: &Attribute) -> String {
     let attribute = serde_json::to_string(attribute).unwrap_or_default();
     let mut hash = Sha256::new();

@@ -1,5 +1,5 @@
-//! What the documents of a plan would let their holders do. A scan refuses a fix that opens a way to more rights, because it would create a
-//! finding; a plan from a file has to be asked the same.
+//! Rights that the documents of a plan would give their holders. A scan refuses a fix that opens an escalation path,
+//! since it would create a finding; a plan from a file needs the same check.
 
 use crate::baseline::EMBEDDED;
 use crate::inventory::Provider;
@@ -10,18 +10,18 @@ use crate::transition::Value;
 
 use super::{Plan, own_actions};
 
-/// Takes on a role; RAM has it under the same name.
+/// Action that assumes a role; RAM uses the same name.
 const ASSUME_ROLE: &str = "sts:AssumeRole";
 
-/// True if an action of a policy, which may hold wildcards, allows to take on a role.
+/// True if an action of a policy, which may hold wildcards, allows its holder to assume a role.
 fn covers_assume_role(action: &str) -> bool {
     let pattern = regex::escape(action).replace(r"\*", ".*").replace(r"\?", ".");
     regex::Regex::new(&format!("(?i)^(?:{pattern})$")).map_or(true, |pattern| pattern.is_match(ASSUME_ROLE))
 }
 
 impl Plan {
-    /// A way to more rights that one of its documents opens, and that no embedded baseline asks for. No file agrees to one: who
-    /// writes a baseline would decide what others can do.
+    /// Escalation path that one of its documents opens and no embedded baseline asks for. No file can consent to one:
+    /// the author of a baseline would decide what others can do.
     #[must_use]
     pub fn escalation(&self) -> Option<String> {
         self.changes.iter().find_map(|change| {
@@ -31,11 +31,12 @@ impl Plan {
                 Provider::Aws => &IAM,
                 Provider::Alibaba => &RAM,
             };
-            // A policy of ours is for every resource: with this action its holders take on every role that trusts the account.
+            // A tagaudit policy is for every resource: with this action its holders assume every role that trusts the
+            // account.
             // Source: IAM User Guide, "Granting a user permissions to switch roles".
             let own = own_actions(provider, text).unwrap_or_default();
             if own.iter().any(|action| covers_assume_role(action)) {
-                return Some(format!("take on every role that trusts the account ({ASSUME_ROLE} on every resource)"));
+                return Some(format!("assume every role that trusts the account ({ASSUME_ROLE} on every resource)"));
             }
             let document = Document::parse_as(text, dialect).ok()?;
             let set = PolicySet::of_identity(vec![NamedDocument { name: change.arn.clone(), document }]);

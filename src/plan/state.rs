@@ -1,4 +1,4 @@
-//! The value that a change is about, in an inventory: what it is, whether it is as planned, and how it is after the change.
+//! State of the attribute that a change sets: observed in an inventory, compared with the plan, and simulated.
 
 use sha2::{Digest, Sha256};
 
@@ -16,51 +16,52 @@ mod aws;
 
 pub(super) use aws::cluster_tags;
 
-/// What a resource looks like, as far as a change depends on it.
+/// State of a resource, as far as a change depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// The value that the change is about.
+    /// Current value of the attribute that the change sets.
     pub value: Option<Value>,
-    /// Whether it is an instance on its way out, which EC2 still shows.
+    /// True for an instance that is shutting down or terminated, which EC2 still lists.
     pub is_gone: bool,
     /// VPC.
     pub vpc_id: Option<String>,
-    /// Whether instance tags are readable through the metadata service.
+    /// Access to instance tags through the metadata service, such as `enabled`.
     pub instance_metadata_tags: Option<String>,
-    /// Private addresses, of an instance of ECS.
+    /// Private addresses of an ECS instance.
     pub addresses: Option<Vec<String>>,
-    /// Cluster tags, new-style and legacy; in ECS also those that say who makes the instance again.
+    /// Cluster tags, new-style and legacy; in ECS also those of the scaling group or stack that re-creates the
+    /// instance.
     pub cluster_tags: Vec<Tag>,
     /// Tags that can still be added.
     pub free_tag_slots: Option<usize>,
     /// Id of the role.
     pub role_id: Option<String>,
-    /// Characters left to the inline policies, the one that the change is about left out of what they use.
+    /// Characters left for inline policies, not counting the one that the change is about.
     pub inline_characters_left: Option<usize>,
     /// Managed policies that may still be attached.
     pub attachments_left: Option<usize>,
     /// SHA-256 of the document of the policy to attach, in hexadecimal.
     pub policy_sha256: Option<String>,
-    /// Whether only AWS may change the role.
+    /// True if only the cloud may change the role.
     pub is_protected: bool,
 }
 
-/// Whether a change can be made on what is there.
+/// Comparison of a change with the current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fit {
-    /// It is as planned.
+    /// The state is as planned.
     AsPlanned,
-    /// The value is the new one already.
+    /// The new value is already set.
     Done,
-    /// It is not as planned: why, for a person.
+    /// No longer in the planned state; displayable reason.
     Stale(String),
 }
 
-/// How much of something an account may have, by cloud.
+/// Quotas of a cloud.
 pub(super) struct Quotas {
-    /// Tags of a resource.
+    /// Tags per resource.
     pub(super) tags: usize,
-    /// Managed policies of IAM, or custom policies of RAM, that are attached to a role.
+    /// Managed policies of IAM, or custom policies of RAM, that may be attached to a role.
     pub(super) attached: usize,
 }
 
@@ -78,7 +79,8 @@ pub(super) fn digest(document: &str) -> String {
     text::hex(&Sha256::digest(document.as_bytes()), 32)
 }
 
-/// What a change finds in the one account of an estate; `None` when the resource is not there, or was not read.
+/// Observes the state that a change depends on, in the one account of an estate; `None` if the resource does not exist
+/// or was not read.
 #[must_use]
 pub fn observe(estate: EstateRef<'_>, target: &Target, attribute: &Attribute) -> Option<Observed> {
     match (estate, target.provider) {
@@ -90,7 +92,7 @@ pub fn observe(estate: EstateRef<'_>, target: &Target, attribute: &Attribute) ->
     }
 }
 
-/// The id of a role; `None` where it is not there.
+/// Id of a role; `None` if it does not exist.
 pub(super) fn role_id(estate: EstateRef<'_>, name: &str) -> Option<String> {
     match estate {
         EstateRef::Aws(inventory) => {
@@ -103,7 +105,7 @@ pub(super) fn role_id(estate: EstateRef<'_>, name: &str) -> Option<String> {
     }
 }
 
-/// Makes a change in the one account of an estate. What is not there stays so.
+/// Makes a change in the one account of an estate. A missing resource is left as it is.
 pub fn simulate(estate: &mut Estate, transition: &Transition) {
     match (estate, transition.target.provider) {
         (Estate::Aws(inventory), Provider::Aws) => {
@@ -120,13 +122,13 @@ pub fn simulate(estate: &mut Estate, transition: &Transition) {
     }
 }
 
-/// Whether a change can be made on what was just read.
+/// Compares a change with the state that was just read.
 #[must_use]
 pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     let stale = |why: String| Fit::Stale(why);
     let Transition { target, attribute, old, new } = &change.transition;
     let Some(found) = observe(estate, target, attribute) else {
-        return stale("it is gone, or not visible to this caller".to_owned());
+        return stale("it does not exist, or is not visible to this caller".to_owned());
     };
     let expect = &change.expect;
     if found.is_gone {
@@ -137,7 +139,7 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
         None => found.role_id.clone(),
     };
     if expect.role_id.is_some() && expect.role_id != found_role {
-        return stale("the role was deleted and made again since".to_owned());
+        return stale("the role has been deleted and re-created".to_owned());
     }
     if found.is_protected {
         return stale(format!("only {} changes that role", target.provider.describe()));
@@ -156,7 +158,7 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     }
     if expect.instance_metadata_tags.is_some() && expect.instance_metadata_tags != found.instance_metadata_tags {
         return stale(
-            "instance metadata tags were switched since: with them on, EC2 takes no key with a slash".to_owned(),
+            "instance metadata tags have been switched: with them on, EC2 accepts no key with a slash".to_owned(),
         );
     }
     if expect.cluster_tags.as_ref().is_some_and(|planned| *planned != found.cluster_tags) {
@@ -171,13 +173,10 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     }
     let grows = new.as_ref().and_then(Value::document).map_or(0, grant::counted);
     if found.inline_characters_left.is_some_and(|left| grows > left) {
-        return stale(format!(
-            "the inline policies of the role have no room left of {} characters",
-            grant::INLINE_QUOTA
-        ));
+        return stale(format!("the inline policies of the role would exceed {} characters", grant::INLINE_QUOTA));
     }
     if expect.policy_sha256.is_some() && expect.policy_sha256 != found.policy_sha256 {
-        return stale("the policy to attach is not there, or holds something else".to_owned());
+        return stale("the policy to attach does not exist, or its document has changed".to_owned());
     }
     if new.is_some() && found.attachments_left == Some(0) {
         return stale(match target.provider {
@@ -195,7 +194,7 @@ fn beside_changed(estate: EstateRef<'_>, change: &PlannedChange) -> Option<Strin
         EstateRef::Aws(inventory) => {
             inventory.accounts.first().and_then(|account| aws::region(account, &change.transition.target))
         }
-        // Only security groups of AWS have to be looked at together.
+        // Only AWS security groups have to be checked together.
         EstateRef::Alibaba(_) => None,
     };
     change.expect.siblings.iter().find_map(|Sibling { id, cluster_tags: planned }| {

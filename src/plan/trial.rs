@@ -1,4 +1,4 @@
-//! Tries writes that nobody asked for yet on a copy of the account: what a report prints has to hold when it is run.
+//! Tries proposed writes on a copy of the account: commands that a report prints must work when they are run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,19 +12,20 @@ use super::approvals::{Approvals, SkipReason};
 use super::attempts::{Attempts, Audit, describe_created};
 use super::build::Scope;
 
-/// Nobody agrees to anything in a trial: what is tried counts as agreed.
+/// Approvals of a trial: none, since everything tried counts as approved.
 static NOTHING_APPROVED: Approvals = Approvals { allow: Vec::new(), answers: Vec::new() };
 
-/// Tries writes on a copy of one account: all rules run over the result, for its cluster and every other that it could harm.
+/// Tries writes on a copy of one account: all rules run on the result, for its cluster and every other that it could
+/// harm.
 pub(crate) struct Trial<'a> {
     attempts: Attempts<'a>,
 }
 
-/// What came of a trial.
+/// Result of a trial.
 pub(crate) struct Tried {
-    /// The writes as a plan would make them: several grants of one role are one policy.
+    /// Writes as a plan would make them: several grants of one role are one policy.
     pub(crate) changes: Vec<Transition>,
-    /// Why they must not be made.
+    /// Reason they must not be made.
     pub(crate) refused: Option<String>,
 }
 
@@ -49,10 +50,10 @@ impl<'a> Trial<'a> {
         Self { attempts }
     }
 
-    /// Makes the writes of findings, all of them.
+    /// Tries all the given writes of findings together.
     ///
     /// # Errors
-    /// When the copy cannot be audited.
+    /// If the copy cannot be audited.
     pub(crate) fn run(&self, wanted: &[(&Finding, &[Transition])]) -> Result<Tried, BaselineError> {
         let agreed: Vec<Finding> = wanted
             .iter()

@@ -1,4 +1,4 @@
-//! The way back.
+//! Plans an undo.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::state::digest;
 use super::{Evidence, Expect, Kind, Plan, PlannedChange, SCHEMA};
 use crate::transition::Attribute;
 
-/// The plan that takes changes of an earlier plan back: those that were made, each to the value that was there before. It
-/// takes the same way as any plan: a value that is no longer ours is left alone.
+/// Plan that restores the previous values of the changes that an earlier plan made. It is checked like any plan: a
+/// value that tagaudit did not write is left alone.
 #[must_use]
 pub fn undo(
     done: &Plan,
@@ -23,8 +23,8 @@ pub fn undo(
         let back = PlannedChange {
             transition: change.transition.inverse(),
             class: Applicability::Confirm,
-            reason: format!("undoes what the plan {} did", done.short_id()),
-            // The value and the identity decide: what the fix saw beside it may have changed rightfully since.
+            reason: format!("undoes the plan {}", done.short_id()),
+            // Value and identity decide: other values that the fix depended on may have changed rightfully since.
             expect: Expect {
                 vpc_id: change.expect.vpc_id.clone(),
                 role_id: change.expect.role_id.clone(),
@@ -59,7 +59,8 @@ pub fn undo(
     plan
 }
 
-/// What a policy has to hold when it is detached again: what it was attached with or, where its old text comes back before, that.
+/// Digest of the document that a policy must have when it is detached: that at its attachment or, if an older text is
+/// restored first, that text's.
 fn detached_text(change: &PlannedChange, made: &[&PlannedChange]) -> Option<String> {
     let Attribute::AttachedPolicy { policy_arn } = &change.transition.attribute else { return None };
     let restored = made.iter().find_map(|other| {

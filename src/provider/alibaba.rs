@@ -1,4 +1,4 @@
-//! Reading Alibaba Cloud: from the answers of its API as the `aliyun` command line prints them ([`folder`]).
+//! Reads Alibaba Cloud, from API answers as the `aliyun` command line prints them ([`folder`]).
 
 mod answers;
 pub mod folder;
@@ -12,8 +12,9 @@ use crate::inventory::{Gap, REASON_NOTHING_SEEN, Read};
 
 use answers::PolicyAttachment;
 
-/// What cannot be: resources that instances use, and that the lists do not have. ECS answered so until 2025-12-20 to a caller
-/// without permission. Source: ECS documentation, "Changes to the authentication mechanism for ECS query APIs" (2025-09-25).
+/// Gaps for lists that are empty although instances or interfaces show that they cannot be. Until 2025-12-20 ECS
+/// answered so to a caller without permission. Source: ECS documentation, "Changes to the authentication mechanism for
+/// ECS query APIs" (2025-09-25).
 fn unseen(region: &Region) -> Vec<Gap> {
     let vpcs: BTreeSet<&str> = region.instances.iter().filter_map(|one| one.vpc_id.as_deref()).collect();
     let vswitches: BTreeSet<&str> = region.instances.iter().filter_map(|one| one.vswitch_id.as_deref()).collect();
@@ -37,7 +38,7 @@ fn unseen(region: &Region) -> Vec<Gap> {
             region.security_groups.is_empty(),
             groups.first().map(|one| uses(one)),
         ),
-        // Every VPC has a route table of the system, every running instance an interface and a disk.
+        // Every VPC has a system route table, every running instance an interface and a disk.
         (
             Read::DescribeRouteTableList,
             "route table",
@@ -78,7 +79,7 @@ fn unseen(region: &Region) -> Vec<Gap> {
     .collect()
 }
 
-/// What the Resource Manager calls a kind of principals.
+/// Name of a kind of principals in Resource Manager.
 fn principal_type(kind: PrincipalKind) -> &'static str {
     match kind {
         PrincipalKind::Role => "ServiceRole",
@@ -87,7 +88,8 @@ fn principal_type(kind: PrincipalKind) -> &'static str {
     }
 }
 
-/// The attachments of a principal that hold in a resource group. Those of the whole account are not among them: RAM lists them.
+/// Attachments of a principal that hold in a resource group. Those of the whole account are not among them: RAM lists
+/// them.
 fn resource_group_attachments(all: Vec<PolicyAttachment>, kind: PrincipalKind, name: &str) -> Vec<Attachment> {
     // Principals are named with their domain: `name@1234567890123456.onaliyun.com`.
     let is_its = |one: &PolicyAttachment| {

@@ -1,5 +1,5 @@
-//! Reads a live AWS account. Everything that can go wrong with a read becomes a gap of the inventory; only what makes
-//! reading impossible at all is an error.
+//! Reads a live AWS account. A failed read becomes a gap of the inventory; only a condition that makes reading
+//! impossible at all is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -30,7 +30,7 @@ use crate::provider::signals::until_signal;
 pub use targets::{Identity, ManyTargets, Members, collect_each};
 pub(crate) use write::Writer;
 
-/// What is to be read, and how.
+/// Read request: scope, credentials and limits.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Request<'a> {
@@ -38,50 +38,50 @@ pub struct Request<'a> {
     pub profile: Option<String>,
     /// Endpoint for every service.
     pub endpoint_url: Option<String>,
-    /// Accept an endpoint that is neither HTTPS nor loopback.
+    /// True to accept an endpoint that is neither HTTPS nor loopback.
     pub insecure_endpoint: bool,
-    /// Regions; the configured one when empty.
+    /// Regions; the configured one if empty.
     pub regions: Vec<String>,
-    /// All regions that are enabled for the account.
+    /// True to read all regions that are enabled for the account.
     pub all_regions: bool,
-    /// Roles to assume, each for an account of its own.
+    /// Roles to assume, each for a separate account.
     pub assume_roles: Vec<String>,
     /// External id for those roles.
     pub external_id: Option<String>,
-    /// How to read roles.
+    /// Strategy for reading roles.
     pub iam_reads: IamReads,
-    /// Requests a second for each EC2 API, account and region.
+    /// Requests per second for each EC2 API, account and region.
     pub requests_per_second: u32,
-    /// When to give up on what is not read yet.
+    /// Time limit for reading.
     pub timeout: Duration,
-    /// The clusters whose roles are needed; all roles of instances without them.
+    /// Clusters whose roles are needed; without them, all roles of instances.
     pub cluster: Option<ClusterScope<'a>>,
-    /// Whether to show progress on standard error.
+    /// True to show progress on standard error.
     pub progress: bool,
-    /// Whether to log every request to standard error.
+    /// True to log every request to standard error.
     pub verbose: bool,
 }
 
-/// The clusters that a scan is about.
+/// Clusters of a scan.
 #[derive(Debug, Clone)]
 pub struct ClusterScope<'a> {
     /// Their ids.
     pub cluster_ids: Vec<String>,
-    /// All that are found as well.
+    /// True to include all that are found.
     pub all: bool,
-    /// Their Nodes, when they were given.
+    /// Their Nodes, if given.
     pub nodes: Option<&'a [KubernetesNode]>,
-    /// ARNs of the roles that their controllers use, when they were given.
+    /// ARNs of the roles that their controllers use, if given.
     pub controller_roles: &'a [String],
 }
 
-/// Regions that are read at the same time.
+/// Regions that are read concurrently.
 const REGIONS_AT_ONCE: usize = 8;
 
 /// Reads what the request asks for.
 ///
 /// # Errors
-/// When arguments, environment or credentials make reading impossible, or the run is interrupted.
+/// If arguments, environment or credentials make reading impossible, or the run is interrupted.
 pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     config::validate_environment(request)?;
     until_signal(read(request), "stopped before everything was read; nothing was written")
@@ -135,7 +135,7 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
     Ok(inventory)
 }
 
-/// The gap that a role leaves which cannot be assumed.
+/// Gap of a role that cannot be assumed.
 fn unassumed(role: &str, error: &Error) -> Gap {
     Gap {
         read: Read::AssumeRole,
@@ -148,7 +148,7 @@ fn unassumed(role: &str, error: &Error) -> Gap {
     }
 }
 
-/// Identity first: account and partition come from the caller's ARN and are never assumed.
+/// Reads the identity first: account and partition come from the caller's ARN and are never assumed.
 async fn identity(session: &Session, caller: &Caller) -> Result<(String, String, String), Error> {
     let client = session.sts();
     let answer = caller.call(Read::GetCallerIdentity.action(), "", || client.get_caller_identity().send()).await;
@@ -163,7 +163,7 @@ async fn identity(session: &Session, caller: &Caller) -> Result<(String, String,
         },
         Err(error) => {
             let help = error.help().unwrap_or("check credentials and endpoint with `aws sts get-caller-identity`");
-            Err(Error::new(ErrorKind::Unreachable, "cannot tell whose account this is: sts:GetCallerIdentity failed")
+            Err(Error::new(ErrorKind::Unreachable, "cannot determine the account: sts:GetCallerIdentity failed")
                 .cause(format!("{}: {}", error.code, error.message))
                 .help(help))
         }
@@ -227,7 +227,7 @@ async fn read_known_account(
             account.regions.push(region);
         }
     }
-    // Which instances belong to the cluster decides which roles are worth asking for.
+    // The instances of the cluster determine which roles are worth reading.
     let mut partial = Inventory::new(Provider::Aws, None);
     partial.accounts.push(account);
     partial.canonicalise();
@@ -260,7 +260,7 @@ async fn read_known_account(
     Ok((account, gaps))
 }
 
-/// Asks for what the resources of an account name and its lists lack; lists that were not read are left alone.
+/// Reads what the resources of an account name and its lists lack. Lists that were not read are left alone.
 async fn ask_again(partial: &mut Inventory, gaps: &[Gap], session: &Session, caller: &Caller) -> Vec<Gap> {
     let mut lacking: Vec<BTreeMap<Read, BTreeSet<String>>> = Vec::new();
     for account in &partial.accounts {
@@ -285,7 +285,7 @@ async fn ask_again(partial: &mut Inventory, gaps: &[Gap], session: &Session, cal
     found
 }
 
-/// Instance profiles and VPCs to look into.
+/// Instance profiles and VPCs to read in detail.
 struct Needs {
     profiles: BTreeSet<String>,
     vpcs: BTreeSet<String>,
@@ -331,7 +331,7 @@ async fn disabled_region(session: &Session, caller: &Caller, region: &Region, fo
     if status.as_deref() != Some("not-opted-in") {
         return found;
     }
-    // One reason for all of them; the calls stay listed, so that the rules that need them are not run.
+    // One reason for all of them; the calls stay listed, so that rules that need them do not run.
     found
         .into_iter()
         .map(|gap| Gap {

@@ -1,5 +1,5 @@
-//! A folder of plain AWS CLI outputs, each named after its command (`describe-instances.json`, …), so that an account can
-//! be audited by someone who has no access to it. A file that is not there is a gap.
+//! A folder of plain AWS CLI outputs, each named after its command (`describe-instances.json`, …), so that an account
+//! can be audited by someone without access to it. A missing file is a gap.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -24,7 +24,7 @@ use shapes::{
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Every file that is understood, with the call it holds the answer of.
+/// Known files, with the call that each answers.
 pub const FILES: [(&str, Call); 13] = [
     ("get-caller-identity.json", Call::GetCallerIdentity),
     ("describe-instances.json", Call::DescribeInstances),
@@ -41,7 +41,7 @@ pub const FILES: [(&str, Call); 13] = [
     ("get-account-authorization-details.json", Call::GetAccountAuthorizationDetails),
 ];
 
-/// Why a folder could not be used.
+/// Error that makes a folder unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// A file cannot be read.
@@ -49,7 +49,7 @@ pub enum FolderError {
     Read {
         /// The file.
         file: String,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// A file is larger than any answer could be.
@@ -58,15 +58,15 @@ pub enum FolderError {
         /// The file.
         file: String,
     },
-    /// A file is not what its name says.
+    /// The content of a file does not match its name.
     #[error("`{file}` is not the output of its AWS CLI command: {error}")]
     Malformed {
         /// The file.
         file: String,
-        /// What is wrong, and where.
+        /// Error and its position.
         error: JsonError,
     },
-    /// Nothing says whose account it is.
+    /// No file identifies the account.
     #[error(
         "`{folder}` holds no `get-caller-identity.json`, and nothing else in it names one account (the `OwnerId` of \
          reservations, interfaces, groups or VPCs)"
@@ -75,18 +75,18 @@ pub enum FolderError {
         /// The folder.
         folder: String,
     },
-    /// Nothing says which region it is.
-    #[error("nothing in `{folder}` says which region it was read from")]
+    /// No file identifies the region.
+    #[error("nothing in `{folder}` identifies the region it was read from")]
     NoRegion {
         /// The folder.
         folder: String,
     },
 }
 
-/// Reads a folder. `region` is the operator's word on the region, for folders that do not say it themselves.
+/// Reads a folder. `region` is the operator's choice, for folders that do not identify their region.
 ///
 /// # Errors
-/// When a file is not what its name says, or nothing tells account and region.
+/// If the content of a file does not match its name, or nothing identifies account and region.
 pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
     let mut files = Files { folder, gaps: Vec::new() };
     let mut answers = Answers::read(&mut files)?;
@@ -102,13 +102,13 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
         let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
         files.cut(Call::GetAccountAuthorizationDetails, token.as_ref());
         let has_profiles = target.instances.iter().any(|instance| instance.instance_profile_arn.is_some());
-        // `--filter User` leaves the roles out, and a profile of which no role speaks would look empty.
+        // `--filter User` omits the roles, and a profile that no role lists would look empty.
         let is_filtered = details.role_detail_list.is_empty() && has_profiles;
         if is_filtered {
             files.gap(
                 Call::GetAccountAuthorizationDetails,
                 REASON_CONTRADICTED,
-                "the list of roles is empty and instances have instance profiles: it was filtered, or is of another account"
+                "the list of roles is empty and instances have instance profiles: it was filtered, or belongs to another account"
                     .to_owned(),
             );
         }
@@ -129,13 +129,13 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     Ok(inventory)
 }
 
-/// What the files hold; `None` for one that is not there.
+/// Contents of the files; `None` for a missing one.
 struct Answers {
     identity: Option<CallerIdentity>,
     instances: Option<Instances>,
     subnets: Option<Subnets>,
     vpcs: Option<Vpcs>,
-    /// `aws ec2 describe-vpc-attribute` answers one attribute of one VPC: the file holds a list of its outputs.
+    /// `aws ec2 describe-vpc-attribute` returns one attribute of one VPC: the file holds a list of its outputs.
     vpc_attributes: Option<Vec<RawVpcAttribute>>,
     security_groups: Option<SecurityGroups>,
     route_tables: Option<RouteTables>,
@@ -166,7 +166,7 @@ impl Answers {
         })
     }
 
-    /// The region, as its zones tell it, or the zone of a subnet.
+    /// Region of the availability zones, or of the zone of a subnet.
     fn region(&self) -> Option<String> {
         let mut zones = self.zones.iter().flat_map(|file| &file.availability_zones);
         let subnet = || self.subnets.as_ref()?.subnets.first();
@@ -175,7 +175,7 @@ impl Answers {
             .or_else(|| subnet().and_then(|subnet| region_of_zone(&subnet.availability_zone).map(str::to_owned)))
     }
 
-    /// The account, as the caller tells it, a role, or the owners of what is listed; without regions and roles.
+    /// Account of the caller, of a role, or of the owners of what is listed; without regions and roles.
     fn account(&self, region_name: &str) -> Option<Account> {
         let role = self.details.as_ref().and_then(|details| details.role_detail_list.first());
         let role_arn = role.map(|role| role.arn.clone());
@@ -231,7 +231,7 @@ impl Answers {
     }
 }
 
-/// A file of VPC attributes that is not there is a gap already; one that leaves a VPC of instances out is one for that VPC.
+/// Records a gap for each VPC of instances that the file of VPC attributes omits; a missing file is a gap already.
 fn unread_attributes(region: &Region, files: &mut Files<'_>) {
     if files.gaps.iter().any(|gap| gap.read == Call::DescribeVpcAttribute) {
         return;
@@ -248,7 +248,7 @@ fn unread_attributes(region: &Region, files: &mut Files<'_>) {
     }
 }
 
-/// The one value that all that have one agree on.
+/// The only value, if all that have one agree on it.
 fn only<'a>(owners: impl Iterator<Item = &'a Option<String>>) -> Option<String> {
     let owners: BTreeSet<&String> = owners.flatten().collect();
     match owners.first() {
@@ -257,8 +257,8 @@ fn only<'a>(owners: impl Iterator<Item = &'a Option<String>>) -> Option<String> 
     }
 }
 
-/// The partition of a region.
-/// Source: AWS General Reference, "Amazon Resource Names": each partition has regions of a prefix of its own.
+/// Partition of a region.
+/// Source: AWS General Reference, "Amazon Resource Names": the regions of each partition share a prefix.
 fn partition_of(region: &str) -> &'static str {
     const PREFIXES: [(&str, &str); 7] = [
         ("cn-", "aws-cn"),
@@ -272,7 +272,7 @@ fn partition_of(region: &str) -> &'static str {
     PREFIXES.iter().find(|(prefix, _)| region.starts_with(prefix)).map_or("aws", |(_, partition)| partition)
 }
 
-/// The file that holds the answer of a call.
+/// File that holds the answer of a call.
 fn file_of(read: Call) -> &'static str {
     FILES.iter().find(|(_, held)| *held == read).map_or("", |(file, _)| file)
 }
@@ -283,7 +283,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// The parsed file; a gap when it is not there.
+    /// Parsed file; a gap if it is missing.
     fn answer<T: DeserializeOwned>(&mut self, read: Call) -> Result<Option<T>, FolderError> {
         let name = file_of(read);
         let path = self.folder.join(name);
@@ -306,25 +306,25 @@ impl Files<'_> {
             }
             Err(source) => return Err(FolderError::Read { file, source }),
         };
-        // Several pages appended to one file would otherwise be read as the first of them.
+        // Otherwise only the first of several pages appended to one file would be read.
         json_input::whole(&bytes).map(Some).map_err(|error| FolderError::Malformed { file, error })
     }
 
-    /// The entries of a list; a gap when it was cut.
+    /// Entries of a list; a gap if it was truncated.
     fn entries<P: Pages>(&mut self, answer: Option<P>) -> impl Iterator<Item = P::Item> + use<P> {
         let (entries, token) = answer.map(Pages::into_parts).unwrap_or_default();
         self.cut(P::READ, token.as_ref());
         entries.into_iter()
     }
 
-    /// The AWS CLI writes a token only when it was told to stop early.
+    /// Records a gap if the output ends with a token, which the AWS CLI writes only when it has to stop early.
     fn cut(&mut self, read: Call, token: Option<&String>) {
         if token.is_some() {
             let name = file_of(read);
             self.gap(
                 read,
                 "Pagination",
-                format!("`{name}` ends with a token: it was written with --max-items and is not the whole answer"),
+                format!("`{name}` ends with a token: it was written with --max-items and is incomplete"),
             );
         }
     }

@@ -1,8 +1,8 @@
-//! Why a cloud could not be reached, for the person at the terminal, and endpoints that are not gone to.
+//! Errors of reaching a cloud, for display at the terminal, and checks of endpoints.
 
 use url::{Host, Url};
 
-/// Why nothing could be read.
+/// Kind of failure that prevents reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Arguments or environment are wrong.
@@ -15,16 +15,16 @@ pub enum ErrorKind {
     Terminated,
 }
 
-/// Why nothing could be read, for the person at the terminal.
+/// Failure that prevents reading, for display at the terminal.
 #[derive(Debug, Clone)]
 pub struct Error {
-    /// What kind of failure.
+    /// Kind of failure.
     pub kind: ErrorKind,
-    /// What was tried, on what.
+    /// Attempted operation, with its object.
     pub message: String,
-    /// Why it failed.
+    /// Reasons for the failure.
     pub causes: Vec<String>,
-    /// What to do next.
+    /// Next step.
     pub help: Option<String>,
 }
 
@@ -48,13 +48,13 @@ impl Error {
     }
 }
 
-/// Error message for an endpoint that is not a URL. A text with `@` may hold a password, which cannot be located without a parser: it is not
-/// shown.
+/// Error message for an endpoint that is not a URL. A text with `@` may hold a password, which cannot be located
+/// without a parser: it is not shown.
 pub(crate) fn malformed_endpoint(name: &str, value: &str) -> String {
     if value.contains('@') { format!("{name} is not a URL") } else { format!("{name} is `{value}`, not a URL") }
 }
 
-/// Refuses an endpoint that cannot be parsed, which would be ignored, and one to which requests would travel unencrypted.
+/// Refuses an endpoint that cannot be parsed, which would be ignored, and one that would receive requests unencrypted.
 pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<(), Error> {
     let url = Url::parse(value).map_err(|error| {
         Error::usage(malformed_endpoint(name, value))
@@ -77,7 +77,7 @@ pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<
         "https" => Ok(()),
         "http" if loopback || insecure => Ok(()),
         "http" => Err(Error::usage(format!("{name} is `{value}`: requests would travel unencrypted"))
-            .help("use https, or say --insecure-endpoint")),
+            .help("use https, or pass --insecure-endpoint")),
         other => Err(Error::usage(format!("{name} is `{value}`, and `{other}` is neither http nor https"))),
     }
 }

@@ -1,5 +1,6 @@
-//! The lists of a live cluster, through the user's kubeconfig or the service account of a pod. Everything is read, nothing written;
-//! Secrets are not asked for. What is read is cut down to what rules look at before anything else sees it ([`crate::kubernetes::recorded`]).
+//! Lists of a live cluster, read through the user's kubeconfig or the service account of a pod. Nothing is written, and
+//! Secrets are not requested. Objects are reduced to what rules inspect before anything else sees them
+//! ([`crate::kubernetes::recorded`]).
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -23,55 +24,55 @@ use crate::text;
 use super::error::{Error, ErrorKind, check_endpoint};
 use super::signals::until_signal;
 
-/// The name that stands for the service account of the pod that tagaudit runs in.
+/// Context name for the service account of the pod that tagaudit runs in.
 pub const IN_CLUSTER: &str = "in-cluster";
 
 /// Items of a page. Source: client-go `tools/pager/pager.go#defaultPageSize`.
 const PAGE: usize = 500;
 
-/// Pages of a list, at most.
+/// Most pages of a list.
 const MAX_PAGES: usize = 10_000;
 
-/// Bytes of a page, at most: an object has at most 1.5 MB in etcd.
+/// Most bytes of a page: an object has at most 1.5 MB in etcd.
 const MAX_PAGE_BYTES: usize = 256 << 20;
 
-/// How often a list is begun anew because its pages have expired.
+/// Attempts at a list whose pages expire.
 const ANEW: usize = 3;
 
-/// Attempts of a request that ended without an answer.
+/// Attempts of an unanswered request.
 const ATTEMPTS: u32 = 3;
 
-/// A request without an answer by then is tried again.
+/// Time after which an unanswered request is retried.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What is asked of a cluster.
+/// Read request for a cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// Context of the kubeconfig, or [`IN_CLUSTER`].
     pub context: &'a str,
-    /// Give up on what is not read after this time.
+    /// Time limit for reading.
     pub timeout: Duration,
-    /// Whether to log every request to standard error.
+    /// True to log every request to standard error.
     pub verbose: bool,
 }
 
 /// Reads the lists of a cluster. A list that cannot be read is a gap.
 ///
 /// # Errors
-/// When the kubeconfig makes reading impossible, or the run is interrupted.
+/// If the kubeconfig makes reading impossible, or the run is interrupted.
 pub fn collect(request: &Request<'_>) -> Result<Recording, Error> {
     until_signal(read(request), "stopped before the cluster was read; nothing was written")
 }
 
 async fn read(request: &Request<'_>) -> Result<Recording, Error> {
-    // One of several may be compiled in: the one that the clouds use.
+    // Several providers may be compiled in: this is the one that the clouds use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let config = configuration(request.context).await?;
     let shown = text::printable(request.context).into_owned();
     let unusable = |error: kube::Error| {
         Error::usage(format!("cannot use the context `{shown}` of the kubeconfig")).cause(cause(&error))
     };
-    // A plugin of the kubeconfig is run here, and waited for.
+    // This runs a plugin of the kubeconfig, and waits for it.
     let client = tokio::task::spawn_blocking(move || Client::try_from(config));
     let client = match tokio::time::timeout(request.timeout, client).await {
         Ok(Ok(client)) => client.map_err(unusable)?,
@@ -115,10 +116,10 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
     Ok(recording)
 }
 
-/// How alike the name of a context has to be, of 1, to be what was meant.
+/// Least similarity, of 1, for the name of a context to be suggested.
 const ALIKE: f64 = 0.8;
 
-/// The configuration of a context.
+/// Configuration of a context.
 async fn configuration(context: &str) -> Result<Config, Error> {
     let kubeconfig = kubeconfig();
     let names: Vec<&str> =
@@ -137,7 +138,7 @@ async fn configuration(context: &str) -> Result<Config, Error> {
         };
         let shown = text::printable(context).into_owned();
         return Err(Error::usage(format!("the kubeconfig has no context `{shown}`")).help(if names.is_empty() {
-            "it has none at all".to_owned()
+            "it has none".to_owned()
         } else {
             help
         }));
@@ -146,21 +147,21 @@ async fn configuration(context: &str) -> Result<Config, Error> {
     let unread = |error: KubeconfigError| {
         Error::usage("cannot read the kubeconfig")
             .cause(causes(&error))
-            .help("it is read as kubectl does: from the files of KUBECONFIG, or from ~/.kube/config")
+            .help("it is read, as by kubectl, from the files of KUBECONFIG, or from ~/.kube/config")
     };
     let config = Config::from_custom_kubeconfig(kubeconfig.map_err(unread)?, &options).await.map_err(unread)?;
     check_endpoint("the server of the context", &config.cluster_url.to_string(), false).map_err(|error| {
-        error.help("a cluster is asked over https; what is on this machine, such as `kubectl proxy`, may do with http")
+        error.help("use https; only a server on this machine, such as `kubectl proxy`, may use http")
     })?;
     let mut config = config;
-    // As Go's clients do: this machine is reached without a proxy.
+    // As in Go's clients, this machine is reached without a proxy.
     if matches!(config.cluster_url.host(), Some("localhost" | "127.0.0.1" | "[::1]" | "::1")) {
         config.proxy_url = None;
     }
     Ok(config)
 }
 
-/// The kubeconfig as kubectl reads it: of the files of `KUBECONFIG` those that are there, merged.
+/// The kubeconfig as kubectl reads it: the existing files of `KUBECONFIG`, merged.
 /// Source: client-go `tools/clientcmd/loader.go#ClientConfigLoadingRules.Load`.
 fn kubeconfig() -> Result<Kubeconfig, KubeconfigError> {
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the environment is read")]
@@ -177,7 +178,7 @@ fn kubeconfig() -> Result<Kubeconfig, KubeconfigError> {
     merged.map_or_else(Kubeconfig::read, Ok)
 }
 
-/// Why the client could not be used: what a plugin printed may hold credentials.
+/// Reason the client is unusable, without the output of a plugin, which may hold credentials.
 fn cause(error: &kube::Error) -> String {
     use kube::client::AuthError;
     match error {
@@ -191,13 +192,13 @@ fn cause(error: &kube::Error) -> String {
             "its plugin gave no credentials: run the command of the kubeconfig by hand to see why".to_owned()
         }
         kube::Error::Auth(AuthError::InvalidBearerToken(_) | AuthError::InvalidBasicAuth(_)) => {
-            "its credentials hold characters that no header may".to_owned()
+            "its credentials contain characters that are invalid in a header".to_owned()
         }
         other => causes(other),
     }
 }
 
-/// Why something failed, outermost first, without what repeats what stands before it.
+/// Causes of a failure, outermost first, without repetitions.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut all = vec![error.to_string()];
     let mut source = error.source();
@@ -211,7 +212,7 @@ fn causes(error: &dyn std::error::Error) -> String {
     all.join(": ")
 }
 
-/// Why a list was not read.
+/// Reason a list was not read.
 #[derive(Debug, Clone)]
 struct CallFailure {
     reason: String,
@@ -227,7 +228,7 @@ impl CallFailure {
 /// A list that was read.
 struct Read {
     items: Vec<Value>,
-    /// The clock of the API server.
+    /// Time of the API server.
     at: Option<Timestamp>,
 }
 
@@ -237,7 +238,7 @@ struct Page<'a> {
     kind: String,
     #[serde(default)]
     metadata: PageMetadata,
-    /// An empty list may be null; without items it is no list.
+    /// An empty list may be null; without items it is not a list.
     #[serde(borrow, deserialize_with = "Option::deserialize")]
     items: Option<Vec<&'a RawValue>>,
 }
@@ -248,7 +249,7 @@ struct PageMetadata {
     next: Option<String>,
 }
 
-/// What the API says of a request that it does not carry out.
+/// Error answer of the API.
 #[derive(Default, Deserialize)]
 struct Refusal {
     #[serde(default)]
@@ -263,7 +264,7 @@ struct Api {
 }
 
 impl Api {
-    /// A list, all of its pages; begun anew where they have expired.
+    /// Reads all pages of a list; starts again if they have expired.
     async fn list(&self, list: List) -> Result<Read, CallFailure> {
         if !list.names().is_empty() {
             return self.named(list).await;
@@ -299,7 +300,7 @@ impl Api {
             match &next {
                 None => return Ok(read),
                 Some(token) if !seen.insert(token.clone()) => {
-                    let message = "the same page came twice, so the list cannot be whole";
+                    let message = "the same page came twice, so the list is incomplete";
                     return Err(CallFailure::new("Pagination", message));
                 }
                 Some(_) => {}
@@ -308,7 +309,7 @@ impl Api {
         Err(CallFailure::new("Pagination", format!("the list did not end within {MAX_PAGES} pages")))
     }
 
-    /// Objects by their names; one that is not there is none.
+    /// Reads objects by name; missing ones are skipped.
     async fn named(&self, list: List) -> Result<Read, CallFailure> {
         let mut read = Read { items: Vec::new(), at: None };
         for name in list.names() {
@@ -325,8 +326,8 @@ impl Api {
         Ok(read)
     }
 
-    /// The body of an answer, and the clock of the server. What ends without an answer is tried again: reading does no harm. Too many
-    /// requests are waited for by the client itself.
+    /// Body of an answer, and the time of the server. A request without an answer is retried: reading does no harm. The
+    /// client itself waits out throttling.
     async fn get(&self, path: &str) -> Result<(Vec<u8>, Option<Timestamp>), CallFailure> {
         let mut attempt = 1;
         loop {
@@ -385,7 +386,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Whether the same request may be answered a moment later.
+/// True if the same request may succeed a moment later.
 fn is_passing(failure: &CallFailure) -> bool {
     matches!(
         failure.reason.as_str(),
@@ -394,14 +395,14 @@ fn is_passing(failure: &CallFailure) -> bool {
 }
 
 fn no_list(why: &str) -> CallFailure {
-    CallFailure::new("Protocol", format!("the answer is not the list that was asked for: {why}"))
+    CallFailure::new("Protocol", format!("the answer is not the requested list: {why}"))
 }
 
 fn cut(error: &(dyn std::error::Error + Send + Sync + 'static)) -> CallFailure {
-    CallFailure::new("Cut", format!("the answer ended in the middle: {}", causes(error)))
+    CallFailure::new("Cut", format!("the answer was cut off: {}", causes(error)))
 }
 
-/// Why there is no answer: nobody is there, or who asks cannot say who they are.
+/// Failure without an answer: the server cannot be reached, or the client cannot authenticate.
 fn of_client(error: &kube::Error) -> CallFailure {
     match error {
         kube::Error::Auth(_) => CallFailure::new("Credentials", cause(error)),

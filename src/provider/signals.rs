@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM. While something is read or written they are told to whoever does it, who ends in order; at any other
+//! Ctrl-C and SIGTERM. During reads and writes they are passed to the code at work, which ends in order; at any other
 //! moment, a question to the operator included, they end the process at once.
 
 use std::sync::OnceLock;
@@ -10,31 +10,31 @@ use tokio::sync::watch;
 use super::error::Error;
 use super::error::ErrorKind;
 
-/// What came, for everybody who heeds it. It stays: whoever begins afterwards ends at once.
+/// Signal that came, for all guards. It stays set: what begins afterwards ends at once.
 static SIGNAL: OnceLock<watch::Sender<Option<ErrorKind>>> = OnceLock::new();
-/// How many heed it.
+/// Number of guards.
 static GUARDS: AtomicUsize = AtomicUsize::new(0);
 
-/// Held for as long as signals are to be told instead of ending the process.
+/// Held while signals are passed on instead of ending the process.
 #[derive(Debug)]
 pub(crate) struct SignalGuard {
     signal: watch::Receiver<Option<ErrorKind>>,
 }
 
 impl SignalGuard {
-    /// Begins to heed signals.
+    /// Begins to receive signals.
     pub(crate) fn begin() -> Self {
         GUARDS.fetch_add(1, Ordering::SeqCst);
         let sender = SIGNAL.get_or_init(|| {
             let (sender, _) = watch::channel(None);
-            // One thread for the life of the process: a handler that nobody waits on would swallow the signal.
+            // One thread for the life of the process: a handler without a listener would swallow the signal.
             std::thread::spawn(listen);
             sender
         });
         Self { signal: sender.subscribe() }
     }
 
-    /// The signal, when it comes, or if it came before.
+    /// Waits for the signal; returns at once if it came before.
     #[cfg(any(feature = "aws", feature = "kubernetes"))]
     pub(crate) async fn signal(&mut self) -> ErrorKind {
         match self.signal.wait_for(Option::is_some).await.map(|kind| *kind) {
@@ -43,17 +43,17 @@ impl SignalGuard {
         }
     }
 
-    /// Whether it came.
+    /// The signal, if it came.
     #[cfg(any(feature = "aws", feature = "alibaba"))]
     pub(crate) fn came(&self) -> Option<ErrorKind> {
         *self.signal.borrow()
     }
 }
 
-/// Runs what only reads until it ends, or a signal comes: then it is an error that says what was stopped.
+/// Runs read-only work until it ends, or a signal comes: then the error has the message `stopped`.
 ///
 /// # Errors
-/// Its own, or when the runtime cannot be started or a signal came.
+/// Those of the work, or if the runtime cannot be started or a signal came.
 #[cfg(any(feature = "aws", feature = "kubernetes"))]
 pub(super) fn until_signal<T>(work: impl Future<Output = Result<T, Error>>, stopped: &'static str) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -91,7 +91,7 @@ fn listen() {
     }
 }
 
-#[expect(clippy::exit, reason = "nobody is there to end in order, as without a handler")]
+#[expect(clippy::exit, reason = "no work is in progress that could end in order")]
 fn end(kind: ErrorKind) -> ! {
     std::process::exit(if matches!(kind, ErrorKind::Terminated) { 143 } else { 130 })
 }

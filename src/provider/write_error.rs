@@ -1,27 +1,27 @@
-//! Why a write was not made, whichever the cloud.
+//! Errors of writes, in either cloud.
 
-/// Whether and why a write was not accepted.
+/// Error of a write that was not accepted, or may not have been.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteError {
-    /// What it means for what comes next.
+    /// Class of the failure.
     pub(crate) kind: WriteErrorKind,
-    /// Code and message, for a person.
+    /// Displayable code and message.
     pub(crate) message: String,
     /// Code of the API.
     pub(crate) code: String,
 }
 
-/// What a failed write means.
+/// Class of a failed write, by what may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriteErrorKind {
-    /// Too many requests: it was not made, and may be tried later.
+    /// Too many requests: it was not made, and may be retried later.
     Throttled,
-    /// No write will succeed any more: credentials, clock.
+    /// Credentials or clock are wrong: no write will succeed any more.
     Credentials,
-    /// The caller may not, or a tag policy forbids it.
+    /// The caller is not authorized, or a tag policy forbids it.
     Denied,
-    /// One of the resources, or the value, is wrong.
+    /// A resource or the value is invalid.
     Invalid,
-    /// It may have been made or not.
+    /// It may or may not have been made.
     Ambiguous,
 }

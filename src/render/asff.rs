@@ -15,17 +15,18 @@ use crate::rules::Outcome;
 use super::event::{present, time_of};
 use super::rule_page;
 
-/// Findings that one call takes.
+/// Maximum number of findings in one call.
 const PER_CALL: usize = 100;
 
-/// Resources that one finding takes.
+/// Maximum number of resources in one finding.
 const RESOURCES: usize = 32;
 
-/// Writes reports as requests of `BatchImportFindings`, one a line: each finding and each that was resolved, each rule that passed, and everything that
-/// was not audited.
+/// Writes reports as requests of `BatchImportFindings`, one per line: each finding, each that was resolved, each rule
+/// that passed, and everything that was not audited.
 ///
 /// # Errors
-/// When the writer fails, or the evidence has no date, or the report no account and region: a finding has to have them.
+/// When the writer fails, or the evidence has no date, or the report no account and region, which every finding
+/// requires.
 pub fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     for report in reports {
         of_report(report, out)?;
@@ -35,22 +36,24 @@ pub fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
 
 fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.provider != Provider::Aws {
-        let reason =
-            format!("Security Hub takes findings on AWS alone, and this is a report on {}", report.provider.describe());
+        let reason = format!(
+            "Security Hub accepts only findings on AWS, but this is a report on {}",
+            report.provider.describe()
+        );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     let time = time_of(report, "ASFF")?.to_string();
     if !report.accounts.iter().any(|account| !account.regions.is_empty()) {
-        let reason = "the report names no account and region, and ASFF asks for both";
+        let reason = "the report names no account and region, but ASFF requires both";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     let passed = report.rules.iter().filter(|rule| rule.outcome == Outcome::Passed);
-    // What nobody looked for stays as it was.
+    // Findings that were not checked again stay as they were.
     let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
     let findings = report.findings.iter().chain(resolved).map(Source::Finding);
     let unread = report.unread_or_nothing();
     let all = findings.chain(unread.iter().map(Source::Unread)).chain(passed.map(Source::Passed));
-    // A call takes findings of its own account and region alone.
+    // A call accepts only findings of one account and region.
     let mut by_home: BTreeMap<(&str, &str), Vec<Source<'_>>> = BTreeMap::new();
     for source in all {
         by_home.entry(home(report, &source)).or_default().push(source);
@@ -70,7 +73,7 @@ fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What an entry is made of.
+/// Content of an entry.
 enum Source<'r> {
     Finding(&'r Finding),
     Unread(&'r NotAudited),
@@ -85,7 +88,7 @@ struct Home<'r> {
     time: &'r str,
 }
 
-/// The account and region of an entry; what belongs to none is imported where the nodes are.
+/// Account and region of an entry; an entry without them is imported where the nodes are.
 fn home<'r>(report: &'r Report, source: &Source<'r>) -> (&'r str, &'r str) {
     let (account_id, region) = match source {
         Source::Finding(finding) => (finding.resource.account_id.as_deref(), finding.resource.region.as_deref()),
@@ -165,18 +168,18 @@ fn of_passed(home: &Home<'_>, rule: &RuleOutcome) -> Value {
     )
 }
 
-/// What the three have in common.
+/// Fields that all entries have.
 struct Entry<'r> {
     id: &'r str,
     rule: &'r str,
     title: &'r str,
     description: &'r str,
-    /// The label, and the word of the report.
+    /// The label of ASFF, and the severity in the report.
     severity: (&'static str, &'static str),
     compliance: &'static str,
     state: &'static str,
     resources: Vec<Value>,
-    /// The decision to leave it as it is.
+    /// Waiver of the finding.
     waiver: Option<&'r Waiver>,
     remediation: Option<&'r str>,
 }
@@ -244,12 +247,12 @@ fn resource(resource: &ResourceRef) -> Value {
     present(json!({"Type": kind, "Id": id, "Region": resource.region}))
 }
 
-/// What a statement about the whole cluster is about.
+/// Resource of a statement about the whole cluster.
 fn cluster(report: &Report) -> Value {
     json!({"Type": "Other", "Id": cut(&format!("kubernetes.io/cluster/{}", report.cluster_id), 512)})
 }
 
-/// As much as the field takes, in characters.
+/// Truncates text to the limit of a field, in characters.
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The clusters of an account for a person.
+//! The clusters of an account, for display.
 
 use std::io::{self, Write};
 
@@ -8,13 +8,13 @@ use crate::text;
 
 use super::style::{Painter, TableOptions, layout};
 
-/// Writes them for a person.
+/// Writes the clusters as a table.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn clusters(found: &Clusters, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     if found.clusters.is_empty() {
-        let complete = if found.not_audited.is_empty() { "" } else { " in what could be read" };
+        let complete = if found.not_audited.is_empty() { "" } else { " among the resources that could be read" };
         writeln!(out, "no resource carries a cluster tag{complete}")?;
     } else {
         let mut table = layout(options.width, &["cluster id", "account", "region", "instances", "tagged resources"]);

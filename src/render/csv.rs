@@ -1,5 +1,6 @@
-//! The report as a table for spreadsheets: a row for each finding, each rule and everything that was not audited, so that the
-//! totals of the report are those of the file, and one for each finding of an earlier report that is gone.
+//! The report as a table for spreadsheets: a row for each finding, each rule and everything that was not audited, so
+//! that the totals of the report are those of the file, and one for each finding of an earlier report that this one
+//! does not have.
 
 use std::io::{self, Write};
 
@@ -32,7 +33,7 @@ const COLUMNS: [&str; 20] = [
     "cluster_id",
 ];
 
-/// Writes a report as CSV (RFC 4180), with what a spreadsheet would take for a formula as text.
+/// Writes a report as CSV (RFC 4180); values that a spreadsheet would interpret as a formula become text.
 ///
 /// # Errors
 /// When the writer fails.
@@ -119,7 +120,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     rows.flush()
 }
 
-/// Fields that show what they hold: nothing hidden, and nothing that a spreadsheet computes.
+/// Fields without hidden characters, and without anything that a spreadsheet computes.
 /// Source: OWASP, "CSV Injection".
 fn row(fields: &[&str; COLUMNS.len()]) -> [String; COLUMNS.len()] {
     fields.map(|field| {

@@ -1,4 +1,4 @@
-//! What nodes are started with, for a person and for programs: each argument with the place that decides it.
+//! Effective arguments of nodes, for display and for programs: each argument with the place that sets it.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ fn place(place: Option<&Place>) -> String {
     place.map_or_else(String::new, |place| format!("{}:{}:{}", place.file, place.line, place.column))
 }
 
-/// Writes what some nodes are started with for a person.
+/// Writes the effective arguments of some nodes as tables.
 ///
 /// # Errors
 /// When the writer fails.
@@ -56,13 +56,13 @@ pub fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) ->
         }
         writeln!(out, "{started}")?;
         if arguments.distribution != Distribution::Kubeadm {
-            writeln!(out, "beside what {} gives each of them by itself", arguments.distribution.name())?;
+            writeln!(out, "in addition to the arguments that {} sets itself", arguments.distribution.name())?;
         }
     }
     Ok(())
 }
 
-/// The same for programs.
+/// The effective arguments of some nodes as JSON.
 #[must_use]
 pub fn effective_json(found: &[&NodeArguments]) -> Value {
     let one = |arguments: &&NodeArguments| {

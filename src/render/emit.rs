@@ -1,5 +1,5 @@
-//! The plan as text for others to carry out: for people whose infrastructure lives in code. Every value is quoted by
-//! construction, whatever it holds; comments hold nothing but visible characters of one line.
+//! The plan as text for others to apply: for infrastructure that is managed as code. Every value is quoted by
+//! construction, whatever it holds; comments hold only visible characters of one line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use crate::transition::{Attribute, Call, Transition, calls, managed_policy_path}
 
 mod alibaba;
 
-/// Whose language.
+/// Language of an emitted plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitFormat {
     /// Terraform, HCL
@@ -22,11 +22,11 @@ pub enum EmitFormat {
     Cloudformation,
     /// A POSIX shell script of AWS CLI commands
     AwsCli,
-    /// A POSIX shell script of commands of `aliyun`
+    /// A POSIX shell script of `aliyun` commands
     AliyunCli,
 }
 
-/// The plan in that language.
+/// Prints the plan in a language.
 #[must_use]
 pub fn emit(plan: &Plan, format: EmitFormat) -> String {
     match format {
@@ -57,13 +57,13 @@ fn comment(page: &mut String, body: &str) {
     let _ = writeln!(page, "# {}", text::printable(body));
 }
 
-/// Why, above each change.
+/// Writes the rules and the reason above a change.
 fn because(page: &mut String, change: &PlannedChange) {
     comment(page, &format!("{}: {}", change.rules.join(", "), change.reason));
 }
 
-/// A string of HCL. What could begin an interpolation or end the string is written as an escape, so that no text can;
-/// the usual `$${` is read differently by different parsers where dollars precede it.
+/// A string of HCL. Characters that could begin an interpolation or end the string are escaped, so that no text can;
+/// the usual `$${` is read differently by different parsers if dollars precede it.
 fn hcl_string(value: &str) -> String {
     let mut quoted = String::with_capacity(value.len() + 2);
     quoted.push('"');
@@ -95,15 +95,15 @@ fn block(page: &mut String, kind: &str, name: &str, fields: &[(&str, &str)]) {
 
 fn terraform(plan: &Plan) -> String {
     let mut page = heading(plan);
-    comment(&mut page, "Where Terraform already manages a resource, set the tag in its own `tags` instead:");
-    comment(&mut page, "a tag that Terraform does not know is removed at its next apply.");
+    comment(&mut page, "If Terraform already manages a resource, set the tag in its own `tags` instead:");
+    comment(&mut page, "Terraform removes a tag that it does not know at its next apply.");
     let several = plan.regions.len() > 1;
     for change in &plan.changes {
         page.push('\n');
         because(&mut page, change);
         let Transition { target, attribute, old, new } = &change.transition;
         if let Some(region) = target.region.as_deref().filter(|_| several) {
-            comment(&mut page, &format!("with the provider of {region}"));
+            comment(&mut page, &format!("use the provider of {region}"));
         }
         let id = target.id.as_str();
         let name = format!("tagaudit_{}", change.id);
@@ -118,14 +118,14 @@ fn terraform(plan: &Plan) -> String {
             (Attribute::ManagedPolicy {}, Some(document)) => {
                 let (path, policy) = managed_policy_path(id);
                 if old.is_some() {
-                    // It is there, and Terraform would make it a second time.
+                    // It exists, and Terraform would create it a second time.
                     let _ = writeln!(page, "import {{\n  to = aws_iam_policy.{name}\n  id = {}\n}}\n", hcl_string(id));
                 }
                 block(&mut page, "aws_iam_policy", &name, &[("name", policy), ("path", &path), ("policy", document)]);
             }
             (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
                 let made = plan.changes.iter().find(|other| other.transition.target.id == *policy_arn);
-                // By reference where the plan makes the policy: it has to be there first.
+                // By reference if the plan creates the policy, which has to exist first.
                 let arn = match made {
                     Some(policy) => format!("aws_iam_policy.tagaudit_{}.arn", policy.id),
                     None => hcl_string(policy_arn),
@@ -145,7 +145,7 @@ fn terraform(plan: &Plan) -> String {
     page
 }
 
-/// What has to be changed where the resource is written, for changes that are no resource of their own.
+/// Instruction for a change that is not a separate resource: it has to be made in the definition of its resource.
 fn by_hand(transition: &Transition) -> String {
     let Transition { target, attribute, old, new } = transition;
     let text = |value: &Option<crate::transition::Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -182,7 +182,7 @@ fn logical_id(text: &str) -> String {
 
 fn cloudformation(plan: &Plan) -> String {
     let mut page = heading(plan);
-    comment(&mut page, "A fragment: merge the properties into the template that makes each resource, found by its");
+    comment(&mut page, "A fragment: merge the properties into the template that creates each resource, found by its");
     comment(&mut page, "PhysicalResourceId. Resources of AWS::IAM can be deployed as they are.");
     let mut resources: BTreeMap<String, Fragment> = BTreeMap::new();
     for change in &plan.changes {
@@ -216,7 +216,7 @@ fn cloudformation(plan: &Plan) -> String {
                 fragment.set("Roles", attached.map(|other| other.transition.target.id.as_str()).collect::<Vec<_>>());
                 resources.insert(own, fragment);
             }
-            // Told by the policy that is attached.
+            // The policy that is attached names the role.
             (Attribute::AttachedPolicy { .. }, Some(_)) => {}
             (Attribute::Tag { key }, Some(value)) => {
                 let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
@@ -280,11 +280,12 @@ impl Fragment {
     }
 }
 
-/// A script that stops at the first error, and before it in another account than the plan's: `who` prints whose it is.
+/// A script that stops at the first error, and before any change if the account is not the plan's; `who` prints the
+/// account.
 fn script(plan: &Plan, who: &str) -> String {
     let mut page = String::from("#!/bin/sh\n");
     page.push_str(&heading(plan));
-    comment(&mut page, "It neither looks before it writes nor keeps a journal: `tagaudit apply` does.");
+    comment(&mut page, "It neither checks before it writes nor keeps a journal: `tagaudit apply` does both.");
     page.push_str("set -eu\n");
     let account = text::shell_quote(&plan.account_id);
     let _ = writeln!(page, "test \"$({who})\" = {account}");

@@ -1,4 +1,4 @@
-//! What events of other tools have in common.
+//! Parts that events of other tools have in common.
 
 use std::io;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use crate::report::Report;
 
-/// When the evidence was read.
+/// Time at which the evidence was read.
 pub(super) fn time_of(report: &Report, format: &str) -> io::Result<Timestamp> {
     let Some(read) = &report.source.collected_at else {
-        let reason = format!("the evidence has no date, and {format} asks for one; `tagaudit record` writes it down");
+        let reason = format!("the evidence has no date, but {format} requires one; `tagaudit record` stores it");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     };
     read.parse()
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, format!("`collected_at` is not a date: {error}")))
 }
 
-/// The value without the fields that hold nothing.
+/// The value without its empty fields.
 pub(super) fn present(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

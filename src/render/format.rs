@@ -15,48 +15,48 @@ use super::TableOptions;
 /// Formats of the report of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
-    /// For a person at a terminal
+    /// Tables, for a terminal
     Table,
     /// One JSON document, which `tagaudit report` reads back
     Json,
     /// One page for a browser: the map of the cluster, findings, policies
     Html,
-    /// For pull requests and step summaries
+    /// Markdown, for pull requests and step summaries
     Markdown,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// JUnit XML, for test reporting of CI
+    /// JUnit XML, for CI test reports
     Junit,
-    /// For spreadsheets: findings, rules and what was not audited
+    /// CSV, for spreadsheets: findings, rules and everything that was not audited
     Csv,
-    /// For the textfile collector of Prometheus
+    /// Metrics, for the textfile collector of Prometheus
     Prometheus,
     /// OCSF 1.5.0 Compliance Findings, for security lakes
     Ocsf,
-    /// Requests of Security Hub's `BatchImportFindings`, one a line
+    /// Security Hub `BatchImportFindings` requests, one per line
     Asff,
 }
 
 /// Formats of findings in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FindingsFormat {
-    /// For a person at a terminal
+    /// Tables, for a terminal
     Table,
     /// One JSON document
     Json,
-    /// For pull requests and step summaries
+    /// Markdown, for pull requests and step summaries
     Markdown,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// JUnit XML, for test reporting of CI
+    /// JUnit XML, for CI test reports
     Junit,
-    /// For spreadsheets
+    /// CSV, for spreadsheets
     Csv,
 }
 
-/// What formats mean for files.
+/// Relation of formats to files.
 pub trait FileFormat: Copy {
-    /// The format for an extension, in small letters.
+    /// The format for an extension, in lower case.
     fn of_extension(extension: &str) -> Option<Self>;
 
     /// The format for a file.
@@ -69,8 +69,8 @@ pub trait FileFormat: Copy {
     /// True if it is written as JSON.
     fn is_json(self) -> bool;
 
-    /// The reason why a file of this name should not hold this format: its readers would take it for another one. Any JSON fits `.json`, and
-    /// an extension that says nothing of its content fits everything.
+    /// Reason why a file of this name should not hold this format: its readers would mistake it for another. Any JSON
+    /// fits `.json`, and an extension that implies no content fits every format.
     #[must_use]
     fn conflict(self, file: &Path) -> Option<String>
     where
@@ -85,7 +85,7 @@ pub trait FileFormat: Copy {
         (!fits).then_some(extension)
     }
 
-    /// Who may read a file of this format.
+    /// Access to a file of this format.
     #[must_use]
     fn access(self) -> Access {
         Access::Owner
@@ -145,7 +145,7 @@ impl ReportFormat {
     /// Writes a report in this format.
     ///
     /// # Errors
-    /// When the writer fails, or the format asks for something that the report does not hold.
+    /// When the writer fails, or the format requires something that the report does not hold.
     pub fn write(self, report: &Report, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
         let view = || ReportView::from(report);
         match self {
@@ -165,7 +165,7 @@ impl ReportFormat {
     /// Writes the reports of many targets in this format.
     ///
     /// # Errors
-    /// When the writer fails, or the format asks for something that a report does not hold.
+    /// When the writer fails, or the format requires something that a report does not hold.
     pub fn write_set(self, set: &ReportSet, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
         let view = || ReportView::from(set);
         let events = |write: fn(&[&Report], &mut dyn Write) -> io::Result<()>, out: &mut dyn Write| {

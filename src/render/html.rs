@@ -1,5 +1,5 @@
-//! The report for a browser: one page that asks the network for nothing. The verdict, the map of the cluster, findings that can
-//! be filtered, the policies of the roles, and what was not audited.
+//! The report for a browser: one page that makes no network requests. The verdict, the map of the cluster, findings
+//! that can be filtered, the policies of the roles, and everything that was not audited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -25,14 +25,14 @@ pub use set::html_set;
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// Findings of one rule that are shown with their commands; what is beyond is a line each, so that pages with tens of thousands
-/// of findings open at once.
+/// Maximum number of findings of one rule that are shown with their commands; further ones take a line each, so that
+/// pages with tens of thousands of findings open at once.
 const IN_FULL: usize = 200;
 
-/// Findings of a report that are shown open: what can be read at once is not hidden.
+/// Maximum number of findings of a report that are shown expanded: a short list is not hidden.
 const OPEN: usize = 12;
 
-/// Rows of related resources.
+/// Maximum number of related resources that are listed.
 const RELATED: usize = 50;
 
 /// Writes a report as a page for a browser.
@@ -57,7 +57,7 @@ pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.raw("<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
     let body = page.into_string();
-    // Nobody who can write a tag can foresee the hash of the page, and without it no script of his is run.
+    // An author of a tag cannot foresee the hash of the page, and without it no injected script is run.
     let nonce = text::hex(&Sha256::digest(&body), 16);
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
@@ -78,7 +78,7 @@ fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::
     out.flush()
 }
 
-/// What it comes to, in a box that is closed after the facts.
+/// Writes the verdict, in a box that is closed after the facts.
 fn verdict_of(page: &mut Markup, report: &ReportView<'_>) {
     let verdict = report.verdict();
     let worst = verdict.iter().filter_map(|(severity, _)| *severity).max().map_or("good", Severity::name);
@@ -180,16 +180,16 @@ fn toggle(page: &mut Markup, name: &'static str, value: &str, number: usize) {
         .raw("</label>\n");
 }
 
-/// How findings are shown.
+/// Display options of findings.
 #[derive(Clone, Copy)]
 struct Shown {
-    /// All of them open.
+    /// True to expand all of them.
     is_open: bool,
-    /// Beside those of an earlier report.
+    /// True if they are compared with an earlier report.
     is_compared: bool,
 }
 
-/// The findings of a rule: what they share once, then each.
+/// Writes the findings of a rule: the common parts once, then each finding.
 fn of_rule(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: Shown) {
     open_details(page, &[("data-group", &rule)], shown.is_open);
     page.raw("<summary>");
@@ -238,7 +238,7 @@ fn of_rule(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: Shown)
         let more = findings.len() - IN_FULL;
         page.open("div", &[("class", &"body dim")])
             .text(format_args!(
-                "The last {more} without what to run: `tagaudit scan --fix`, or the JSON report, has all."
+                "The last {more} are shown without commands: `tagaudit scan --fix` and the JSON report have all."
             ))
             .raw("</div>\n");
     }
@@ -322,7 +322,7 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
         return;
     }
     page.raw("<h2>Policies</h2>\n");
-    // For each role, its actions by name: a matrix asks for every pair.
+    // For each role, its actions by name: a matrix needs every pair.
     let entries: Vec<BTreeMap<&str, &ActionReport>> =
         roles.iter().map(|role| role.actions.iter().map(|action| (action.action.as_str(), action)).collect()).collect();
     let actions: BTreeSet<&str> = entries.iter().flat_map(|actions| actions.keys().copied()).collect();
@@ -331,14 +331,14 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
     };
     let (granted, other): (Vec<&str>, Vec<&str>) = actions.into_iter().partition(is_granted);
     if other.is_empty() {
-        page.element("p", &[("class", &"good")], "Every role is granted all that its baseline asks for.");
+        page.element("p", &[("class", &"good")], "Every role is granted everything that its baseline requires.");
     } else {
         matrix(page, roles, &entries, &other);
     }
     if !granted.is_empty() {
         page.raw("<details><summary>")
             .text(format_args!(
-                "{} granted to every role whose baseline asks for them",
+                "{} granted to every role whose baseline requires them",
                 text::count(granted.len(), "action")
             ))
             .raw("</summary>\n<div class=\"body\">\n");
@@ -352,7 +352,7 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
             .text(format_args!(" goes beyond its baseline: {}", text::count(role.excess.len(), "pattern")))
             .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
         for excess in &role.excess {
-            let open = if excess.open_ended { " and what the cloud adds" } else { "" };
+            let open = if excess.open_ended { " and any that the cloud adds" } else { "" };
             page.raw("<tr>")
                 .element("td", &[("class", &"id")], &excess.action)
                 .element("td", &[], excess.access_level.name())
@@ -411,10 +411,10 @@ fn verdict(page: &mut Markup, entry: &ActionReport) {
         .raw("</td>");
 }
 
-/// What the earlier report had and this one has not.
+/// Findings of the earlier report that this one does not have.
 fn gone(page: &mut Markup, report: &ReportView<'_>) {
     let Some(changes) = &report.changes else { return };
-    let parts = [("Resolved", &changes.resolved), ("Unknown: not looked for this time", &changes.unknown)];
+    let parts = [("Resolved", &changes.resolved), ("Unknown: not checked this time", &changes.unknown)];
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
         page.element("h2", &[], heading)
             .raw("<div class=\"matrix\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
@@ -423,14 +423,14 @@ fn gone(page: &mut Markup, report: &ReportView<'_>) {
                 .element("td", &[], finding.severity.name())
                 .element("td", &[], &finding.rule)
                 .element("td", &[("class", &"id")], finding.full_place())
-                .element("td", &[("class", &"note")], why.unwrap_or("looked for in vain"))
+                .element("td", &[("class", &"note")], why.unwrap_or("no longer found"))
                 .raw("</tr>\n");
         }
         page.raw("</table></div>\n");
     }
 }
 
-/// What is left as it is, and until when.
+/// Waived findings, each with its waiver.
 fn waived(page: &mut Markup, view: &ReportView<'_>) {
     if view.waived().next().is_none() {
         return;
@@ -450,7 +450,7 @@ fn waived(page: &mut Markup, view: &ReportView<'_>) {
 fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
     page.raw("<h2>Not audited</h2>\n");
     if report.not_audited.is_empty() {
-        page.raw("<p>Everything that was asked for could be audited.</p>\n");
+        page.raw("<p>Everything that was requested could be audited.</p>\n");
         return;
     }
     page.raw(
@@ -471,7 +471,7 @@ fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
 
 fn rules(page: &mut Markup, report: &ReportView<'_>) {
     page.raw("<h2>Rules</h2>\n<details><summary>")
-        .text(format_args!("{} and what became of each", text::count(report.rules.len(), "rule")))
+        .text(format_args!("Outcomes of {}", text::count(report.rules.len(), "rule")))
         .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
     for rule in report.rules.iter() {
         let class = match rule.outcome {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::text;
 
-/// Writes a document as JSON, for a file or another program: what is hidden or steers a terminal is written as escapes.
+/// Writes a document as JSON, for a file or another program: hidden and control characters are escaped.
 ///
 /// # Errors
 /// When the writer fails.

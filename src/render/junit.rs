@@ -1,5 +1,5 @@
-//! The report for test reporting of CI: a suite for each rule. An error or a warning is a failure, a note is skipped, what was not audited an error, a rule
-//! that does not apply is skipped.
+//! The report for CI test reports: a suite for each rule. An error or a warning is a failure, a note is skipped,
+//! anything not audited is an error, and a rule that does not apply is skipped.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::text;
 /// When the writer fails.
 pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut junit = Junit::new(shown(&format!("tagaudit: {}", report.subject)));
-    // By rule, whether or not a report that somebody else wrote lists the rule of each finding.
+    // By rule, even if a report from elsewhere does not list the rule of each finding.
     let mut cases: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
     for finding in &report.findings {
         cases.entry(&finding.rule).or_default().push(failure(finding));
@@ -51,8 +51,9 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The text without the number of skipped cases on the root: each suite has it, and the schema of Jenkins' xUnit plugin takes it there
-/// alone. Source: jenkinsci/xunit-plugin `src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd`.
+/// Removes the number of skipped cases from the root: each suite has it, and the schema of Jenkins' xUnit plugin
+/// accepts it only there. Source: jenkinsci/xunit-plugin
+/// `src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd`.
 fn as_jenkins_reads(text: &str) -> String {
     let root = text.find("<testsuites ").and_then(|start| Some(start..start + text.get(start..)?.find('>')?));
     let attribute = root.and_then(|root| {
@@ -77,7 +78,7 @@ fn failure(finding: &Found<'_>) -> TestCase {
         case.set_classname(shown(&finding.rule));
         return case;
     }
-    // A build is not unstable for a note.
+    // A note does not make a build unstable.
     let mut status = match finding.severity {
         Severity::Info => TestCaseStatus::skipped(),
         Severity::Warning | Severity::Error => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -94,13 +95,13 @@ fn failure(finding: &Found<'_>) -> TestCase {
     case
 }
 
-/// What a reader knows a case by: resources of two accounts may share an id, and one may have two causes of a rule.
+/// Unique name of a case: resources of two accounts may share an id, and one may have two causes of a rule.
 fn case_name(finding: &Found<'_>) -> String {
     let fingerprint: String = finding.fingerprint.chars().take(8).collect();
     shown(&format!("{} [{fingerprint}]", finding.full_place()))
 }
 
-/// What became of a rule beside its findings.
+/// Case for the outcome of a rule without findings.
 fn outcome(rule: &RuleOutcome) -> Option<TestCase> {
     let why = rule.why.as_deref().unwrap_or_default();
     let (name, status) = match rule.outcome {
@@ -133,7 +134,7 @@ fn unread(entry: &NotAudited) -> TestCase {
     TestCase::new(shown(&name), status)
 }
 
-/// A target without a cluster: an error where there is no cluster in any, and never a pass.
+/// A target without a cluster: an error if no target has a cluster, and never a pass.
 fn nothing(entry: &NotAudited, is_everywhere: bool) -> TestCase {
     if is_everywhere {
         return unread(entry);
@@ -143,7 +144,7 @@ fn nothing(entry: &NotAudited, is_everywhere: bool) -> TestCase {
     TestCase::new(unread(entry).name, status)
 }
 
-/// What was there before, and was not looked for: not audited, and not in order.
+/// An earlier finding that was not checked again: not audited, and not a pass.
 fn unknown(gone: &Gone<'_>) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(shown(gone.why.unwrap_or_default())).set_type("unknown");
@@ -152,7 +153,7 @@ fn unknown(gone: &Gone<'_>) -> TestCase {
     case
 }
 
-/// Nothing hidden, and nothing that XML 1.0 forbids.
+/// Text without hidden characters, and without any that XML 1.0 forbids.
 fn shown(text: &str) -> String {
     text::printable(text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Findings on files for a person: each with the lines of the source and the place marked.
+//! Findings on files, for display: each with the lines of the source and the place marked.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::text::secrets::masked;
 
 use super::style::TableOptions;
 
-/// Writes findings on files for a person.
+/// Writes findings on files for display.
 ///
 /// # Errors
 /// When the writer fails.
@@ -29,7 +29,7 @@ pub fn kubernetes_lint(lint: &KubernetesLint, options: &TableOptions, out: &mut 
     let counts = Severity::WORST_FIRST.map(|severity| text::count(count(severity), severity.noun()));
     let checked = lint.rules.iter().filter(|rule| rule.outcome != Outcome::NotApplicable).count();
     let files = text::count(lint.files.len(), "file");
-    writeln!(out, "{} in {files}: {} had something to look at", counts.join(", "), text::count(checked, "rule"))?;
+    writeln!(out, "{} in {files}: {} had something to check", counts.join(", "), text::count(checked, "rule"))?;
     let waived: Vec<&Finding> = lint.findings.iter().filter(|finding| finding.status == Status::Waived).collect();
     if options.verbose {
         for finding in waived {
@@ -38,17 +38,17 @@ pub fn kubernetes_lint(lint: &KubernetesLint, options: &TableOptions, out: &mut 
             writeln!(out, "waived: {}: {message} ({why})", finding.rule)?;
         }
     } else if !waived.is_empty() {
-        writeln!(out, "{} waived (-v names them)", waived.len())?;
+        writeln!(out, "{} waived (-v lists them)", waived.len())?;
     }
     if options.verbose {
         for file in &lint.without {
-            writeln!(out, "nothing to look at in {}", text::printable(file))?;
+            writeln!(out, "nothing to check in {}", text::printable(file))?;
         }
     } else if !lint.without.is_empty() {
-        writeln!(out, "nothing to look at in {} (-v names them)", text::count(lint.without.len(), "other file"))?;
+        writeln!(out, "nothing to check in {} (-v lists them)", text::count(lint.without.len(), "other file"))?;
     }
     if !lint.left_out.is_empty() {
-        writeln!(out, "\nNot looked at: {}", lint.left_out.len())?;
+        writeln!(out, "\nNot checked: {}", lint.left_out.len())?;
         for what in &lint.left_out {
             writeln!(out, "  {}", text::printable(what))?;
         }
@@ -66,7 +66,7 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     let place = finding.locations.first();
     let excerpt = place.and_then(|place| lint.texts.get(&place.file)?.excerpt(place));
     let (marked, skipped) = excerpt.map_or((None, 0), |(part, skipped)| (Some(part), skipped));
-    // The same length: places stay right.
+    // The length stays the same, so that places stay correct.
     let marked = marked.map(text::same_length_printable);
     let marked = marked.as_deref().map(masked);
     let name = place.map(|place| text::printable(&place.file).into_owned());
@@ -76,7 +76,7 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
             Snippet::source(source).line_start(place.line).path(name).annotation(AnnotationKind::Primary.span(span))
         }),
     );
-    // A file stands above, and what the message names need not be named again.
+    // The file is shown above, and a resource that the message names is not repeated.
     let named: Vec<&str> = std::iter::once(&finding.resource)
         .chain(&finding.related)
         .map(|one| one.id.as_str())
@@ -99,7 +99,8 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     renderer.render(&[group])
 }
 
-/// The bytes of a place in its line, of which some characters are left out in front; of one that goes over lines, those of the first.
+/// Bytes of a place in its line, less the characters skipped at the start; for a place over several lines, those of the
+/// first.
 fn span(source: &str, place: &Place, skipped: usize) -> Range<usize> {
     let offset = |column: usize| {
         source.char_indices().nth(column.saturating_sub(skipped + 1)).map_or(source.len(), |(at, _)| at)

@@ -1,4 +1,4 @@
-//! Remarks on policies for a person: each with the line of the source and the place marked.
+//! Remarks on policies, for display: each with the line of the source and the place marked.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::text;
 
 use super::style::TableOptions;
 
-/// Writes remarks on policies for a person.
+/// Writes remarks on policies for display.
 ///
 /// # Errors
 /// When the writer fails.
@@ -53,7 +53,7 @@ pub fn lint(outcome: &PolicyLint, options: &TableOptions, out: &mut dyn Write) -
         writeln!(out, "no policies found in {}", text::printable(file))?;
     }
     if !outcome.left_out.is_empty() {
-        writeln!(out, "\nNot looked at, or only in part: {}", outcome.left_out.len())?;
+        writeln!(out, "\nNot checked, or only in part: {}", outcome.left_out.len())?;
         for what in &outcome.left_out {
             writeln!(out, "  {}", text::printable(what))?;
         }

@@ -8,7 +8,7 @@ use crate::report::{Found, Gone, ReportSet, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 
-/// Writes the reports of many targets as Markdown: a row for each cluster, and then what is to be said of all.
+/// Writes the reports of many targets as Markdown: a row for each cluster, then the parts that concern all.
 ///
 /// # Errors
 /// When the writer fails.
@@ -88,13 +88,13 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
     for (heading, gone) in gone.into_iter().flatten().filter(|(_, gone)| !gone.is_empty()) {
         let _ = write!(page, "\n### {heading}\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
         for Gone { found: finding, why } in gone {
-            let why = why.unwrap_or("looked for in vain");
+            let why = why.unwrap_or("no longer found");
             let (rule, id) = (inert(&finding.rule), inert(&finding.full_place()));
             let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(why));
         }
     }
     if report.is_nothing {
-        page.push_str("\n> **Nothing to audit.** No cluster was found: check the account, the region and the cluster id. This is no pass.\n");
+        page.push_str("\n> **Nothing to audit.** No cluster was found: check the account, the region and the cluster id. This is not a pass.\n");
     }
     if !report.not_audited.is_empty() {
         page.push_str("\n### Not audited\n\n| what | where | why | rules |\n|---|---|---|---|\n");
@@ -115,7 +115,7 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
     out.flush()
 }
 
-/// What has changed about a finding, where reports are compared.
+/// Change of a finding, if reports are compared.
 fn change(report: &ReportView<'_>, finding: &Found<'_>) -> String {
     let change = finding.change().filter(|_| report.changes.is_some());
     change.map(|change| format!(", **{change}**")).unwrap_or_default()
@@ -152,14 +152,14 @@ fn details(page: &mut String, finding: &Found<'_>) {
     page.push_str("\n</details>\n");
 }
 
-/// Text of others as text: characters of markup as character references, which no renderer reads as markup, and which also
-/// keep addresses, mentions and references from becoming links.
+/// Escapes text of others: characters of markup become character references, which no renderer reads as markup, and
+/// which also keep addresses, mentions and references from becoming links.
 ///
-/// What stands between backticks is shown as code.
+/// Text between backticks is shown as code.
 fn inert(text: &str) -> String {
     let shown = text::printable(text);
     let mut parts: Vec<&str> = shown.split('`').collect();
-    // A backtick without its counterpart is a backtick.
+    // An unpaired backtick is a plain backtick.
     let last = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
     let mut safe = String::with_capacity(text.len() + 16);
     for (index, part) in parts.into_iter().enumerate() {
@@ -176,7 +176,7 @@ fn inert(text: &str) -> String {
         escape(&mut safe, "`");
         escape(&mut safe, last);
     }
-    // What GitHub takes for an address without markup.
+    // GitHub recognises these as addresses without markup.
     safe.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 

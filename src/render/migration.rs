@@ -1,4 +1,4 @@
-//! How far a cluster is on its way to the external cloud controller, for a person.
+//! Migration progress of a cluster towards the external cloud controller, for display.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::text;
 
 use super::style::{Painter, TableOptions};
 
-/// Writes how far a cluster is, for a person.
+/// Writes the migration progress of a cluster for display.
 ///
 /// # Errors
 /// When the writer fails.
@@ -27,7 +27,7 @@ pub fn migration(migration: &Migration, options: &TableOptions, out: &mut dyn Wr
             writeln!(
                 out,
                 "{}",
-                painter(options).paint(AnsiColor::Yellow.on_default().bold(), "the stage cannot be told")
+                painter(options).paint(AnsiColor::Yellow.on_default().bold(), "cannot determine the migration stage")
             )?;
             paragraph(why, "  ", "  ", options, out)?;
         }
@@ -60,7 +60,7 @@ pub fn migration(migration: &Migration, options: &TableOptions, out: &mut dyn Wr
         heading("Checks", options, out)?;
         let mut told: &[String] = &[];
         for check in &migration.checks {
-            // What holds for several checks is said once.
+            // A reason that several checks share is printed once.
             let why = if check.why.as_slice() == told { &[] } else { check.why.as_slice() };
             show_check(check, why, options, out)?;
             told = &check.why;
@@ -91,7 +91,7 @@ fn show_step(number: usize, step: &Step, options: &TableOptions, out: &mut dyn W
     }
     for snippet in &step.snippets {
         paragraph(&format!("{}:", snippet.place), "     > ", "       ", options, out)?;
-        // What is to be copied keeps its lines, whatever the width.
+        // Text to copy keeps its lines, whatever the width.
         for line in snippet.text.lines() {
             writeln!(out, "         {}", text::printable(line))?;
         }

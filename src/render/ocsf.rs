@@ -25,10 +25,11 @@ enum Compliance {
     Fail = 3,
 }
 
-/// Writes reports as an array of events: one for each finding and each that was resolved, each rule that passed, and everything that was not audited.
+/// Writes reports as an array of events: one for each finding, each that was resolved, each rule that passed, and
+/// everything that was not audited.
 ///
 /// # Errors
-/// When the writer fails, or the evidence has no date: an event has to have one.
+/// When the writer fails, or the evidence has no date, which an event requires.
 pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     let mut first = true;
     let mut write = |event: Value| {
@@ -38,7 +39,7 @@ pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     };
     for report in reports {
         let time = time_of(report, "OCSF")?.as_millisecond();
-        // What nobody looked for stays as it was.
+        // Findings that were not checked again stay as they were.
         let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
         for finding in report.findings.iter().chain(resolved) {
             write(of_finding(report, finding, time))?;
@@ -49,7 +50,7 @@ pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
         for rule in &report.rules {
             match rule.outcome {
                 Outcome::Passed => write(of_passed(report, rule, time))?,
-                // Nothing to say of it, or said by the events above.
+                // Nothing to report, or reported by the events above.
                 Outcome::Failed | Outcome::NotApplicable | Outcome::NotAudited => {}
             }
         }
@@ -135,7 +136,7 @@ fn of_passed(report: &Report, rule: &RuleOutcome, time: i64) -> Value {
     )
 }
 
-/// What the three have in common.
+/// Fields that all events have.
 struct Event<'r> {
     activity: (u8, &'static str),
     severity: (u8, &'static str),
@@ -158,7 +159,7 @@ fn event(report: &Report, event: &Event<'_>) -> Value {
         Compliance::Fail => "Fail",
     };
     let account = event.account_id.or_else(|| report.accounts.first().map(|account| account.account_id.as_str()));
-    // Account types that OCSF has no number for are 99, with their name. Source: OCSF 1.3, object `account`, `type_id`.
+    // Account types without a number in OCSF are 99, with their name. Source: OCSF 1.3, object `account`, `type_id`.
     let (account_type, account_kind) = match report.provider {
         Provider::Aws => (10, "AWS Account"),
         Provider::Alibaba => (99, "Alibaba Cloud Account"),

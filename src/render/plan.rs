@@ -1,4 +1,4 @@
-//! A plan for a person: the diff that people know from Terraform, grouped by resource.
+//! A plan for display: a diff as in Terraform, grouped by resource.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,10 +11,10 @@ use crate::transition::{Transition, Value};
 
 use super::style::Painter;
 
-/// Longest value that is shown in a line.
+/// Longest value that is shown in a line, in characters.
 const SHOWN: usize = 72;
 
-/// The plan as a diff.
+/// Renders the plan as a diff.
 #[must_use]
 pub fn plan(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, width: usize) -> String {
     let painter = Painter { color };
@@ -106,7 +106,7 @@ fn policy(provider: Provider, document: &str) -> String {
     format!("{} on every resource", text::count(actions, "action"))
 }
 
-/// What a policy of ours gains and loses.
+/// Actions that a policy of tagaudit gains and loses.
 fn policy_diff(provider: Provider, old: Option<&str>, new: Option<&str>) -> Vec<(char, String)> {
     let actions = |text: Option<&str>| text.and_then(|text| own_actions(provider, text)).unwrap_or_default();
     let (old, new) = (actions(old), actions(new));
@@ -137,7 +137,7 @@ fn count(plan: &Plan, painter: Painter) -> String {
     )
 }
 
-/// What the plan leaves, by reason and rule, with what it would take.
+/// Renders the findings that the plan skips, by reason and rule, with the arguments that would include them.
 #[must_use]
 pub fn skipped(left: &[Skipped], color: bool, width: usize) -> String {
     let painter = Painter { color };
@@ -162,7 +162,7 @@ pub fn skipped(left: &[Skipped], color: bool, width: usize) -> String {
     if !allow.is_empty() {
         page.push_str(&format!(
             "{}\n",
-            painter.bold("Left out, because they overwrite, remove or widen something; agree with:")
+            painter.bold("Skipped, because they overwrite, remove or widen something; allow with:")
         ));
         for (rule, number) in allow {
             paragraph(&mut page, "  ", &format!("--allow {rule}   ({})", text::count(number, "finding")));
@@ -170,7 +170,7 @@ pub fn skipped(left: &[Skipped], color: bool, width: usize) -> String {
     }
     let questions: Vec<&Skipped> = left.iter().filter(|left| matches!(left.reason, SkipReason::Question(_))).collect();
     if !questions.is_empty() {
-        page.push_str(&format!("{}\n", painter.bold("Left out, because only you can decide; answer with:")));
+        page.push_str(&format!("{}\n", painter.bold("Skipped, because only you can decide; answer with:")));
         for left in questions {
             let SkipReason::Question(choices) = &left.reason else { continue };
             for choice in choices.iter().take(4) {
@@ -189,7 +189,7 @@ pub fn skipped(left: &[Skipped], color: bool, width: usize) -> String {
         paragraph(
             &mut page,
             "",
-            &format!("{} {be} to be fixed by hand: the report says how.", text::count(by_hand, "finding")),
+            &format!("{} {be} to be fixed by hand: the report shows how.", text::count(by_hand, "finding")),
         );
     }
     page

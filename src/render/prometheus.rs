@@ -10,11 +10,11 @@ use crate::finding::Severity;
 use crate::report::{Report, ReportSet, RuleOutcome, TargetOutcome};
 use crate::rules::{self, Outcome};
 
-/// The metrics of a file.
+/// Metrics of a file.
 #[derive(Debug, Default)]
 struct Page {
     families: Vec<Family>,
-    /// What the samples that come next have in common.
+    /// Labels that the next samples have in common.
     labels: Vec<(&'static str, String)>,
 }
 
@@ -26,7 +26,7 @@ struct Family {
     samples: String,
 }
 
-/// Writes a report as metrics. Resources are not among the labels: their number has no bound.
+/// Writes a report as metrics. Resources are not among the labels: their number is unbounded.
 ///
 /// # Errors
 /// When the writer fails.
@@ -43,13 +43,13 @@ pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 pub fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::default();
     let series = TargetOutcome::ALL.map(|outcome| ([("outcome", outcome.name())], set.targets_of(outcome)));
-    page.counts("targets", "Targets by what became of them.", &series);
+    page.counts("targets", "Targets by outcome.", &series);
     page.counts(
         "run_complete",
-        "Whether everything could be audited, in every target, and a cluster was found in one.",
+        "1 if everything could be audited, in every target, and a cluster was found in one.",
         &[([], usize::from(set.complete && !set.is_nothing()))],
     );
-    let help = "What could not be audited, in all targets.";
+    let help = "Entries that could not be audited, in all targets.";
     page.counts("run_scope_not_audited", help, &[([], set.summary.not_audited)]);
     for (target, report) in set.audited() {
         page.labels = vec![
@@ -76,8 +76,8 @@ impl Page {
             page.counts("severity_changed", "Severities that the configuration gives to rules.", &series);
         }
 
-        // What is in order is there with 0: a series that comes and goes raises no alert. A rule that did not apply, or could not be
-        // audited, has none.
+        // A passed rule has a sample of 0: a series that comes and goes raises no alert. A rule that did not apply, or
+        // could not be audited, has none.
         let mut findings: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
         let is_decided = |rule: &&RuleOutcome| matches!(rule.outcome, Outcome::Passed | Outcome::Failed);
         for rule in report.rules.iter().filter(is_decided) {
@@ -93,7 +93,7 @@ impl Page {
             .collect();
         page.counts("findings", "Open findings.", &series);
 
-        page.counts("findings_waived", "Findings that are left as they are.", &[([], report.summary.waived)]);
+        page.counts("findings_waived", "Waived findings.", &[([], report.summary.waived)]);
         if let Some(comparison) = &report.comparison {
             let changes = [
                 ("new", comparison.new),
@@ -102,34 +102,34 @@ impl Page {
                 ("unknown", comparison.unknown.len()),
             ];
             let series = changes.map(|(status, number)| ([("status", status)], number));
-            page.counts("findings_compared", "Findings beside those of the earlier report.", &series);
+            page.counts("findings_compared", "Findings compared with those of the earlier report.", &series);
         }
         let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
         let series = outcomes.map(|outcome| ([("outcome", outcome.name())], report.rules_of(outcome)));
-        page.counts("rules", "Rules by what became of them.", &series);
+        page.counts("rules", "Rules by outcome.", &series);
 
         let series: Vec<_> =
             report.summary.resources.iter().map(|(kind, number)| ([("kind", kind.as_str())], *number)).collect();
         page.counts("resources", "Resources that were read.", &series);
 
-        page.counts("scope_not_audited", "What could not be audited.", &[([], report.not_audited.len())]);
+        page.counts("scope_not_audited", "Entries that could not be audited.", &[([], report.not_audited.len())]);
         let is_whole = report.complete && !report.nothing_to_audit;
         page.counts(
             "complete",
-            "Whether everything could be audited, and the cluster was found.",
+            "1 if everything could be audited and the cluster was found.",
             &[([], usize::from(is_whole))],
         );
         if let Some(read) = report.source.collected_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok()) {
             let seconds = read.as_duration().as_secs_f64();
-            page.metric("last_run_timestamp_seconds", "When the evidence was read.", &[(&[], seconds)]);
+            page.metric("last_run_timestamp_seconds", "Time at which the evidence was read.", &[(&[], seconds)]);
             if is_whole {
-                let help = "When evidence was last read whole; missing where this time it was not.";
+                let help = "Time at which complete evidence was last read; missing if it was incomplete this time.";
                 page.metric("last_success_timestamp_seconds", help, &[(&[], seconds)]);
             }
         }
     }
 
-    /// Writes each family in one piece, as the format asks for.
+    /// Writes each family in one piece, as the format requires.
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for Family { name, help, samples } in &self.families {
             write!(out, "# HELP tagaudit_{name} {help}\n# TYPE tagaudit_{name} gauge\n{samples}")?;
@@ -168,7 +168,7 @@ impl Page {
     }
 }
 
-/// The value of a label (Prometheus, "Exposition formats", text-based format), with nothing hidden in it.
+/// Escapes the value of a label (Prometheus, "Exposition formats", text-based format), without hidden characters.
 fn escaped(value: &str) -> String {
     crate::text::printable(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! Roles and their baselines for a person.
+//! Roles and their baselines, for display.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ pub(super) fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, o
     }
 }
 
-/// Writes policies that were compared with a baseline for a person.
+/// Writes policies that were compared with a baseline for display.
 ///
 /// # Errors
 /// When the writer fails.
@@ -84,17 +84,17 @@ fn nodes_of(role: &RoleReport) -> String {
     }
 }
 
-/// The verdicts that a role is summed up in.
+/// Verdicts that summarise a role.
 const COUNTED: [Verdict; 4] = [Verdict::Granted, Verdict::Partial, Verdict::Denied, Verdict::Missing];
 
 fn count_of(role: &RoleReport, verdict: Verdict) -> usize {
     role.actions.iter().filter(|action| action.verdict == verdict).count()
 }
 
-/// Lines of a group before the rest is folded.
+/// Maximum number of lines in a group before the rest is folded.
 pub(super) const GROUP: usize = 12;
 
-/// What of a role is not as the baseline has it: what is missing first, then what is dangerous, then the rest folded.
+/// Differences of a role from its baseline: missing actions first, then dangerous ones, then the rest folded.
 pub(super) fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableOptions) {
     let groups =
         [("", shortfall(role)), ("beyond the baseline it can", ways(role)), ("beyond the baseline", beyond(role))];
@@ -117,7 +117,7 @@ pub(super) fn diff(page: &mut String, role: &RoleReport, painter: Painter, optio
     }
 }
 
-/// The baseline's actions that are not granted whole.
+/// Actions of the baseline that are not fully granted.
 fn shortfall(role: &RoleReport) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for verdict in [Verdict::Missing, Verdict::Denied, Verdict::Partial, Verdict::Undecided] {
@@ -172,10 +172,10 @@ fn ways(role: &RoleReport) -> Vec<String> {
     lines
 }
 
-/// Actions of a service beyond which they are counted by level instead of named.
+/// Maximum number of actions of a service that are named; more are counted by level.
 const NAMED: usize = 6;
 
-/// What else goes beyond the baseline: a line for each service, the worst first.
+/// Other permissions beyond the baseline: a line for each service, the worst first.
 pub(super) fn beyond(role: &RoleReport) -> Vec<String> {
     let mut services: Vec<&str> = Vec::new();
     for group in &role.excess_by_service {

@@ -1,4 +1,4 @@
-//! What a rule says about itself, as a page.
+//! The description of a rule, as a page.
 
 use std::fmt::Write as _;
 
@@ -42,13 +42,13 @@ pub(crate) fn link(source: &str) -> Option<String> {
     })
 }
 
-/// The text with its first letter large.
+/// The text with a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// The title of a rule; its id where this version does not know it.
+/// The title of a rule; its id if this version does not know it.
 pub(crate) fn title(id: &str) -> &str {
     rules::find(id).map_or(id, |rule| rule.title)
 }

@@ -15,13 +15,14 @@ use crate::text;
 
 use super::rule_page;
 
-/// Results that GitHub takes of one run (its documentation, "SARIF results exceed one or more limits").
+/// Maximum number of results that GitHub accepts per run (its documentation, "SARIF results exceed one or more
+/// limits").
 const RESULTS_PER_RUN: usize = 25_000;
 
-/// Places beside the first that a result names; GitHub shows 100.
+/// Maximum number of places of a result in addition to the first; GitHub shows 100.
 const RELATED: usize = 100;
 
-/// What RFC 3986 calls unreserved stays as it is.
+/// Characters that RFC 3986 calls unreserved are not escaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 #[derive(Serialize)]
@@ -43,7 +44,7 @@ struct Run<'r> {
     results: Vec<SarifResult<'r>>,
 }
 
-/// What tells the runs of one file, and of one commit, from each other.
+/// Identifies a run among those of one file and of one commit.
 #[derive(Serialize)]
 struct AutomationDetails {
     id: String,
@@ -79,7 +80,7 @@ struct Configuration {
     level: &'static str,
 }
 
-/// What GitHub reads of a rule beside the format's own fields.
+/// Properties of a rule that GitHub reads in addition to the fields of the format.
 #[derive(Serialize)]
 struct RuleProperties {
     tags: [&'static str; 2],
@@ -144,7 +145,7 @@ struct Suppression {
 
 #[derive(Serialize)]
 struct Fingerprints<'r> {
-    /// The only one that GitHub looks at.
+    /// The only fingerprint that GitHub uses.
     #[serde(rename = "primaryLocationLineHash")]
     primary: Cow<'r, str>,
     #[serde(rename = "tagaudit/v1")]
@@ -202,17 +203,17 @@ struct LogicalLocation<'r> {
     kind: &'static str,
 }
 
-/// Writes a report as SARIF. What was not audited is a notification, and the execution is then not successful.
+/// Writes a report as SARIF. Anything that was not audited is a notification, and the execution is then not successful.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rules: BTreeMap<&str, usize> =
         report.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
-    // A file without findings is a run as well: it says so.
+    // A report without findings is a run too, which states that.
     let parts: Vec<&[Found<'_>]> =
         if report.findings.is_empty() { vec![&[]] } else { report.findings.chunks(RESULTS_PER_RUN).collect() };
-    // What was there before and was not looked for is not in order.
+    // Earlier findings that were not checked again are not resolved.
     let unknown = || report.changes.iter().flat_map(|changes| &changes.unknown).map(unknown);
     let runs = parts.into_iter().enumerate().map(|(part, findings)| Run {
         tool: Tool {
@@ -254,7 +255,7 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// What the catalogue says of a rule; a report of another version may name rules that this one does not know.
+/// Catalogue entry of a rule; a report of another version may name rules that this one does not know.
 fn descriptor(id: &str) -> ReportingDescriptor<'_> {
     let described = |severity, short: &str, full: &str, help: Message<'static>| ReportingDescriptor {
         id,
@@ -284,7 +285,7 @@ fn descriptor(id: &str) -> ReportingDescriptor<'_> {
         return described(Severity::Warning, id, full, plain(full));
     };
     let full = format!("Reports {about}: {}.", level.impact());
-    let help = plain(&format!("{full} The message names the place and what to write instead."));
+    let help = plain(&format!("{full} The message names the place and the correction."));
     described(Severity::from(*level), about, &full, help)
 }
 
@@ -304,7 +305,7 @@ fn configuration<'r>(used: &str) -> Notification<'r> {
     Notification { level: "note", message: plain(&format!("configuration: {used}")), properties: None }
 }
 
-/// A target without a cluster: an error where there is no cluster in any.
+/// A target without a cluster: an error if no target has one.
 fn nothing(entry: &NotAudited, is_everywhere: bool) -> Notification<'_> {
     let place = [&entry.account_id, &entry.region].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
     let text = format!("nothing to audit in {}: {}", place.join(" "), entry.message);
@@ -315,7 +316,7 @@ fn nothing(entry: &NotAudited, is_everywhere: bool) -> Notification<'_> {
 fn unknown<'r>(gone: &Gone<'r>) -> Notification<'r> {
     let Gone { found, why } = gone;
     let why = why.unwrap_or_default();
-    let text = format!("not looked for this time: {} on {}: {why}", found.rule, found.full_place());
+    let text = format!("not checked this time: {} on {}: {why}", found.rule, found.full_place());
     Notification { level: "warning", message: plain(&text), properties: None }
 }
 
@@ -353,7 +354,7 @@ fn result<'r>(found: &Found<'r>, rules: &BTreeMap<&str, usize>, is_compared: boo
         locations,
         related_locations: related.collect(),
         partial_fingerprints: Fingerprints { primary: found.key(), own: found.key() },
-        // What is gone is left out: GitHub shows an absent result as one that is there.
+        // Resolved findings are omitted: GitHub shows an absent result as one that is present.
         baseline_state: is_compared.then_some(match (finding.status, finding.previous_severity) {
             (Status::New, _) => "new",
             (Status::Unchanged | Status::Unknown | Status::Waived, None) => "unchanged",
@@ -382,7 +383,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// Text as text: nothing hidden, and nothing that becomes a link (SARIF 2.1.0, 3.11.6, "Messages with embedded links").
+/// Plain text: nothing hidden, and nothing that becomes a link (SARIF 2.1.0, 3.11.6, "Messages with embedded links").
 fn plain(text: &str) -> Message<'static> {
     let lines: Vec<Cow<'_, str>> = text.split('\n').map(text::printable).collect();
     let shown = lines.join("\n");
@@ -418,11 +419,11 @@ fn physical(location: &Location) -> PhysicalLocation {
     }
 }
 
-/// A file as it was named: relative names stay relative, so that they are found in the repository.
+/// URI of a file as it was named: relative names stay relative, so that they are found in the repository.
 fn file_uri(file: &str) -> String {
     let file = file.replace('\\', "/");
     let relative = file.strip_prefix("./").unwrap_or(&file);
-    // `..` is what the caller said.
+    // `..` was given by the caller.
     let encoded: Vec<String> = match relative {
         "-" => vec!["stdin".to_owned()],
         _ => relative.split('/').map(|part| if part == ".." { part.to_owned() } else { encoded(part) }).collect(),
@@ -430,7 +431,7 @@ fn file_uri(file: &str) -> String {
     if relative.starts_with('/') { format!("file://{}", encoded.join("/")) } else { encoded.join("/") }
 }
 
-/// A place for what stands in no file, stable over runs: GitHub shows no result without one.
+/// Location for a resource that is not in a file, stable over runs: GitHub shows no result without one.
 fn place_of(resource: &ResourceRef) -> PhysicalLocation {
     // arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE
     let parts: Vec<&str> = resource.id.splitn(6, ':').collect();
@@ -455,7 +456,7 @@ fn kind_and_id(resource: &ResourceRef) -> Cow<'_, str> {
     format!("{}/{}", resource.kind.name(), resource.id).into()
 }
 
-/// A segment of a path, and never one that leads up.
+/// Encodes a segment of a path, and never as one that leads up.
 fn encoded(segment: &str) -> String {
     let encoded = utf8_percent_encode(segment, SEGMENT).to_string();
     if encoded.bytes().all(|byte| byte == b'.') && !encoded.is_empty() { format!("_{encoded}") } else { encoded }

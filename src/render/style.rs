@@ -1,4 +1,4 @@
-//! What the pages for a person have in common: colours, widths, tables.
+//! Common parts of the pages for display: colours, widths, tables.
 
 use std::fmt::Write as _;
 
@@ -8,42 +8,42 @@ use comfy_table::{ContentArrangement, Table, presets};
 use crate::finding::Severity;
 use crate::text;
 
-/// How to lay the table out.
+/// Layout options of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct TableOptions {
     /// Columns to use.
     pub width: usize,
-    /// Whether to use colours.
+    /// True to use colours.
     pub color: bool,
-    /// Whether to show everything instead of folding long lists.
+    /// True to show everything instead of folding long lists.
     pub verbose: bool,
 }
 
-/// Width under which columns are given up.
+/// Width below which columns are dropped.
 pub(super) const NARROW: usize = 70;
 
-/// Width under which the eight columns of the roles are.
+/// Width below which the eight columns of the roles are dropped.
 pub(super) const COMPACT: usize = 90;
 
-/// Puts colours around text, or not.
+/// Paints text in colours, if they are enabled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Painter {
-    /// Whether to.
+    /// True if colours are enabled.
     pub(crate) color: bool,
 }
 
 impl Painter {
-    /// Any other style.
+    /// Paints text in any other style.
     pub(super) fn paint(self, style: Style, text: &str) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    /// A heading.
+    /// Paints a heading.
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint(Style::new().bold(), text)
     }
 
-    /// What matters less.
+    /// Paints text of lesser importance.
     pub(crate) fn dim(self, text: &str) -> String {
         self.paint(Style::new().dimmed(), text)
     }
@@ -57,23 +57,23 @@ impl Painter {
         self.paint(Style::new().bold().fg_color(Some(color.into())), text)
     }
 
-    /// What is right, or is added.
+    /// Paints text about something correct or added.
     pub(crate) fn good(self, text: &str) -> String {
         self.paint(Style::new().bold().fg_color(Some(AnsiColor::Green.into())), text)
     }
 
-    /// What is changed.
+    /// Paints text about something changed.
     pub(crate) fn warn(self, text: &str) -> String {
         self.paint(Style::new().fg_color(Some(AnsiColor::Yellow.into())), text)
     }
 
-    /// What is wrong, or is removed.
+    /// Paints text about something wrong or removed.
     pub(crate) fn bad(self, text: &str) -> String {
         self.paint(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
     }
 }
 
-/// A table in the common layout.
+/// Creates a table in the common layout.
 pub(crate) fn layout(width: usize, header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
@@ -83,7 +83,7 @@ pub(crate) fn layout(width: usize, header: &[&str]) -> Table {
     table
 }
 
-/// A line of the head of a page, which may hold colours.
+/// Writes a line of the head of a page, which may hold colours.
 pub(super) fn fact(page: &mut String, label: &str, value: &str, painter: Painter, options: &TableOptions) {
     for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
         let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
@@ -91,7 +91,7 @@ pub(super) fn fact(page: &mut String, label: &str, value: &str, painter: Painter
     }
 }
 
-/// A labelled paragraph under a heading; whatever the text holds, it only shows.
+/// Writes a labelled paragraph under a heading; the text is shown without effect, whatever it holds.
 pub(super) fn paragraph(page: &mut String, label: &str, body: &str, painter: Painter, options: &TableOptions) {
     let indent = 10;
     let body = text::printable(body);

@@ -1,4 +1,4 @@
-//! The report for a person: first what a tired one needs, then the findings, the policies, and what was not audited.
+//! The report for a terminal: first the summary, then the findings, the policies, and everything that was not audited.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use crate::text;
 use super::roles::roles;
 use super::style::{NARROW, Painter, TableOptions, fact, paragraph};
 
-/// Findings of one rule that are shown in full before the rest is folded.
+/// Maximum number of findings of one rule that are shown in full before the rest is folded.
 const SHOWN_PER_RULE: usize = 5;
 
-/// Writes a report for a person at a terminal.
+/// Writes a report for a terminal.
 ///
 /// # Errors
 /// When the writer fails.
@@ -77,7 +77,7 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     overview(page, report, painter, options);
 }
 
-/// How many rules came to what.
+/// Counts of the rules by outcome.
 fn outcomes(report: &Report) -> String {
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
     let described: Vec<String> = outcomes
@@ -87,7 +87,7 @@ fn outcomes(report: &Report) -> String {
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
     let described = described.join(", ");
-    // Half of the rules look at what nobody gave: that is no fault of the cluster, and easily changed.
+    // Half of the rules check evidence that was not given: that is not a fault of the cluster, and easily changed.
     let is_given = report.options.iter().any(|option| option == "--kubernetes");
     let is_waiting = |rule: &&RuleOutcome| {
         rule.outcome == Outcome::NotApplicable && rules::find(&rule.rule).is_some_and(rules::Rule::is_on_evidence)
@@ -99,7 +99,7 @@ fn outcomes(report: &Report) -> String {
     }
 }
 
-/// The rules that had nothing to look at, by the reason; with `-v` only.
+/// Rules that had nothing to check, by reason; with `-v` only.
 fn not_applicable(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for rule in report.rules.iter().filter(|rule| rule.outcome == Outcome::NotApplicable) {
@@ -108,7 +108,7 @@ fn not_applicable(page: &mut String, report: &Report, painter: Painter, options:
     if !options.verbose || by_reason.is_empty() {
         return;
     }
-    let _ = writeln!(page, "{}\n", painter.bold("Not applicable: there is nothing to look at"));
+    let _ = writeln!(page, "{}\n", painter.bold("Not applicable: there is nothing to check"));
     for (reason, rules) in by_reason {
         for part in text::wrap(&text::printable(reason), options.width.saturating_sub(2), "", "") {
             let _ = writeln!(page, "  {part}");
@@ -156,7 +156,7 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
     }
     let is_compared = report.comparison.is_some();
     if is_compared {
-        // Of each rule, what is new is not what is folded.
+        // New findings of a rule are not folded first.
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, finding) in found.iter().enumerate() {
             places.entry(&finding.rule).or_insert(index);
@@ -164,8 +164,8 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
         found.sort_by_key(|finding| (places.get(finding.rule.as_str()).copied(), !finding.is_new_or_worse()));
     }
     let heading = match severity {
-        Severity::Error => "Errors: the controllers fail or leave something out",
-        Severity::Warning => "Warnings: works by luck, or will break",
+        Severity::Error => "Errors: the controllers fail or skip something",
+        Severity::Warning => "Warnings: works by chance, or will break",
         Severity::Info => "Notes",
     };
     let _ = writeln!(page, "\n{}", painter.bold(heading));
@@ -226,7 +226,7 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
     if let Some(waiver) = &finding.waiver {
         paragraph("waiver", &waiver.describe());
     }
-    // Commands are never wrapped: they are there to be copied.
+    // Commands are never wrapped, so that they can be copied.
     let commands = finding.fix.shown_commands();
     let limit = if options.verbose { commands.len() } else { 4 };
     for (index, command) in commands.iter().take(limit).enumerate() {
@@ -242,7 +242,7 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
     }
 }
 
-/// The part of an ARN that tells it apart.
+/// Distinctive part of an ARN.
 fn short_id(id: &str) -> std::borrow::Cow<'_, str> {
     text::printable(if id.starts_with("arn:") || id.starts_with("acs:") {
         id.rsplit(':').next().unwrap_or(id)
@@ -251,12 +251,12 @@ fn short_id(id: &str) -> std::borrow::Cow<'_, str> {
     })
 }
 
-/// What the earlier report had and this one has not.
+/// Findings of the earlier report that this one does not have.
 fn gone(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
     let Some(comparison) = &report.comparison else { return };
     let parts = [
-        ("Resolved: looked for in vain", &comparison.resolved),
-        ("Unknown: there before, and not looked for this time", &comparison.unknown),
+        ("Resolved: no longer found", &comparison.resolved),
+        ("Unknown: found before, but not checked this time", &comparison.unknown),
     ];
     let limit = if options.verbose { usize::MAX } else { 20 };
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
@@ -275,7 +275,7 @@ fn gone(page: &mut String, report: &Report, painter: Painter, options: &TableOpt
     }
 }
 
-/// What is left as it is, and until when.
+/// Waived findings, each with its waiver.
 fn waived(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
     let view = ReportView::from(report);
     let waived: Vec<_> = view.waived().collect();
@@ -328,7 +328,7 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
 
 fn footer(page: &mut String, report: &Report, painter: Painter) {
     if let Some(first) = report.findings.first() {
-        let hint = format!("`tagaudit explain {}` tells more about a rule", text::printable(&first.rule));
+        let hint = format!("`tagaudit explain {}` describes a rule", text::printable(&first.rule));
         let _ = writeln!(page, "\n{}", painter.dim(&hint));
     }
 }

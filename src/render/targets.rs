@@ -1,4 +1,4 @@
-//! The reports of many targets for a person: what is wrong where, worst first, and each rule once.
+//! The reports of many targets for a terminal: findings by cluster, worst first, and each rule once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,10 +11,10 @@ use crate::text;
 use super::style::{NARROW, Painter, TableOptions, fact, layout, paragraph};
 use super::table;
 
-/// Rows that are shown before the rest is folded.
+/// Maximum number of rows that are shown before the rest is folded.
 const SHOWN: usize = 30;
 
-/// Writes the reports of many targets for a person at a terminal; with `-v`, each report whole.
+/// Writes the reports of many targets for a terminal; with `-v`, each report in full.
 ///
 /// # Errors
 /// When the writer fails.
@@ -34,7 +34,7 @@ pub fn targets(set: &ReportSet, options: &TableOptions, out: &mut dyn Write) -> 
             table::report(report, options, out)?;
         }
     } else if set.summary.clusters > 0 {
-        let hint = "-v shows each report; of one: `--format json -o FILE`, then `tagaudit report FILE --cluster-id ID`";
+        let hint = "-v shows each report; for one of them: `--format json -o FILE`, then `tagaudit report FILE --cluster-id ID`";
         writeln!(out)?;
         for line in text::wrap(hint, options.width, "", "") {
             writeln!(out, "{}", painter.dim(&line))?;
@@ -116,12 +116,12 @@ fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
     }
 }
 
-/// A number, where there is something to count.
+/// A count, or a dot for zero.
 fn shown(number: usize) -> String {
     if number == 0 { "·".to_owned() } else { number.to_string() }
 }
 
-/// Each rule with open findings once, with where it shows.
+/// Each rule with open findings once, with the clusters in which it was found.
 fn rules(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
     let view = ReportView::from(set);
     let mut rules: Vec<(&str, Severity, usize, BTreeMap<&str, usize>)> = Vec::new();
@@ -139,7 +139,7 @@ fn rules(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOp
     if rules.is_empty() {
         return;
     }
-    let _ = writeln!(page, "\n{}", painter.bold("What is wrong: `tagaudit explain RULE` tells more"));
+    let _ = writeln!(page, "\n{}", painter.bold("Findings by rule: `tagaudit explain RULE` describes a rule"));
     for (rule, severity, number, clusters) in rules {
         let severity = painter.severity(severity, &format!("{:<8}", severity.name()));
         let names: Vec<&str> = clusters.keys().copied().collect();
@@ -154,13 +154,13 @@ fn rules(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOp
     }
 }
 
-/// What was known of clusters and is not any more.
+/// Earlier findings of clusters that are resolved or unknown now.
 fn gone(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
     let view = ReportView::from(set);
     let Some(changes) = &view.changes else { return };
     let parts = [
-        ("Resolved: looked for in vain", &changes.resolved),
-        ("Unknown: there before, and not looked for this time", &changes.unknown),
+        ("Resolved: no longer found", &changes.resolved),
+        ("Unknown: found before, but not checked this time", &changes.unknown),
     ];
     let limit = if options.verbose { usize::MAX } else { SHOWN };
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
@@ -179,7 +179,7 @@ fn gone(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOpt
     }
 }
 
-/// Targets that could not be audited, and what belongs to none.
+/// Targets that could not be audited, and entries that belong to none.
 fn not_audited(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
     let mut entries: Vec<(String, String)> = Vec::new();
     for entry in &set.not_audited {
@@ -206,7 +206,7 @@ fn not_audited(page: &mut String, set: &ReportSet, painter: Painter, options: &T
     }
 }
 
-/// Targets in which there was nothing to do.
+/// Targets without a cluster, and targets that were skipped.
 fn others(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
     let names = |is_meant: &dyn Fn(&TargetReport) -> bool| -> Vec<String> {
         set.targets.iter().filter(|target| is_meant(target)).map(TargetReport::describe).collect()

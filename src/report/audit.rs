@@ -1,4 +1,4 @@
-//! An audit as the report that is written.
+//! Converts an audit to the report that is written.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::topology;
 use super::{Finding, NotAudited, Report, RuleOutcome, SCHEMA, Summary, Tool};
 
 impl Report {
-    /// The report of an audit.
+    /// Creates the report of an audit.
     #[must_use]
     pub fn new(audit: &Audit) -> Self {
         let mut findings: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! A report beside an earlier one of the same cluster: what is new, what is still there, what was resolved, and of what nobody
-//! knows because it was not looked at this time.
+//! Compares a report with an earlier one of the same cluster: findings that are new, unchanged, resolved, or unknown
+//! because they were not checked this time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use crate::rules::{self, Outcome};
 
 use super::{Comparison, Finding, GoneFinding, NotAudited, Report, ResourceRef};
 
-/// Reasons not to pick one report of a set.
+/// Reasons why one report of a set cannot be picked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PickError {
     /// The set holds no report of the cluster.
@@ -30,12 +30,12 @@ pub enum PickError {
     },
 }
 
-/// Why two reports cannot be compared.
+/// Reasons why two reports cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     /// They are of different clusters.
     #[error(
-        "it is a report of the cluster `{earlier}` on {earlier_provider}, and this one is of `{cluster_id}` on {provider}"
+        "it is a report of the cluster `{earlier}` on {earlier_provider}, but this one is of `{cluster_id}` on {provider}"
     )]
     OtherCluster {
         /// The cluster of the earlier report.
@@ -50,15 +50,15 @@ pub enum CompareError {
     /// The earlier report is the later one.
     #[error("its evidence was read at {earlier}, after that of this report ({collected_at})")]
     Later {
-        /// When the evidence of the earlier report was read.
+        /// Time at which the evidence of the earlier report was read.
         earlier: String,
-        /// When that of this one was.
+        /// Time at which the evidence of this report was read.
         collected_at: String,
     },
 }
 
 impl Report {
-    /// Whether another report is one of the same cluster.
+    /// Checks that a report is one of a cluster.
     ///
     /// # Errors
     /// When it is not.
@@ -74,8 +74,8 @@ impl Report {
         })
     }
 
-    /// Says of each finding whether it was in an earlier report, and what became of those that are gone: resolved only where
-    /// the rule looked at the same place again.
+    /// Marks each finding as new or unchanged since an earlier report, and lists the missing ones: as resolved only if
+    /// the rule checked the same place again.
     ///
     /// # Errors
     /// When the reports are not of one cluster, or the other one is later.
@@ -88,7 +88,7 @@ impl Report {
         {
             return Err(CompareError::Later { earlier: before.clone(), collected_at: now.clone() });
         }
-        // What nobody looked for last time is still open: an unread day loses nothing.
+        // Findings that were not checked last time are still open: a day without evidence loses nothing.
         let unknown_then =
             earlier.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
         let known: BTreeMap<&str, &Finding> =
@@ -96,7 +96,7 @@ impl Report {
         let run_then: BTreeSet<&str> = earlier.rules.iter().map(|rule| rule.rule.as_str()).collect();
         let mut unchanged = 0;
         for finding in &mut self.findings {
-            // What was waived then and is open now is as good as new.
+            // A finding that was waived then and is open now counts as new.
             let is_waived = finding.status == Status::Waived;
             let before =
                 known.get(finding.fingerprint.as_str()).filter(|before| is_waived || before.status != Status::Waived);
@@ -132,11 +132,11 @@ impl Report {
         Ok(())
     }
 
-    /// Why nobody looked at the place of an earlier finding; `None` where it was looked at, and is in order.
+    /// Reason why the place of an earlier finding was not checked; `None` if it was checked and is in order.
     fn not_looked_at(&self, earlier: &Self, finding: &Finding) -> Option<String> {
         let ResourceRef { kind, account_id, region, .. } = &finding.resource;
         let Some(outcome) = self.rules.iter().find(|rule| rule.rule == finding.rule) else {
-            return Some("the rule was not asked for".to_owned());
+            return Some("the rule was not selected".to_owned());
         };
         if earlier.options != self.options {
             let differ = |one: &[String], other: &[String]| one.iter().find(|option| !other.contains(option)).cloned();
@@ -151,7 +151,7 @@ impl Report {
                 return Some(format!("{region} was not read"));
             }
         }
-        // What belongs to no region, or to no account, may be seen by what lives in any of them.
+        // A finding without a region or an account may involve resources in any of them.
         for before in earlier.accounts.iter().filter(|one| account_id.as_ref().is_none_or(|id| one.account_id == *id)) {
             let Some(now) = self.accounts.iter().find(|one| one.account_id == before.account_id) else {
                 return Some(format!("the account {} was not read", before.account_id));
@@ -162,7 +162,7 @@ impl Report {
             }
         }
         if earlier.knows_nodes() && !self.knows_nodes() {
-            return Some("the Nodes were known then, and are not now: give them with --nodes".to_owned());
+            return Some("the Nodes were known then, but are not now: give them with --nodes".to_owned());
         }
         if let Some(entry) = self.not_audited.iter().find(|entry| covers(entry, finding)) {
             return Some(format!("{} was not read: {}", entry.what, entry.reason));
@@ -171,25 +171,25 @@ impl Report {
         match outcome.outcome {
             Outcome::Passed | Outcome::Failed => None,
             Outcome::NotAudited => Some(format!("the rule was not audited: {}", why())),
-            // Where all of the kind are gone, what was wrong with one of them is as well.
+            // If no resource of the kind is left, a finding on one of them is resolved.
             Outcome::NotApplicable if self.summary.resources.get(kind.name()) == Some(&0) => None,
             Outcome::NotApplicable => Some(format!("the rule does not apply now: {}", why())),
         }
     }
 
-    /// Whether Kubernetes' own Nodes were part of the evidence: only then do the rules about them apply.
+    /// True if Nodes of Kubernetes were part of the evidence: only then do the rules about them apply.
     fn knows_nodes(&self) -> bool {
         let is_about_nodes = |id: &str| rules::find(id).is_some_and(|rule| rule.check.inspects_nodes());
         self.rules.iter().any(|rule| rule.outcome != Outcome::NotApplicable && is_about_nodes(&rule.rule))
     }
 }
 
-/// Worst first, then by rule and resource.
+/// Sort key of findings: worst first, then by rule and resource.
 fn place_of(finding: &Finding) -> (Reverse<Severity>, &str, &str, &str) {
     (Reverse(finding.severity), &finding.rule, &finding.resource.id, &finding.fingerprint)
 }
 
-/// Whether what was not read may hide a finding.
+/// True if a failed read may hide a finding.
 fn covers(entry: &NotAudited, finding: &Finding) -> bool {
     let of_rule = entry.rules.is_empty() || entry.rules.contains(&finding.rule);
     let same = |one: &Option<String>, other: &Option<String>| match (one, other) {
@@ -202,14 +202,15 @@ fn covers(entry: &NotAudited, finding: &Finding) -> bool {
         && entry.resource.as_deref().is_none_or(|resource| may_be_about(resource, finding))
 }
 
-/// Whether a resource is one of a finding, or of another kind than all of them: then what hangs together is not known.
+/// True if a resource belongs to a finding, or is of another kind than all of its resources: then the relation is
+/// unknown.
 fn may_be_about(resource: &str, finding: &Finding) -> bool {
     let mut of_finding = std::iter::once(&finding.resource).chain(&finding.related);
     of_finding.any(|one| one.id == resource || one.arn.as_deref() == Some(resource))
         || !std::iter::once(&finding.resource).chain(&finding.related).any(|one| sort_of(&one.id) == sort_of(resource))
 }
 
-/// What an id says about the kind: `i` of `i-0abc`, `role` of `arn:aws:iam::123456789012:role/x`.
+/// Kind that an id implies: `i` of `i-0abc`, `role` of `arn:aws:iam::123456789012:role/x`.
 fn sort_of(id: &str) -> &str {
     let resource = id.splitn(6, ':').nth(5).unwrap_or(id);
     resource.split(['/', '-']).next().unwrap_or(resource)

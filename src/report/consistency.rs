@@ -1,4 +1,4 @@
-//! Whether a saved report says one thing: a report that was edited, or cut, is not believed.
+//! Checks that a saved report is consistent: a report that was edited or truncated is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,14 +37,14 @@ impl Report {
         for (index, account) in self.accounts.iter().enumerate() {
             let is_one = is_account_of(self.provider, &account.account_id);
             if !is_one {
-                return wrong(format!("/accounts/{index}/account_id"), "is no account id");
+                return wrong(format!("/accounts/{index}/account_id"), "is not an account id");
             }
             if !account.regions.iter().all(|region| is_name(region)) || !is_name(&account.partition) {
-                return wrong(format!("/accounts/{index}"), "names no region or partition");
+                return wrong(format!("/accounts/{index}"), "has an invalid region or partition");
             }
         }
         if self.complete != self.not_audited.is_empty() {
-            return wrong("/complete".to_owned(), "is true exactly where nothing is in `not_audited`");
+            return wrong("/complete".to_owned(), "must be true exactly if `not_audited` is empty");
         }
         let mut fingerprints = BTreeSet::new();
         for (index, finding) in self.findings.iter().enumerate() {
@@ -53,8 +53,8 @@ impl Report {
                 Status::Waived if finding.waiver.as_ref().is_some_and(|waiver| !waiver.expired) => {
                     contradiction_of(self.provider, finding)
                 }
-                Status::Waived => Some("is waived, and no waiver holds"),
-                Status::Resolved | Status::Unknown => Some("is not there, and stands among what is"),
+                Status::Waived => Some("is waived, but has no valid waiver"),
+                Status::Resolved | Status::Unknown => Some("is resolved or unknown, but listed as a finding"),
             };
             let reason = reason.or_else(|| {
                 (!fingerprints.insert(&finding.fingerprint)).then_some("has the fingerprint of another finding")
@@ -83,7 +83,7 @@ impl Report {
         let mut known = BTreeMap::new();
         for (index, rule) in self.rules.iter().enumerate() {
             if !is_name(&rule.rule) || known.insert(rule.rule.as_str(), rule.outcome).is_some() {
-                return Some((format!("/rules/{index}"), "is no rule, or there twice".to_owned()));
+                return Some((format!("/rules/{index}"), "is not a rule, or a duplicate".to_owned()));
             }
         }
         let found: BTreeSet<&str> = self.findings.iter().map(|finding| finding.rule.as_str()).collect();
@@ -91,7 +91,7 @@ impl Report {
             known.get(*rule).is_some_and(|outcome| (*outcome == Outcome::Failed) != found.contains(*rule))
         };
         let index = self.rules.iter().position(|rule| is_wrong(&rule.rule.as_str()))?;
-        Some((format!("/rules/{index}/outcome"), "does not go with the findings".to_owned()))
+        Some((format!("/rules/{index}/outcome"), "contradicts the findings".to_owned()))
     }
 
     fn contradiction_of_counts(&self) -> Option<(String, String)> {
@@ -99,7 +99,7 @@ impl Report {
         let waived = self.findings.len() - self.open().count();
         let counted = Severity::WORST_FIRST.into_iter().all(|severity| self.findings_of(severity) == open(severity));
         let agrees = counted && self.summary.waived == waived && self.summary.not_audited == self.not_audited.len();
-        (!agrees).then(|| ("/summary".to_owned(), "does not count what is there".to_owned()))
+        (!agrees).then(|| ("/summary".to_owned(), "does not match the content".to_owned()))
     }
 }
 
@@ -123,15 +123,15 @@ fn contradiction_of(provider: Provider, finding: &Finding) -> Option<&'static st
             && resource.region.as_deref().is_none_or(is_name)
     });
     if !is_placed {
-        return Some("names no account or region");
+        return Some("has an invalid account or region");
     }
     let is_located = |place: &super::Location| {
         place.line > 0 && place.column > 0 && place.end_line >= place.line && place.end_column > 0
     };
-    (!finding.locations.iter().all(is_located)).then_some("has a place that is none")
+    (!finding.locations.iter().all(is_located)).then_some("has an invalid place")
 }
 
-/// A rule, a region, a partition.
+/// True if a text has the form of a rule id, a region or a partition.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }

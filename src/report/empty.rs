@@ -1,4 +1,4 @@
-//! Reports in which nothing was found because nothing was looked at.
+//! Reports without findings because nothing was checked.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use super::{Account, NotAudited, Report, SCHEMA, Source, SourceKind, Summary, To
 type ReportIdentity<'r> = (&'static str, &'r str, Vec<(&'r str, Vec<&'r str>)>, Vec<&'r str>);
 
 impl Report {
-    /// A report of what could not be audited in accounts, and belongs to no cluster of them: to any.
+    /// Report of entries that could not be audited in accounts and belong to no cluster; its cluster id is `*`, for
+    /// any.
     pub(super) fn unread(accounts: Vec<Account>, collected_at: Option<String>, entries: &[NotAudited]) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -34,7 +35,7 @@ impl Report {
         }
     }
 
-    /// What tells the cluster of a report from others; of what is left of earlier reports, what is known of it as well.
+    /// Identity of the cluster of a report; for the remainder of an earlier report, with the findings that are known.
     pub(super) fn identity(&self) -> ReportIdentity<'_> {
         let mut places: Vec<(&str, Vec<&str>)> = Vec::new();
         for account in &self.accounts {
@@ -49,14 +50,14 @@ impl Report {
         (self.provider.name(), &self.cluster_id, places, known)
     }
 
-    /// Whether it is what is left of an earlier report, and no audit.
+    /// True if it is the remainder of an earlier report, not an audit.
     #[must_use]
     pub fn is_left_over(&self) -> bool {
         self.rules.is_empty() && self.comparison.is_some()
     }
 
-    /// A report of the same cluster in which nothing was looked at. Where the cluster was is kept: whether it is gone can be told
-    /// from its instances alone.
+    /// A report of the same cluster in which nothing was checked. The places of the cluster are kept: only its
+    /// instances show if it was deleted.
     pub(super) fn nothing(&self) -> Self {
         Self {
             complete: true,
@@ -73,7 +74,7 @@ impl Report {
 }
 
 impl Summary {
-    /// Of nothing that was read.
+    /// Summary of a report without evidence.
     fn nothing(not_audited: usize) -> Self {
         let findings = Severity::WORST_FIRST.map(|severity| (severity.name().to_owned(), 0));
         Self { resources: BTreeMap::new(), nodes: BTreeMap::new(), findings: findings.into(), waived: 0, not_audited }

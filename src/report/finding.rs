@@ -12,43 +12,43 @@ use crate::view::Confidence;
 pub struct Finding {
     /// Rule id.
     pub rule: String,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
-    /// How sure it is that what it speaks of belongs to the cluster.
+    /// Confidence that its resources belong to the cluster.
     pub confidence: Confidence,
-    /// The resource it is about; the first of them when one cause shows on many.
+    /// The resource it is about; the first of them if one cause affects several.
     pub resource: ResourceRef,
-    /// Other resources: what causes it, and where else it shows.
+    /// Other resources: the cause, and others that it affects.
     pub related: Vec<ResourceRef>,
     /// Places in files; empty for resources of an account.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Location>,
     /// One sentence with the facts.
     pub message: String,
-    /// One sentence: what breaks.
+    /// One sentence on what breaks.
     pub impact: String,
-    /// What would fix it.
+    /// Proposed fix.
     pub fix: Fix,
-    /// What a person has to know before it is fixed.
+    /// Caveats to know before it is fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
-    /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
+    /// Stable over runs: rule, resource or cause, and the defect; no times, no order.
     pub fingerprint: String,
-    /// Whether it was there before.
+    /// Status relative to an earlier report.
     pub status: Status,
-    /// How bad it was in the report that this one is compared with, where that was something else.
+    /// Severity in the earlier report that this one is compared with, if it was different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_severity: Option<Severity>,
-    /// True if the report that this one is compared with did not run the rule: what is new is the rule, not what it found.
+    /// True if the earlier report that this one is compared with did not run the rule: the rule is new, not the defect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rule_is_new: bool,
-    /// The decision to leave it as it is, or that it is over.
+    /// Waiver of the finding, valid or expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<finding::Waiver>,
 }
 
 impl Finding {
-    /// What has changed since the report that this one is compared with, in a word or two.
+    /// Change since the report that this one is compared with, in a word or two.
     #[must_use]
     pub fn change(&self) -> Option<String> {
         match (self.status, self.previous_severity) {
@@ -60,14 +60,14 @@ impl Finding {
         }
     }
 
-    /// Whether it is new, or worse than it was.
+    /// True if it is new, or worse than it was.
     #[must_use]
     pub fn is_new_or_worse(&self) -> bool {
         let is_worse = self.previous_severity.is_some_and(|before| before < self.severity);
         self.is_open() && (self.status == Status::New || is_worse)
     }
 
-    /// Where it stands: the place in a file, or the resource.
+    /// Place in a file, or the resource.
     #[must_use]
     pub fn place(&self) -> String {
         match self.locations.first() {
@@ -76,7 +76,7 @@ impl Finding {
         }
     }
 
-    /// Whether something is to be done about it: it is there, and not waived.
+    /// True if it needs action: it is present and not waived.
     #[must_use]
     pub fn is_open(&self) -> bool {
         match self.status {
@@ -85,7 +85,7 @@ impl Finding {
         }
     }
 
-    /// On how many more resources of the same kind it shows.
+    /// Number of further resources of the same kind that it affects.
     #[must_use]
     pub fn more(&self) -> usize {
         self.related.iter().filter(|related| related.kind == self.resource.kind).count()
@@ -124,7 +124,7 @@ impl From<&finding::Finding> for Finding {
     }
 }
 
-/// What a person has to know before a finding is fixed.
+/// A caveat to know before a finding is fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caveat {
     /// Its kind.
@@ -138,7 +138,7 @@ pub struct Caveat {
 pub struct Location {
     /// The file, as it was named.
     pub file: String,
-    /// Which document of the file, for templates and plans.
+    /// Address of the document in the file, for templates and plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Zero-based position of the statement, for policies.
@@ -150,7 +150,7 @@ pub struct Location {
     pub column: usize,
     /// One-based line on which it ends.
     pub end_line: usize,
-    /// One-based column behind its last character.
+    /// One-based column after its last character.
     pub end_column: usize,
 }
 
@@ -168,16 +168,16 @@ impl From<&Place> for Location {
     }
 }
 
-/// What would fix a finding.
+/// Proposed fix of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
-    /// Who decides.
+    /// Applicability: who decides on the fix.
     pub applicability: Applicability,
-    /// What to do, one sentence.
+    /// One sentence on what to do.
     pub summary: String,
-    /// The calls that make it, as far as they are known and held when they were tried on a copy of the account.
+    /// Calls that apply it, as far as they are known and passed a trial on a copy of the account.
     pub changes: Vec<Call>,
-    /// The answers to choose from, when there is a question.
+    /// Answers to choose from, if there is a question.
     pub choices: Vec<Choice>,
     /// Commands that were not tried, because no copy of the account shows their effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -185,7 +185,7 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// What to do, with the commands that were not tried: for formats that have no place for commands.
+    /// The fix in words, with the commands that were not tried: for formats that have no place for commands.
     #[must_use]
     pub fn described(&self) -> String {
         finding::described(&self.summary, &self.untried)
@@ -205,9 +205,9 @@ impl Fix {
 pub struct Choice {
     /// The answer.
     pub value: String,
-    /// What it means.
+    /// Meaning of the answer.
     pub summary: String,
-    /// The calls that follow from it; none where it is nothing that the tool could write.
+    /// Calls that follow from it; empty if the tool cannot write it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Call>,
 }

@@ -9,27 +9,27 @@ use super::{Finding, RuleOutcome, Tool};
 /// Schema of [`LintReport`]; `docs/lint.schema.json` describes it.
 pub const LINT_SCHEMA: &str = "tagaudit.lint/1";
 
-/// What is wrong with the files of a cluster.
+/// Findings on the files of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LintReport {
     /// [`LINT_SCHEMA`].
     pub schema: String,
-    /// Who wrote it.
+    /// Tool that wrote it.
     pub tool: Tool,
-    /// Files in which there is something to look at.
+    /// Files with content to check.
     pub files: Vec<String>,
-    /// Files in which there is nothing.
+    /// Files without content to check.
     pub without: Vec<String>,
-    /// What was not looked at, and why.
+    /// Parts that were not checked, with the reason.
     pub left_out: Vec<String>,
     /// Findings, in the order of the files and their texts.
     pub findings: Vec<Finding>,
-    /// What became of each rule, by its id.
+    /// Outcome of each rule, by id.
     pub rules: Vec<RuleOutcome>,
 }
 
 impl LintReport {
-    /// The report of what was found.
+    /// Creates the report of the findings.
     #[must_use]
     pub fn new(lint: &KubernetesLint) -> Self {
         Self {

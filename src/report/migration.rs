@@ -1,4 +1,4 @@
-//! How far a cluster is on its way to the external cloud controller, for programs.
+//! Migration progress of a cluster towards the external cloud controller, for programs.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,41 +9,41 @@ use super::Tool;
 /// Schema of [`MigrationReport`]; `docs/migration.schema.json` describes it.
 pub const MIGRATION_SCHEMA: &str = "tagaudit.migration/1";
 
-/// How far a cluster is.
+/// Migration progress of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigrationReport {
     /// [`MIGRATION_SCHEMA`].
     pub schema: String,
-    /// Who wrote it.
+    /// Tool that wrote it.
     pub tool: Tool,
-    /// What made the cluster.
+    /// Tool that created the cluster.
     pub made_with: String,
-    /// The version of Kubernetes, where it is known.
+    /// Kubernetes version, if it is known.
     pub kubernetes_version: Option<String>,
-    /// The stage, where it can be told.
+    /// The stage, if it can be determined.
     pub stage: Option<StageReport>,
-    /// Why it cannot.
+    /// Reason why the stage cannot be determined.
     pub unknown: Option<String>,
-    /// By what it is told.
+    /// Signals that determine the stage.
     pub signals: Vec<String>,
-    /// Lists of the cluster that were not read, and why.
+    /// Lists of the cluster that were not read, with the reason.
     pub not_read: Vec<NotReadReport>,
-    /// What to do next, in this order.
+    /// Next steps, in this order.
     pub next: Vec<StepReport>,
-    /// What must not be done yet.
+    /// Steps that must not be taken yet.
     pub not_yet: Vec<String>,
-    /// What has to be right before the switch, or after it.
+    /// Checks that must pass before the switch, or after it.
     pub checks: Vec<CheckReport>,
 }
 
 /// A stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageReport {
-    /// `S0` to `S7`, or `X1` to `X3` for what is no stage of the way.
+    /// `S0` to `S7`, or `X1` to `X3` for a state that is not a stage of the migration.
     pub id: String,
-    /// What it is called.
+    /// Title of the stage.
     pub title: String,
-    /// What it means.
+    /// Meaning of the stage.
     pub meaning: String,
 }
 
@@ -52,18 +52,18 @@ pub struct StageReport {
 pub struct NotReadReport {
     /// The list, as `kubernetes:list nodes`.
     pub what: String,
-    /// The reason of the API, or a word of ours.
+    /// The reason of the API, or one of tagaudit.
     pub reason: String,
-    /// What happened, for a person.
+    /// Error message, for display.
     pub message: String,
 }
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// What to do.
+    /// Action to take.
     pub title: String,
-    /// What to know about it.
+    /// Additional information about the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// Texts to apply.
@@ -73,7 +73,7 @@ pub struct StepReport {
 /// A text to apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnippetReport {
-    /// Where it goes, or where it is run.
+    /// Place to put it, or to run it.
     pub place: String,
     /// The text.
     pub text: String,
@@ -84,11 +84,11 @@ pub struct SnippetReport {
 pub struct CheckReport {
     /// `P1` to `P8` before the switch, `V1` to `V6` after it.
     pub id: String,
-    /// What has to be right.
+    /// Condition that must hold.
     pub title: String,
-    /// `passed`, `failed`, `not_audited`, or `by_hand` for what only a person can do.
+    /// `passed`, `failed`, `not_audited`, or `by_hand` for a check that only a person can do.
     pub state: String,
-    /// Why.
+    /// Reasons for the state.
     pub why: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use super::{Finding, Fix, Location, NotAudited, RoleReport, RuleOutcome, Tool};
 /// Schema of [`PolicyDiff`]; `docs/policy-diff.schema.json` describes it.
 pub const POLICY_DIFF_SCHEMA: &str = "tagaudit.policy-diff/1";
 
-/// Names in a message before the rest is counted.
+/// Maximum number of names in a message before the rest is counted.
 const NAMED: usize = 6;
 
 /// Policies compared with a baseline, without an account.
@@ -24,15 +24,15 @@ pub struct PolicyDiff {
     pub schema: &'static str,
     /// One entry for each set of policies.
     pub roles: Vec<RoleReport>,
-    /// The file of each.
+    /// The file of each set of policies.
     #[serde(skip)]
     pub files: Vec<String>,
-    /// What was not compared.
+    /// Parts that were not compared.
     #[serde(skip)]
     pub unknown: Vec<String>,
 }
 
-/// A comparison as other formats show it.
+/// Findings of a comparison, for other formats.
 #[derive(Debug)]
 pub struct PolicyDiffFindings {
     pub(super) tool: Tool,
@@ -43,13 +43,13 @@ pub struct PolicyDiffFindings {
 }
 
 impl PolicyDiff {
-    /// A comparison: the roles, each with its file, and what was not compared.
+    /// Creates a comparison from the roles, each with its file, and the parts that were not compared.
     #[must_use]
     pub fn new(roles: Vec<RoleReport>, files: Vec<String>, unknown: Vec<String>) -> Self {
         Self { schema: POLICY_DIFF_SCHEMA, roles, files, unknown }
     }
 
-    /// What is not granted, and what goes beyond the baseline, as findings of the rules of a scan.
+    /// Permissions that are not granted, or go beyond the baseline, as findings of the rules of a scan.
     #[must_use]
     pub fn findings(&self) -> PolicyDiffFindings {
         let mut findings = Vec::new();
@@ -77,7 +77,8 @@ impl PolicyDiff {
             let undecided = of(Verdict::Undecided);
             if !undecided.is_empty() {
                 let named = text::list(&undecided, NAMED);
-                not_audited.push(unread("undecided", format!("what `{}` may do is not known: {named}", role.role)));
+                not_audited
+                    .push(unread("undecided", format!("the permissions of `{}` are not known: {named}", role.role)));
             }
             if !role.excess.is_empty() {
                 let excess: Vec<&str> = role.excess.iter().map(|excess| excess.action.as_str()).collect();

@@ -16,25 +16,25 @@ use super::{Finding, Fix, Location, Tool};
 /// Schema of [`PolicyLintReport`]; `docs/policy-lint.schema.json` describes it.
 pub const POLICY_LINT_SCHEMA: &str = "tagaudit.policy-lint/2";
 
-/// What is wrong with policies in files.
+/// Findings on policies in files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyLintReport {
     /// [`POLICY_LINT_SCHEMA`].
     pub schema: String,
-    /// Who wrote it.
+    /// Tool that wrote it.
     pub tool: Tool,
     /// The policies that were checked, by file and address.
     pub policies: Vec<String>,
-    /// Files in which there are none.
+    /// Files without policies.
     pub without_policies: Vec<String>,
-    /// What was not looked at, or only under an assumption.
+    /// Parts that were not checked, or only under an assumption.
     pub left_out: Vec<String>,
     /// Findings, in the order of the files and their texts.
     pub findings: Vec<Finding>,
 }
 
 impl PolicyLintReport {
-    /// The report of what was found.
+    /// Creates the report of the findings.
     #[must_use]
     pub fn new(lint: &PolicyLint) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl PolicyLintReport {
 }
 
 fn findings(policy: &LintedPolicy) -> Vec<Finding> {
-    // The same mark may stand twice in a statement, each with a finding of its own.
+    // The same mark may occur twice in a statement, each with a separate finding.
     let mut seen: BTreeMap<(&str, Option<usize>, &str), usize> = BTreeMap::new();
     let mut found = Vec::new();
     for remark in &policy.findings {

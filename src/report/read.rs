@@ -7,7 +7,7 @@ use crate::json_input::{self, JsonError};
 /// Schema of the JSON report; `docs/report.schema.json` describes it.
 pub const SCHEMA: &str = "tagaudit.report/1";
 
-/// Why a saved report cannot be read.
+/// Reasons why a saved report cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
     /// The text is not JSON or not a report.
@@ -15,21 +15,21 @@ pub enum ReportError {
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong, and where.
+        /// Error, with its position.
         error: JsonError,
     },
-    /// It contradicts itself: it was edited, or is not whole.
+    /// It contradicts itself: it was edited, or is incomplete.
     #[error("`{file}` contradicts itself: `{pointer}` {reason}")]
     Contradiction {
         /// Name of the input.
         file: String,
-        /// Where.
+        /// JSON pointer to the contradiction.
         pointer: String,
-        /// What is wrong there.
+        /// Description of the contradiction.
         reason: String,
     },
     /// Another or a newer schema.
-    #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}` and `{SET_SCHEMA}`")]
+    #[error("`{file}` has the schema `{found}`, but this version of tagaudit reads `{SCHEMA}` and `{SET_SCHEMA}`")]
     Schema {
         /// Name of the input.
         file: String,
@@ -43,7 +43,7 @@ struct SchemaProbe {
     schema: String,
 }
 
-/// What some editors and shells put before a text.
+/// Byte order mark, which some editors and shells put before a text.
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The `schema` of a document; text after the document is not checked here.
@@ -52,7 +52,7 @@ pub(super) fn schema_of(bytes: &[u8]) -> Option<String> {
     schema_first(bytes).or_else(|| json_input::first::<SchemaProbe>(bytes).ok().map(|probe| probe.schema))
 }
 
-/// The schema of a document that begins with it, as all of ours do: of many megabytes nothing else is read.
+/// Schema of a document that begins with it, as all of ours do, without reading the rest of many megabytes.
 fn schema_first(bytes: &[u8]) -> Option<String> {
     let head = std::str::from_utf8(bytes.get(..bytes.len().min(200))?).ok()?;
     let value = head.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"schema\"")?;

@@ -1,4 +1,4 @@
-//! The reports of many targets: what was audited in each, what was not, and what it comes to together.
+//! Reports of many targets: the audits and gaps of each, and the combined result.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,14 +23,14 @@ pub use merge::{MergeError, MergeInput, MergeLimits};
 pub struct ReportSet {
     /// [`SET_SCHEMA`].
     pub schema: String,
-    /// Who wrote it.
+    /// Tool that wrote it.
     pub tool: Tool,
-    /// Whether everything could be audited, in every target.
+    /// True if everything could be audited, in every target.
     pub complete: bool,
-    /// Which parts of a run it holds, where that was spread over several processes.
+    /// Parts of a run that it holds, if the run was spread over several processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<Shards>,
-    /// What could not be audited and belongs to no target: shards that are missing, files that cannot be read.
+    /// Entries that could not be audited and belong to no target: missing shards, unreadable files.
     pub not_audited: Vec<NotAudited>,
     /// The targets, by account.
     pub targets: Vec<TargetReport>,
@@ -42,46 +42,46 @@ pub struct ReportSet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shards {
-    /// Of how many shards the run is made.
+    /// Number of shards of the run.
     pub count: u32,
-    /// Those that are in here, by their index.
+    /// Shards that are present, by index.
     pub present: Vec<PresentShard>,
 }
 
-/// A part of a run that is there.
+/// A shard that is present.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PresentShard {
-    /// Which one, from 0.
+    /// Index, from 0.
     pub index: u32,
-    /// When it was run: it may hold no account, and no other date.
+    /// Time of its run: it may hold no account, and so no other date.
     pub collected_at: String,
 }
 
 impl Shards {
-    /// Whether parts are missing.
+    /// True if shards are missing.
     fn is_partial(&self) -> bool {
         u32::try_from(self.present.len()).is_ok_and(|present| present < self.count)
     }
 }
 
-/// What became of a target.
+/// Outcome of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetOutcome {
-    /// Read, and audited; what was not is in `not_audited` of its reports.
+    /// Audited; remaining gaps are listed in the target's reports.
     Audited,
-    /// Read, and no cluster was found: there was nothing to audit, which is not the same as nothing wrong.
+    /// Read, but no cluster was found: there was nothing to audit, which is not the same as nothing wrong.
     #[serde(rename = "nothing_to_audit")]
     Empty,
-    /// It could not be.
+    /// Could not be audited.
     NotAudited,
-    /// It was not meant to be.
+    /// Deliberately not audited.
     Skipped,
 }
 
 impl TargetOutcome {
-    /// Every outcome.
+    /// All outcomes.
     pub const ALL: [Self; 4] = [Self::Audited, Self::Empty, Self::NotAudited, Self::Skipped];
 
     /// The word used in reports.
@@ -95,7 +95,7 @@ impl TargetOutcome {
         }
     }
 
-    /// The same for people.
+    /// The outcome in words, for display.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -113,10 +113,10 @@ impl TargetOutcome {
     }
 }
 
-/// A target, and its reports.
+/// A target and its reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetReport {
-    /// Its account; several where clusters were looked for across accounts.
+    /// Its account; several if clusters were searched for across accounts.
     pub account_ids: Vec<String>,
     /// Its name in the organization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,24 +124,24 @@ pub struct TargetReport {
     /// The role that was assumed, as it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The regions that were asked for; all that are enabled when empty.
+    /// Requested regions; all enabled regions if empty.
     pub regions: Vec<String>,
-    /// The clusters that were asked for; all that are found when empty.
+    /// Requested clusters; all that are found if empty.
     pub cluster_ids: Vec<String>,
-    /// When its evidence was read, or was to be.
+    /// Time at which its evidence was read, or should have been.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// What became of it.
+    /// Outcome.
     pub outcome: TargetOutcome,
-    /// Why it was skipped.
+    /// Reason why it was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What could not be audited and belongs to no cluster.
+    /// Entries that could not be audited and belong to no cluster.
     pub not_audited: Vec<NotAudited>,
     /// Clusters of an earlier run of which nothing is left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone_cluster_ids: Vec<String>,
-    /// Clusters that an earlier run audited here, where this one found none at all.
+    /// Clusters that an earlier run audited here, if this one found none at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_cluster_ids: Vec<String>,
     /// A report for each cluster, by its id.
@@ -151,13 +151,13 @@ pub struct TargetReport {
 /// The reason why there is nothing to audit.
 const NO_CLUSTER: &str = "no resource carries the tag of a cluster";
 
-/// What tells a target from the others of a set.
+/// Key of a target within a set.
 type TargetKey<'t> = (&'t [String], Option<&'t str>, &'t [String], &'t [String]);
 
 /// Counts of a set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetSummary {
-    /// Targets by what became of them.
+    /// Targets by outcome.
     pub targets: BTreeMap<String, usize>,
     /// Clusters that were audited.
     pub clusters: usize,
@@ -170,7 +170,7 @@ pub struct SetSummary {
 }
 
 impl TargetReport {
-    /// Accounts of which nothing is known yet.
+    /// Creates a target without results.
     #[must_use]
     pub fn new(account_ids: Vec<String>) -> Self {
         Self {
@@ -203,7 +203,7 @@ impl TargetReport {
         }
     }
 
-    /// Why there is nothing to show of it.
+    /// Reason why there is nothing to show.
     #[must_use]
     pub fn reason(&self) -> String {
         match (&self.why, self.not_audited.first()) {
@@ -216,7 +216,7 @@ impl TargetReport {
         }
     }
 
-    /// Whether everything that was asked for could be audited.
+    /// True if everything requested could be audited.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         match self.outcome {
@@ -228,7 +228,7 @@ impl TargetReport {
         }
     }
 
-    /// The target of a report of its own.
+    /// Creates the target of a single report.
     fn of(report: Report) -> Self {
         let mut account_ids: Vec<String> = report.accounts.iter().map(|account| account.account_id.clone()).collect();
         account_ids.sort_unstable();
@@ -253,7 +253,7 @@ impl From<Report> for ReportSet {
 }
 
 impl ReportSet {
-    /// A set of these targets, in an order of its own, counted.
+    /// Creates a set of these targets, sorted and counted.
     #[must_use]
     pub fn new(targets: Vec<TargetReport>, shards: Option<Shards>, not_audited: Vec<NotAudited>) -> Self {
         let mut set = Self {
@@ -269,7 +269,7 @@ impl ReportSet {
         set
     }
 
-    /// Puts everything in order, and counts.
+    /// Sorts everything, and counts.
     fn finish(&mut self) {
         for target in &mut self.targets {
             target.reports.sort_by(|a, b| a.cluster_id.cmp(&b.cluster_id));
@@ -307,13 +307,13 @@ impl ReportSet {
         self.each_once().into_iter().map(|(_, report)| report)
     }
 
-    /// Every report with its target. A cluster that two targets hold, such as a set and a report of its own, is there once: in
-    /// the one that was read later, and of two of the same moment in the worse.
+    /// Every report with its target. A cluster that two targets hold, such as a set and a single report, occurs once:
+    /// in the one that was read later, or in the worse one if both were read at the same time.
     fn each_once(&self) -> Vec<(&TargetReport, &Report)> {
         self.told_apart().0
     }
 
-    /// The reports that are shown, and those of clusters of which another one is.
+    /// Reports that are shown, and those of clusters that another report shows.
     fn told_apart(&self) -> (Vec<(&TargetReport, &Report)>, Vec<(&TargetReport, &Report)>) {
         let all = || self.targets.iter().flat_map(|target| target.reports.iter().map(move |report| (target, report)));
         let rank = |target: &TargetReport, report: &Report| {
@@ -333,16 +333,16 @@ impl ReportSet {
         (without_index(shown), without_index(hidden))
     }
 
-    /// The reports of clusters that were looked at, each with its target.
+    /// Reports of clusters that were audited, each with its target.
     pub fn audited(&self) -> impl Iterator<Item = (&TargetReport, &Report)> {
-        // What is left of a cluster that is gone is no audit.
+        // The remainder of an earlier report is not an audit.
         let is_audit = |(target, report): &(&TargetReport, &Report)| {
             target.outcome == TargetOutcome::Audited && !report.is_left_over()
         };
         self.each_once().into_iter().filter(is_audit)
     }
 
-    /// The reports of clusters that were looked at, those with the worst findings first.
+    /// Reports of clusters that were audited, those with the worst findings first.
     #[must_use]
     pub fn worst_first(&self) -> Vec<(&TargetReport, &Report)> {
         let mut rows: Vec<_> = self.audited().collect();
@@ -353,24 +353,25 @@ impl ReportSet {
     /// Everything that could not be audited, in all targets.
     pub fn unread(&self) -> impl Iterator<Item = &NotAudited> {
         let of_targets = self.targets.iter().flat_map(|target| &target.not_audited);
-        // What one of two reports of a cluster could not see is not seen, whichever is shown.
+        // A gap in either of two reports of a cluster counts, whichever report is shown.
         let of_reports = self.targets.iter().flat_map(|target| &target.reports).flat_map(|report| &report.not_audited);
         self.not_audited.iter().chain(of_targets).chain(of_reports)
     }
 
-    /// How many targets came to an outcome.
+    /// Number of targets with an outcome.
     #[must_use]
     pub fn targets_of(&self, outcome: TargetOutcome) -> usize {
         self.targets.iter().filter(|target| target.outcome == outcome).count()
     }
 
-    /// How many findings have a severity.
+    /// Number of findings of a severity.
     #[must_use]
     pub fn findings_of(&self, severity: Severity) -> usize {
         self.summary.findings.get(severity.name()).copied().unwrap_or(0)
     }
 
-    /// The reports for formats in which everything belongs to one: what belongs to no cluster is in reports of any.
+    /// Reports for formats in which every entry belongs to one: entries without a cluster are in reports for any
+    /// cluster.
     #[must_use]
     pub fn with_unread(&self) -> Vec<Cow<'_, Report>> {
         let mut all: Vec<Cow<'_, Report>> = self.reports().map(Cow::Borrowed).collect();
@@ -404,13 +405,13 @@ impl ReportSet {
         all
     }
 
-    /// The targets in which no cluster was found.
+    /// Targets in which no cluster was found.
     pub fn empty(&self) -> impl Iterator<Item = &TargetReport> {
         self.targets.iter().filter(|target| target.outcome == TargetOutcome::Empty)
     }
 
-    /// True if no cluster was found in any target, and none of them failed. A part of a run may be empty: what the run comes to
-    /// is told when its parts are joined.
+    /// True if no cluster was found in any target, and none of them failed. A part of a run may be empty: the result of
+    /// the run is known when its parts are merged.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         let is_part = self.shards.as_ref().is_some_and(Shards::is_partial);
@@ -420,7 +421,7 @@ impl ReportSet {
             && self.audited().next().is_none()
     }
 
-    /// The targets in which there was nothing to audit, each as an entry of the formats that know no targets.
+    /// Targets in which there was nothing to audit, each as an entry for formats without targets.
     #[must_use]
     pub fn nothing(&self) -> Vec<NotAudited> {
         let of = |target: &TargetReport| {
@@ -429,7 +430,7 @@ impl ReportSet {
         self.empty().map(of).collect()
     }
 
-    /// Whether nothing of any target could be read.
+    /// True if nothing of any target could be read.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
         let mut audited = self.targets.iter().filter(|target| target.outcome == TargetOutcome::Audited);
@@ -441,7 +442,7 @@ impl ReportSet {
         !is_part && !self.is_nothing() && !audited.any(is_seen)
     }
 
-    /// When the evidence was read, in words.
+    /// Dates at which the evidence was read, in words.
     #[must_use]
     pub fn evidence(&self) -> String {
         let read = || self.targets.iter().filter(|target| target.outcome != TargetOutcome::Skipped);
@@ -453,7 +454,7 @@ impl ReportSet {
         }
     }
 
-    /// What has changed since the reports that these were compared with, in a few words.
+    /// Changes since the reports that these were compared with, in a few words.
     #[must_use]
     pub fn changes(&self) -> Option<String> {
         let compared: Vec<_> = self.reports().filter_map(|report| report.comparison.as_ref()).collect();
@@ -472,7 +473,7 @@ impl ReportSet {
         Some(format!("{new} new, {unchanged} unchanged, {resolved} resolved, {unknown} unknown since {since}"))
     }
 
-    /// The one report of a cluster.
+    /// Picks the one report of a cluster.
     ///
     /// # Errors
     /// If there is none, or several.
@@ -492,7 +493,7 @@ impl ReportSet {
         }
     }
 
-    /// Whether the bytes say that they are a set.
+    /// True if the bytes declare the schema of a set.
     #[must_use]
     pub fn is_one(bytes: &[u8]) -> bool {
         schema_of(bytes).as_deref() == Some(SET_SCHEMA)
@@ -520,7 +521,7 @@ impl ReportSet {
         for (index, target) in self.targets.iter().enumerate() {
             for (number, report) in target.reports.iter().enumerate() {
                 let schema = || ("/schema".to_owned(), format!("is not `{SCHEMA}`"));
-                let age = || ("/source/collected_at".to_owned(), "is another date than that of the target".to_owned());
+                let age = || ("/source/collected_at".to_owned(), "differs from the date of the target".to_owned());
                 let is_audit = target.outcome == TargetOutcome::Audited && !report.is_left_over();
                 let wrong = (report.schema != SCHEMA)
                     .then(schema)
@@ -532,11 +533,11 @@ impl ReportSet {
             }
             let is_date = |at: &String| at.parse::<Timestamp>().is_ok();
             let reason = match target.outcome {
-                TargetOutcome::NotAudited if target.not_audited.is_empty() => "is not audited, and says not why",
-                TargetOutcome::Skipped if target.why.is_none() => "is skipped, and says not why",
-                _ if !target.account_ids.iter().all(|id| crate::target::is_account(id)) => "names no account",
+                TargetOutcome::NotAudited if target.not_audited.is_empty() => "is not audited, but has no reason",
+                TargetOutcome::Skipped if target.why.is_none() => "is skipped, but has no reason",
+                _ if !target.account_ids.iter().all(|id| crate::target::is_account(id)) => "has an invalid account",
                 _ if target.account_ids.is_empty() && !target.reports.is_empty() => "names no account",
-                _ if !target.collected_at.iter().all(is_date) => "has a date that is none",
+                _ if !target.collected_at.iter().all(is_date) => "has an invalid date",
                 _ => continue,
             };
             return Some((format!("/targets/{index}"), reason.to_owned()));
@@ -552,8 +553,8 @@ impl ReportSet {
             return Some(("/shards".to_owned(), "are not parts of one run".to_owned()));
         }
         if self.complete != self.is_complete() {
-            return Some(("/complete".to_owned(), "does not go with what was not audited".to_owned()));
+            return Some(("/complete".to_owned(), "contradicts the entries that were not audited".to_owned()));
         }
-        (self.summary != self.counted()).then(|| ("/summary".to_owned(), "does not count what is there".to_owned()))
+        (self.summary != self.counted()).then(|| ("/summary".to_owned(), "does not match the content".to_owned()))
     }
 }

@@ -1,5 +1,5 @@
-//! The report as it is written and read back: version 1. It owns everything, so that a saved report can be shown again, and
-//! what changes inside does not change it.
+//! The report as it is written and read back: version 1. It owns everything, so that a saved report can be shown again
+//! and internal changes do not affect it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use super::read::{BOM, ReportError, SCHEMA, schema_of};
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Who wrote it.
+    /// Tool that wrote it.
     pub tool: Tool,
     /// Cloud.
     pub provider: Provider,
@@ -31,59 +31,59 @@ pub struct Report {
     pub cluster_id: String,
     /// Accounts and regions that were read.
     pub accounts: Vec<Account>,
-    /// Where the evidence comes from.
+    /// Origin of the evidence.
     pub source: Source,
-    /// What the cluster was compared with, where that is not the default: options of the scan that change what is found.
+    /// Options of the scan that change the findings, if they are not the default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// The configuration that was used, where there was one.
+    /// Configuration that was used, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<Configuration>,
-    /// Whether everything could be audited.
+    /// True if everything could be audited.
     pub complete: bool,
-    /// True if nothing of the cluster was found and no finding says so: there was nothing to audit.
+    /// True if nothing of the cluster was found and no finding reports that: there was nothing to audit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_to_audit: bool,
-    /// What could not be.
+    /// Parts that could not be audited.
     pub not_audited: Vec<NotAudited>,
     /// Findings, worst first.
     pub findings: Vec<Finding>,
     /// The roles of the nodes, compared with their baselines.
     pub roles: Vec<RoleReport>,
-    /// What became of each rule that was asked for, by its id.
+    /// Outcomes of the selected rules, by rule id.
     pub rules: Vec<RuleOutcome>,
-    /// The VPCs in which nodes live, enough to draw a map.
+    /// VPCs in which nodes live, in enough detail to draw a map.
     pub topology: Vec<VpcTopology>,
-    /// What is new since an earlier report, where there is one to compare with.
+    /// Comparison with an earlier report, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
     /// Counts.
     pub summary: Summary,
 }
 
-/// A report beside an earlier one.
+/// Comparison of a report with an earlier one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// When the evidence of the earlier report was read, if that is known.
+    /// Time at which the evidence of the earlier report was read, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
     /// The version of the tool that wrote it.
     pub version: String,
     /// Findings that were not in it.
     pub new: usize,
-    /// Those of them that are by rules which it did not run.
+    /// Findings among these by rules that it did not run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub by_new_rules: usize,
-    /// Findings that were.
+    /// Findings that were in it.
     pub unchanged: usize,
-    /// Findings that were in it, and were looked for in vain.
+    /// Findings that were in it and are no longer found.
     pub resolved: Vec<GoneFinding>,
-    /// Findings that were in it, and of which nobody knows.
+    /// Findings that were in it and were not checked again.
     pub unknown: Vec<GoneFinding>,
 }
 
 impl Comparison {
-    /// What has changed, in a few words.
+    /// Changes, in a few words.
     #[must_use]
     pub fn describe(&self) -> String {
         let since = self.collected_at.as_deref().unwrap_or("a report without a date");
@@ -107,10 +107,10 @@ fn is_zero(number: &usize) -> bool {
 /// A finding of an earlier report that is not in this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoneFinding {
-    /// As it was.
+    /// The finding as it was.
     #[serde(flatten)]
     pub finding: Finding,
-    /// Why nobody knows whether it is still there.
+    /// Reason why it is not known if it is still there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -132,10 +132,10 @@ impl Tool {
     }
 }
 
-/// Something that could not be audited.
+/// A part of the estate that could not be audited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotAudited {
-    /// IAM name of the call, or what it is.
+    /// IAM name of the call, or a name for a part that is not a call.
     pub what: String,
     /// The resource; absent when a whole list is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,14 +148,14 @@ pub struct NotAudited {
     pub region: Option<String>,
     /// Error code.
     pub reason: String,
-    /// What happened.
+    /// Error message.
     pub message: String,
-    /// Rules that were not checked because of it, or not on what it would have shown.
+    /// Rules that were not checked because of it, or not on the resources that it would have shown.
     pub rules: Vec<String>,
 }
 
 impl NotAudited {
-    /// A target in which no cluster was found, for formats that have no other place for it.
+    /// A target in which no cluster was found, for formats without another place for it.
     pub(super) fn nothing(account_id: Option<&String>, region: Option<&String>, message: String) -> Self {
         Self {
             what: "clusters".to_owned(),
@@ -168,7 +168,7 @@ impl NotAudited {
         }
     }
 
-    /// Something about policies in files.
+    /// An entry about policies in files.
     pub(super) fn of_policy(reason: &str, message: String, rules: Vec<String>) -> Self {
         Self {
             what: "policy".to_owned(),
@@ -187,11 +187,11 @@ impl NotAudited {
 pub struct RuleOutcome {
     /// Rule id.
     pub rule: String,
-    /// What became of it.
+    /// Outcome.
     pub outcome: rules::Outcome,
-    /// How many resources it was checked on.
+    /// Number of resources that it was checked on.
     pub checked: usize,
-    /// Why it was not checked, or not everywhere.
+    /// Reason why it was not checked, or not everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -212,24 +212,24 @@ pub struct Summary {
 }
 
 impl Report {
-    /// The findings about which something is to be done.
+    /// Findings that need action.
     pub fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.is_open())
     }
 
-    /// How many findings have a severity.
+    /// Number of findings of a severity.
     #[must_use]
     pub fn findings_of(&self, severity: Severity) -> usize {
         self.summary.findings.get(severity.name()).copied().unwrap_or(0)
     }
 
-    /// How bad it is: the number of findings, the worst first.
+    /// Number of findings by severity, the worst first.
     #[must_use]
     pub(super) fn worst(&self) -> [usize; 3] {
         Severity::WORST_FIRST.map(|severity| self.findings_of(severity))
     }
 
-    /// How many rules came to an outcome.
+    /// Number of rules with an outcome.
     #[must_use]
     pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
@@ -241,22 +241,23 @@ impl Report {
         self.not_audited.iter().cloned().chain(self.nothing_entry()).collect()
     }
 
-    /// That there was nothing to audit, where that is so.
+    /// Entry for a report in which there was nothing to audit, else `None`.
     pub(super) fn nothing_entry(&self) -> Option<NotAudited> {
         let account = self.accounts.first();
         let region = account.and_then(|account| account.regions.first());
-        let message = || format!("nothing that was read is of the cluster `{}`", text::printable(&self.cluster_id));
+        let message =
+            || format!("nothing that was read belongs to the cluster `{}`", text::printable(&self.cluster_id));
         self.nothing_to_audit
             .then(|| NotAudited::nothing(account.map(|account| &account.account_id), region, message()))
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.summary.nodes.values().fold(0, |all, number| all.saturating_add(*number))
     }
 
-    /// The regions in which the cluster is; all that were read where that is not known.
+    /// Regions of the cluster; all that were read if these are not known.
     #[must_use]
     pub fn regions(&self) -> BTreeSet<&str> {
         let here: BTreeSet<&str> = self.topology.iter().map(|vpc| vpc.region.as_str()).collect();
@@ -266,7 +267,7 @@ impl Report {
         here
     }
 
-    /// Whether nothing of the cluster's surroundings could be read.
+    /// True if nothing of the cluster's surroundings could be read.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
         let seen = |kind: ResourceKind| self.summary.resources.get(kind.name()).is_some_and(|number| *number > 0);

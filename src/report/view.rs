@@ -1,4 +1,4 @@
-//! What the formats of other tools show of a report, whether of a cluster, of policies in files, or of a comparison.
+//! View of a report for the formats of other tools: of a cluster, of policies in files, or of a comparison.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +16,10 @@ use super::{
     Report, ReportSet, RuleOutcome, TargetOutcome, Tool,
 };
 
-/// A finding, and whose it is.
+/// A finding and its cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'r> {
-    /// The cluster, where there are reports of several.
+    /// The cluster, if there are reports of several.
     pub cluster_id: Option<&'r str>,
     /// The finding.
     pub finding: &'r Finding,
@@ -33,28 +33,28 @@ impl Deref for Found<'_> {
     }
 }
 
-/// What has changed since an earlier report.
+/// Changes since an earlier report.
 #[derive(Debug)]
 pub struct Changes<'r> {
-    /// In a few words.
+    /// Changes in a few words.
     pub description: String,
-    /// Findings that were looked for in vain.
+    /// Findings that are no longer found.
     pub resolved: Vec<Gone<'r>>,
-    /// Findings that nobody looked for.
+    /// Findings that were not checked again.
     pub unknown: Vec<Gone<'r>>,
 }
 
-/// A finding of an earlier report that is not in this one, and whose it was.
+/// A finding of an earlier report that is not in this one, with its cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Gone<'r> {
-    /// As it was.
+    /// The finding as it was.
     pub found: Found<'r>,
-    /// Why nobody knows whether it is still there.
+    /// Reason why it is not known if it is still there.
     pub why: Option<&'r str>,
 }
 
 impl<'r> Found<'r> {
-    /// What it is known by: two clusters may have the same finding on a resource that they share.
+    /// Unique key: two clusters may have the same finding on a resource that they share.
     #[must_use]
     pub fn key(&self) -> Cow<'r, str> {
         let Some(cluster_id) = self.cluster_id else { return Cow::Borrowed(&self.finding.fingerprint) };
@@ -65,7 +65,7 @@ impl<'r> Found<'r> {
         Cow::Owned(text::hex(&hash.finalize(), 16))
     }
 
-    /// Where it stands, and in which cluster.
+    /// Its place, and its cluster.
     #[must_use]
     pub fn full_place(&self) -> String {
         match self.cluster_id {
@@ -75,34 +75,34 @@ impl<'r> Found<'r> {
     }
 }
 
-/// The findings of a report, and what they do not cover.
+/// Findings of a report, and the gaps in them.
 #[derive(Debug)]
 pub struct ReportView<'r> {
-    /// Who wrote it.
+    /// Tool that wrote it.
     pub tool: &'r Tool,
-    /// What was audited, in words.
+    /// Subject of the audit, in words.
     pub subject: String,
-    /// The cluster, where it is one.
+    /// The cluster, if it is only one.
     pub cluster_id: Option<&'r str>,
-    /// What tells it from other reports of the tool; the same in every run.
+    /// Distinguishes it from other reports of the tool; the same in every run.
     pub category: &'r str,
     /// Configuration files that the findings were made with, each with the severities that it changes.
     pub configurations: Vec<String>,
-    /// When the evidence was read, if that is known.
+    /// Time at which the evidence was read, if it is known.
     pub collected_at: Option<&'r str>,
-    /// Whether everything could be audited.
+    /// True if everything could be audited.
     pub complete: bool,
-    /// What could not be.
+    /// Parts that could not be audited.
     pub not_audited: Cow<'r, [NotAudited]>,
     /// True if there was nothing to audit at all.
     pub is_nothing: bool,
-    /// The targets in which there was nothing to audit.
+    /// Targets in which there was nothing to audit.
     pub nothing: Vec<NotAudited>,
     /// Findings, in the order of the report.
     pub findings: Vec<Found<'r>>,
-    /// What is new since an earlier report.
+    /// Changes since an earlier report.
     pub changes: Option<Changes<'r>>,
-    /// What became of each rule, by its id.
+    /// Outcome of each rule, by id.
     pub rules: Cow<'r, [RuleOutcome]>,
 }
 
@@ -136,7 +136,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
         for finding in &report.findings {
             *found.entry(&finding.rule).or_default() += 1;
         }
-        // Of a text that is no policy, nothing else can be said.
+        // A text that is not a policy cannot be checked further.
         let unreadable: BTreeSet<&str> = report
             .findings
             .iter()
@@ -159,7 +159,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
                 (_, number) => Some(format!("{} could not be read", text::count(number, "policy document"))),
             },
         });
-        let left_out = report.left_out.iter().map(|what| ("left out", what.clone()));
+        let left_out = report.left_out.iter().map(|what| ("skipped", what.clone()));
         let without =
             report.without_policies.iter().map(|file| ("no policies", format!("no policies found in {file}")));
         let not_audited =
@@ -185,7 +185,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
 impl<'r> From<&'r LintReport> for ReportView<'r> {
     fn from(report: &'r LintReport) -> Self {
         let left_out = report.left_out.iter();
-        let not_audited = left_out.map(|what| NotAudited::of_policy("left out", what.clone(), Vec::new()));
+        let not_audited = left_out.map(|what| NotAudited::of_policy("skipped", what.clone(), Vec::new()));
         Self {
             tool: &report.tool,
             subject: text::count(report.files.len(), "file"),
@@ -236,7 +236,7 @@ impl<'r> From<&'r ReportSet> for ReportView<'r> {
             report.findings.iter().map(move |finding| Found { cluster_id, finding })
         };
         let mut findings: Vec<Found<'r>> = set.reports().flat_map(found).collect();
-        // Each report is in the order of its own; the worst of all comes first.
+        // Each report has its own order; the worst of all comes first.
         findings.sort_by(|a, b| (b.severity, &a.rule, a.cluster_id).cmp(&(a.severity, &b.rule, b.cluster_id)));
         Self {
             tool: &set.tool,
@@ -267,7 +267,7 @@ fn configurations(set: &ReportSet) -> Vec<String> {
     described.into_iter().collect()
 }
 
-/// What has changed in all reports of a set.
+/// Changes in all reports of a set.
 fn changes(set: &ReportSet) -> Option<Changes<'_>> {
     let of = |list: fn(&Comparison) -> &Vec<GoneFinding>| {
         let compared = set.reports().filter_map(|report| Some((report, report.comparison.as_ref()?)));
@@ -280,7 +280,7 @@ fn gone<'r>(cluster_id: Option<&'r str>, list: &'r [GoneFinding]) -> impl Iterat
     list.iter().map(move |gone| Gone { found: Found { cluster_id, finding: &gone.finding }, why: gone.why.as_deref() })
 }
 
-/// What became of each rule in all reports of a set: the worst that happened to it anywhere.
+/// Outcome of each rule over all reports of a set: the worst one.
 fn outcomes(set: &ReportSet) -> Vec<RuleOutcome> {
     /// Reports by outcome, resources, and the first reason of each outcome.
     #[derive(Default)]
@@ -316,24 +316,24 @@ fn outcomes(set: &ReportSet) -> Vec<RuleOutcome> {
 }
 
 impl ReportView<'_> {
-    /// The findings about which something is to be done.
+    /// Findings that need action.
     pub fn open(&self) -> impl Iterator<Item = &Found<'_>> {
         self.findings.iter().filter(|finding| finding.is_open())
     }
 
-    /// The findings that are left as they are, each with the decision.
+    /// Waived findings, each with its waiver.
     pub fn waived(&self) -> impl Iterator<Item = (&Found<'_>, &Waiver)> {
         let waived = self.findings.iter().filter(|finding| !finding.is_open());
         waived.filter_map(|finding| Some((finding, finding.waiver.as_ref()?)))
     }
 
-    /// How many rules came to an outcome.
+    /// Number of rules with an outcome.
     #[must_use]
     pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
     }
 
-    /// What it comes to, in a few words, each with how bad it is; nothing is only found in what was read.
+    /// Verdict in a few words, each part with its severity; without complete evidence it holds only for what was read.
     #[must_use]
     pub fn verdict(&self) -> Vec<(Option<Severity>, String)> {
         let mut verdict: Vec<(Option<Severity>, String)> = Vec::new();

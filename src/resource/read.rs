@@ -1,4 +1,4 @@
-//! The reads of a scan: every call whose answer the checks rest on.
+//! The reads of a scan: every call whose answer a check uses.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::resource::ResourceKind::{
     Subnet, VSwitch, Volume, Vpc,
 };
 
-/// For each read: its name here, its IAM action, and the kinds of which less is seen when it fails.
+/// For each read: its name, its IAM action, and the kinds that are incomplete if it fails.
 macro_rules! reads {
     ($($name:ident = $action:literal [$($kind:ident),*];)*) => {
-        /// A read that evidence comes from. It is written as its IAM action.
+        /// A read that provides evidence. It is serialised as its IAM action.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Read {
             $(
@@ -21,7 +21,7 @@ macro_rules! reads {
         }
 
         impl Read {
-            /// All reads, by their IAM actions.
+            /// All reads, sorted by IAM action.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// The IAM action.
@@ -32,8 +32,8 @@ macro_rules! reads {
                 }
             }
 
-            /// The kinds of resources of which fewer are seen when it fails. Which instances are members decides which
-            /// instance profiles and roles are looked at.
+            /// The kinds of resources that are incomplete if it fails. The members among the instances determine which
+            /// instance profiles and roles are read.
             #[must_use]
             pub const fn kinds(self) -> &'static [ResourceKind] {
                 match self {
@@ -67,14 +67,14 @@ reads! {
     GetInstanceProfile = "iam:GetInstanceProfile" [InstanceProfile, Role];
     GetPolicy = "iam:GetPolicy" [];
     GetPolicyVersion = "iam:GetPolicyVersion" [];
-    // Which role the controller uses decides what the others need.
+    // The role of the controller determines the permissions that the others need.
     GetRole = "iam:GetRole" [Role];
     GetRolePolicy = "iam:GetRolePolicy" [];
     ListAttachedRolePolicies = "iam:ListAttachedRolePolicies" [];
     ListRolePolicies = "iam:ListRolePolicies" [];
     ListRoles = "iam:ListRoles" [Role];
     NlbListLoadBalancers = "nlb:ListLoadBalancers" [LoadBalancer];
-    // Which accounts there are decides what is looked at.
+    // The list of accounts determines what is read.
     ListAccounts = "organizations:ListAccounts" [];
     RamGetPolicy = "ram:GetPolicy" [];
     RamGetRole = "ram:GetRole" [RamRole];
@@ -92,7 +92,7 @@ reads! {
 }
 
 impl Read {
-    /// Whether it is a call of IAM or RAM, which have no region.
+    /// True for a call of IAM or RAM, which have no region.
     #[must_use]
     pub fn is_iam(self) -> bool {
         self.action().starts_with("iam:") || self.action().starts_with("ram:")

@@ -1,4 +1,4 @@
-//! One role against its baseline and the controller's calls.
+//! Comparison of one role with its baseline and the controller's calls.
 
 use crate::baseline::{Baseline, BaselineError};
 use crate::controller::{self, Call, CallRole, Controller, Need};
@@ -14,8 +14,9 @@ use super::{
     ActionAudit, ControllerAudit, Missing, RoleAudit, RoleAuditOptions, RoleGap, RoleGapCause, Users, managed,
 };
 
-/// The parsed policies of a role, or why they cannot be evaluated. One unread policy makes the whole role unknown: it
-/// may hold the missing Allow, or a Deny.
+/// The parsed policies of a role, or the reasons why they cannot be evaluated. One unread policy makes the whole role
+/// unknown: it
+/// may contain the missing Allow, or a Deny.
 pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<PolicySet, Vec<RoleGap>> {
     let mut identity: Vec<NamedDocument> = Vec::new();
     let mut boundary = None;
@@ -50,7 +51,7 @@ pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument])
             }
         }
     }
-    // GetRole is the only call that shows the boundary; without tags it was not answered.
+    // Only GetRole returns the boundary; without tags it was not answered.
     if role.tags.is_none() {
         unread.push((Read::GetRole, Missing::Role));
     }
@@ -69,12 +70,13 @@ pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument])
     Ok(PolicySet::of_identity(identity).with_boundary(boundary).under(control_levels(scps)))
 }
 
-/// The comparison of one role: what is known of its requests, and what it is compared with.
+/// The comparison of one role: its requests and the inputs of the comparison.
 struct Comparison<'c> {
     policies: PreparedPolicies,
     catalogue: &'static Catalogue,
     environment: Environment,
-    /// Requests on the cluster's own resources, and those that take tags off: these are never the cluster's own.
+    /// Requests on the cluster's own resources; `removing` is for requests that remove tags, which are never cluster
+    /// tags.
     writing: Environment,
     removing: Environment,
     distribution: Distribution,
@@ -100,7 +102,7 @@ pub(super) fn compare<'a>(
         options,
     };
     let held_roles = users.node_roles();
-    // What the controller needs is asked of its own role, where it has one.
+    // The controller's own role, if it has one, needs the controller's permissions.
     let node_roles = if users.is_relieved && held_roles.contains(NodeRole::Controlplane) {
         RoleSet::of(NodeRole::Worker)
     } else {
@@ -112,7 +114,7 @@ pub(super) fn compare<'a>(
         compared.iter().flat_map(|(baseline, _)| baseline.actions.iter().map(|action| action.to_lowercase())).collect();
     let mut needs: Vec<policy::Need> = compared.iter().flat_map(|(baseline, _)| baseline.needs()).collect();
     if node_roles != held_roles {
-        // Only the controller moved: etcd, the backups and the keys of kOps are still the nodes' business.
+        // Only the controller has another role: etcd, backups and keys of kOps still need the nodes' roles.
         needs.extend(options.choose(CallRole::Controlplane, comparison.distribution)?.optional);
     }
     let mut kept = needed_calls(node_roles, options);
@@ -121,17 +123,17 @@ pub(super) fn compare<'a>(
     let tightened = policy::tightened(&documents, &kept);
     let mut actions: Vec<ActionAudit> = Vec::new();
     for audited in compared.into_iter().flat_map(|(_, actions)| actions) {
-        // The control-plane entry comes first and knows more about what the action is for.
+        // The control-plane entry comes first and is more specific about the purpose of the action.
         if !actions.iter().any(|known| known.action.eq_ignore_ascii_case(&audited.action)) {
             actions.push(audited);
         }
     }
     let controller = comparison.controller_calls(node_roles, &needed);
-    // What some version of the controller calls is no excess, opt-in features included.
+    // Calls of any version of the controller are not excess, opt-in features included.
     let controlplane = Some(CallRole::Controlplane).filter(|_| node_roles.contains(NodeRole::Controlplane));
     let calls = controlplane.into_iter().chain([CallRole::Worker]).flat_map(controller::ever);
     needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
-    // RKE asks for "at least the ec2:Describe* action" on every node.
+    // RKE requires "at least the ec2:Describe* action" on every node.
     needs.push(policy::Need::everywhere("ec2:Describe*"));
     let explained = explained(account, role, set, &mut needs);
     let Comparison { policies, catalogue, environment, .. } = comparison;
@@ -155,11 +157,12 @@ pub(super) fn compare<'a>(
 }
 
 impl Comparison<'_> {
-    /// Each baseline that a role of these nodes is compared with, and how that ends.
+    /// Each baseline that a role of these nodes is compared with, and the results.
     fn with_baselines(&self, node_roles: RoleSet) -> Result<Vec<(Baseline, Vec<ActionAudit>)>, BaselineError> {
         if node_roles.is_unknown() {
-            // Nothing says what the nodes are: what covers the control plane covers all; else a worker is the least it
-            // can be.
+            // The node roles are unknown: a role that covers the control plane covers all; otherwise it is compared
+            // with a worker,
+            // the minimum.
             let controlplane = self.against(CallRole::Controlplane)?;
             let is_covered = controlplane.1.iter().all(|action| action.covers_cluster);
             return Ok(vec![if is_covered { controlplane } else { self.against(CallRole::Worker)? }]);
@@ -171,7 +174,8 @@ impl Comparison<'_> {
         if node_roles.contains(NodeRole::Etcd) || node_roles.contains(NodeRole::Worker) {
             compared.push(self.against(CallRole::Worker)?);
         }
-        // kOps and all-in-one nodes run etcd beside the control plane: the document's policy for etcd nodes is not theirs.
+        // kOps and all-in-one nodes run etcd next to the control plane: the policy for separate etcd nodes does not
+        // apply.
         let controlplane_only = !node_roles.contains(NodeRole::Worker);
         if compared.len() == 2 && controlplane_only {
             compared.truncate(1);
@@ -182,8 +186,9 @@ impl Comparison<'_> {
     fn against(&self, call_role: CallRole) -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
         let options = self.options;
         let baseline = options.choose(call_role, self.distribution)?;
-        // A baseline of ours asks for all controllers at once. Who switches some of them off is asked for the calls of
-        // the others, and not for what the documents add for older versions.
+        // A built-in baseline covers all controllers. If some are switched off, only the calls of the others are
+        // required,
+        // not what the documents add for older versions.
         let is_ours = call_role == CallRole::Controlplane && options.controlplane.is_none();
         let is_on = |call: &&Call| !call.is_switched_off(&options.without);
         let is_called = |action: &str| {
@@ -220,12 +225,13 @@ impl Comparison<'_> {
         ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster, is_limited }
     }
 
-    /// The controller's calls that no baseline names, for roles of the control plane.
+    /// The controller's calls that no baseline contains, for roles of the control plane.
     fn controller_calls(&self, node_roles: RoleSet, needed: &[String]) -> Vec<ControllerAudit> {
         if !node_roles.contains(NodeRole::Controlplane) {
             return Vec::new();
         }
-        // kOps grants routes with kubenet only, and turns them off without; OpenShift never turns them on (openshift/cluster-
+        // kOps grants routes only with kubenet, and disables them otherwise; OpenShift never enables them
+        // (openshift/cluster-
         // cloud-controller-manager-operator `pkg/cloud/aws`).
         let is_off = |call: &&Call| {
             matches!(self.distribution, Distribution::Kops | Distribution::OpenShift)
@@ -247,8 +253,8 @@ impl Comparison<'_> {
     }
 }
 
-/// Managed policies of AWS that nodes have on purpose: each is told by its name, once, and not action by action.
-/// Source: AWS Managed Policy Reference; what they grant is read from the account.
+/// AWS managed policies that nodes have on purpose: each is reported once by its name, and not action by action.
+/// Source: AWS Managed Policy Reference; their grants are read from the account.
 const WELL_KNOWN: &[&str] = &[
     "AmazonEBSCSIDriverPolicy",
     "AmazonEC2ContainerRegistryPullOnly",
@@ -262,7 +268,7 @@ const WELL_KNOWN: &[&str] = &[
     "CloudWatchAgentServerPolicy",
 ];
 
-/// Adds what well-known managed policies grant to what is needed; says which of them there are.
+/// Adds the grants of well-known managed policies to the required permissions; returns the names of those policies.
 pub(super) fn explained<'a>(
     account: &Account,
     role: &'a Role,
@@ -274,7 +280,7 @@ pub(super) fn explained<'a>(
         let own = format!("arn:{}:iam::aws:policy/", account.partition);
         let of_aws = arn.strip_prefix(&own).map(|path| path.rsplit('/').next().unwrap_or(path));
         let of_aws = of_aws.filter(|name| WELL_KNOWN.contains(name));
-        // Cluster API lets its controllers run on control-plane nodes, unless told otherwise.
+        // Cluster API runs its controllers on control-plane nodes by default.
         // Source: kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/api/bootstrap/v1alpha1/types.go,
         // disableClusterAPIControllerPolicyAttachment.
         let of_capa = arn
@@ -291,7 +297,7 @@ pub(super) fn explained<'a>(
     found
 }
 
-/// What the controller calls whatever the baseline says, opt-in features apart.
+/// Calls of the controller that are required whatever the baseline, except opt-in features.
 fn needed_calls(node_roles: RoleSet, options: &RoleAuditOptions) -> Vec<String> {
     let roles = [(NodeRole::Controlplane, CallRole::Controlplane), (NodeRole::Worker, CallRole::Worker)];
     let held = roles.into_iter().filter(|(node, _)| node_roles.contains(*node));
@@ -302,7 +308,7 @@ fn needed_calls(node_roles: RoleSet, options: &RoleAuditOptions) -> Vec<String> 
         .collect()
 }
 
-/// The roles of the account that trust this one and hold rights to change things that it does not hold itself.
+/// The roles of the account that trust this one and have rights to change things that it lacks itself.
 pub(super) fn more_privileged<'a>(
     account: &'a Account,
     role: &Role,
@@ -339,12 +345,13 @@ pub(super) fn more_privileged<'a>(
     found
 }
 
-/// What every request of the nodes carries. Source: AWS IAM User Guide, "AWS global condition context keys".
+/// Context of every request of the nodes. Source: AWS IAM User Guide, "AWS global condition context keys".
 pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> Environment {
     let context = Context::from_iter([
         ("aws:PrincipalAccount", account.account_id.as_str()),
         ("aws:PrincipalArn", &role.arn),
-        // Temporary credentials carry it, and no role that a machine or a pod assumes was assumed with MFA (AWS IAM User Guide, "AWS
+        // Temporary credentials contain it, and no role that a machine or a pod assumes was assumed with MFA (AWS IAM
+        // User Guide, "AWS
         // global condition context keys", `aws:MultiFactorAuthPresent`).
         ("aws:MultiFactorAuthPresent", "false"),
         ("aws:PrincipalType", "AssumedRole"),
@@ -362,12 +369,13 @@ pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> 
     }
 }
 
-/// The same for requests on the cluster's own resources in the account: they carry the cluster tags, old and new, under
+/// The context of requests on the cluster's own resources in the account: they have the cluster tags, old and new,
+/// under
 /// these kinds of keys.
 fn on_own_resources(environment: &Environment, cluster_id: &str, kinds: &[&str]) -> Environment {
     let mut scoped = Environment { is_home_only: true, ..environment.clone() };
     let one = |text: &str| ContextValue::One(text.to_owned());
-    // The controller tags what it has just created.
+    // The controller tags resources that it has just created.
     scoped.context.insert("ec2:CreateAction", one("CreateSecurityGroup"));
     let tags = [(tags::cluster_key(cluster_id), tags::OWNED), (tags::LEGACY_TAG.to_owned(), cluster_id)];
     for (key, value) in &tags {

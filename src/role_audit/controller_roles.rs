@@ -1,4 +1,4 @@
-//! Roles that the controller itself assumes, apart from those of its nodes.
+//! Roles that the controller itself assumes, separate from those of its nodes.
 
 use crate::inventory::{Account, Read, Role};
 use crate::policy::{self, Document};
@@ -8,7 +8,7 @@ use super::RoleAuditOptions;
 use super::{Missing, RoleGap, RoleGapCause};
 
 /// The roles that the controller itself assumes: those that the operator names, else those whose trust policy names the
-/// service account of the cloud controller, if it is clear which of them is this cluster's.
+/// service account of the cloud controller, if it is clear which of them belongs to this cluster.
 /// Sources: kubernetes/kops `pkg/model/iam/iam_builder.go#BuildAWSPolicy`; Amazon EKS User Guide, "IAM roles for service
 /// accounts".
 pub(super) fn controller_roles<'a>(
@@ -45,13 +45,13 @@ pub(super) fn controller_roles<'a>(
     }
 }
 
-/// Names that the service account of the cloud controller has.
+/// Names of the service account of the cloud controller.
 const CONTROLLER_ACCOUNTS: [&str; 2] = [
     "system:serviceaccount:kube-system:aws-cloud-controller-manager",
     "system:serviceaccount:kube-system:cloud-controller-manager",
 ];
 
-/// Whether a role's trust policy lets the service account of the cloud controller in.
+/// True if a role's trust policy admits the service account of the cloud controller.
 #[must_use]
 pub fn trusts_the_controller(trust_policy: Option<&str>) -> bool {
     let Some(document) = trust_policy.and_then(|text| Document::parse(text).ok()) else { return false };
@@ -62,7 +62,7 @@ pub fn trusts_the_controller(trust_policy: Option<&str>) -> bool {
             && statement.conditions.iter().any(|condition| {
                 condition.key.ends_with(":sub")
                     && condition.values.iter().any(|value| {
-                        // A pattern for every service account is nobody's in particular.
+                        // A pattern for every service account identifies none in particular.
                         CONTROLLER_ACCOUNTS.iter().any(|account| policy::matches(value, account))
                             && value.contains("cloud-controller-manager")
                     })

@@ -1,48 +1,48 @@
-//! Roles that were not compared, or not wholly.
+//! Roles that were not compared, or not completely.
 
 use crate::inventory::{Gap, GapSubject, REASON_NOT_PROVIDED, Read};
 
-/// A role that was not compared, or not wholly.
+/// A role that was not compared, or not completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleGap {
     /// Its account.
     pub account_id: String,
-    /// ARN of the role; what is known of it where that was not read.
+    /// ARN of the role; if that was not read, its known part.
     pub role: String,
-    /// Why.
+    /// Cause.
     pub cause: RoleGapCause,
 }
 
-/// Why a role was not compared.
+/// Reason why a role was not compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleGapCause {
-    /// A call that nobody made, or that failed; the call that would have shown it.
+    /// A call that was not made or failed; the call that would have returned it.
     NotRead(Read, Missing),
-    /// The document of a policy is none.
+    /// The document of a policy is invalid.
     Malformed {
         /// Name or ARN of the policy.
         policy: String,
-        /// What is wrong with it.
+        /// The defect.
         error: String,
     },
     /// There is no verdict on an action; the rest of the role was compared.
     Undecided {
         /// The action.
         action: String,
-        /// What it hangs on.
+        /// Undecided conditions.
         by: Vec<String>,
     },
-    /// Whether the role trusts its service is not known; what it may do is compared.
+    /// The trust in its service is unknown; the permissions of the role were compared.
     Trust {
-        /// What is wrong with the trust policy; absent where it hangs on a condition.
+        /// The defect of the trust policy; absent if the answer depends on a condition.
         error: Option<String>,
     },
 }
 
-/// What of a role was not read.
+/// Part of a role that was not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
-    /// Which role the profile of the nodes holds, or the role of the nodes.
+    /// The role of an instance profile of the nodes, or the role of the nodes.
     OfNodes,
     /// The role that the operator named as the controller's.
     OfController,
@@ -50,22 +50,22 @@ pub enum Missing {
     Role,
     /// The list of inline policies.
     InlinePolicies,
-    /// One of them, by name.
+    /// One inline policy, by name.
     InlinePolicy(String),
     /// The list of attached policies.
     AttachedPolicies,
-    /// The policies that hold in a resource group of Alibaba Cloud.
+    /// The policies attached in a resource group of Alibaba Cloud.
     ResourceGroupPolicies,
-    /// The trust policy, and nothing else.
+    /// Only the trust policy.
     TrustPolicy,
-    /// One of them, by ARN.
+    /// One attached policy, by ARN.
     AttachedPolicy(String),
     /// The permissions boundary, by ARN.
     Boundary(String),
 }
 
 impl RoleGap {
-    /// What it is called in a report: the call, or what was being done.
+    /// Its name in a report: the call, or the attempted operation.
     #[must_use]
     pub fn what(&self) -> &'static str {
         match &self.cause {
@@ -76,7 +76,7 @@ impl RoleGap {
         }
     }
 
-    /// The reason, in a word.
+    /// The reason, as a code.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match &self.cause {
@@ -86,12 +86,12 @@ impl RoleGap {
         }
     }
 
-    /// What happened, for a person.
+    /// The reason, for display.
     #[must_use]
     pub fn message(&self) -> String {
         match &self.cause {
             RoleGapCause::NotRead(_, missing) => match missing {
-                Missing::OfNodes => "the nodes that have it were not compared: it was not read".to_owned(),
+                Missing::OfNodes => "it was not read, so the nodes that use it were not compared".to_owned(),
                 Missing::OfController => {
                     "the role of the controller was not read, so its permissions were not compared".to_owned()
                 }
@@ -108,13 +108,13 @@ impl RoleGap {
             RoleGapCause::Undecided { action, by } => format!("{action}: {}", by.join("; ")),
             RoleGapCause::Trust { error: Some(error) } => format!("the trust policy cannot be evaluated: {error}"),
             RoleGapCause::Trust { error: None } => {
-                "the trust policy lets its service in under a condition whose keys are not known before the request"
+                "the trust policy admits its service under a condition whose keys are known only at request time"
                     .to_owned()
             }
         }
     }
 
-    /// Whether only the trust policy is unknown: what the role may do is not.
+    /// True if only the trust policy is unknown, and the permissions of the role are known.
     #[must_use]
     pub fn is_of_trust(&self) -> bool {
         match &self.cause {
@@ -124,13 +124,13 @@ impl RoleGap {
         }
     }
 
-    /// The whole in a sentence.
+    /// Role and reason, in one sentence.
     #[must_use]
     pub fn describe(&self) -> String {
         format!("`{}`: {}", self.role, self.message())
     }
 
-    /// Whether the gap of a read says the same: it is the call that failed, or the policy that was asked for.
+    /// True if the gap of a read covers it: the same failed call, or the requested policy.
     #[must_use]
     pub fn is_said_by(&self, read: &Gap) -> bool {
         let RoleGapCause::NotRead(call, missing) = &self.cause else { return false };

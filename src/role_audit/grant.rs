@@ -1,7 +1,9 @@
-//! Where missing actions of a role go: into one policy of our own name, inline while the quota allows, else managed.
+//! Placement of a role's missing actions: in one policy with tagaudit's name, inline while the quota allows, else
+//! managed.
 //!
-//! What we wrote is recognised by the policy itself: the `Sid` of its one statement carries a digest of its actions. A
-//! policy of our name that somebody else wrote, or edited, is never replaced: IAM would do so without a word.
+//! A policy that tagaudit wrote is recognised by its content: the `Sid` of its one statement contains a digest of its
+//! actions. A
+//! policy with tagaudit's name that somebody else wrote or edited is never replaced: IAM would overwrite it silently.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -13,32 +15,32 @@ use crate::policy::{Document, Effect};
 use crate::text;
 use crate::transition::{Attribute, Target, Transition, Value};
 
-/// Begins the name of every policy that we write.
+/// Prefix of the name of every policy that tagaudit writes.
 pub const NAME_PREFIX: &str = "tagaudit-baseline-";
-/// Path of the managed policies that we make.
+/// Path of the managed policies that tagaudit creates.
 pub const MANAGED_PATH: &str = "/tagaudit/";
-/// Begins the `Sid` of our statement; a digest of the actions follows.
+/// Prefix of the `Sid` of tagaudit's statement; a digest of the actions follows.
 const SID_PREFIX: &str = "TagauditBaseline";
-/// Characters that all inline policies of a role may have together, white space not counted (IAM quotas).
+/// Total characters of all inline policies of a role, without white space (IAM quotas).
 pub const INLINE_QUOTA: usize = 10_240;
-/// Characters of a managed policy, white space not counted (IAM quotas).
+/// Characters of a managed policy, without white space (IAM quotas).
 pub const MANAGED_QUOTA: usize = 6_144;
-/// Managed policies that a role may have by default (IAM quotas); accounts can raise it.
+/// Default number of managed policies of a role (IAM quotas); accounts can raise it.
 pub const ATTACHED_QUOTA: usize = 10;
 
-/// Whether only AWS may change a role with this path: service-linked roles and those of IAM Identity Center.
+/// True if only AWS can change a role with this path: service-linked roles and those of IAM Identity Center.
 #[must_use]
 pub fn is_protected(path: &str) -> bool {
     path.starts_with("/aws-service-role/") || path.starts_with("/aws-reserved/")
 }
 
-/// Characters that count against the quotas.
+/// Number of characters that count towards the quotas.
 #[must_use]
 pub fn counted(document: &str) -> usize {
     document.chars().filter(|c| !c.is_whitespace()).count()
 }
 
-/// The document that grants these actions and nothing else, minified, with the actions in order.
+/// The document that grants exactly these actions, minified, with the actions sorted.
 #[must_use]
 pub fn document(actions: &[String]) -> String {
     let mut actions: Vec<&str> = actions.iter().map(String::as_str).collect();
@@ -55,13 +57,13 @@ fn sid(actions: &[&str]) -> String {
     format!("{SID_PREFIX}{}", text::hex(&Sha256::digest(actions.join("\n").as_bytes()), 8))
 }
 
-/// Whether a pattern grants everything of a service, or of all: no policy of ours does.
+/// True if a pattern grants everything of a service, or of all: no policy of tagaudit does.
 pub(crate) fn is_whole_service(action: &str) -> bool {
     let name = action.split_once(':').map_or("", |(_, name)| name);
     !name.contains(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// The actions of a document that we wrote and that nobody has changed since; `None` for every other document.
+/// The actions of a document that tagaudit wrote and that was not changed since; `None` for every other document.
 #[must_use]
 pub fn own_actions(text: &str) -> Option<Vec<String>> {
     let parsed = Document::parse(text).ok()?;
@@ -74,20 +76,20 @@ pub fn own_actions(text: &str) -> Option<Vec<String>> {
     (plain && everywhere && ours && valid).then(|| actions.iter().map(ToString::to_string).collect())
 }
 
-/// ARN of the managed policy that we make for a role.
+/// ARN of the managed policy that tagaudit creates for a role.
 #[must_use]
 pub fn managed_arn(account: &Account, role: &Role) -> String {
     format!("arn:{}:iam::{}:policy{MANAGED_PATH}{NAME_PREFIX}{}", account.partition, account.account_id, role.name)
 }
 
-/// Name of the inline policy that we write for nodes of a role.
+/// Name of the inline policy that tagaudit writes for nodes of a role.
 #[must_use]
 pub fn inline_name(node_role: CallRole) -> String {
     format!("{NAME_PREFIX}{}", node_role.name())
 }
 
 /// The newest version, by id, that is not the default and holds a document that an undo replaced: a fix created it.
-/// Versions are id, true for the default, and document.
+/// Versions are tuples of id, true for the default version, and document.
 #[must_use]
 pub fn undone_version<'v>(versions: &'v [(String, bool, Option<String>)], undone: Option<&str>) -> Option<&'v str> {
     let number = |id: &str| id.trim_start_matches('v').parse::<u64>().unwrap_or_default();
@@ -96,7 +98,7 @@ pub fn undone_version<'v>(versions: &'v [(String, bool, Option<String>)], undone
     left.map(|(id, ..)| id.as_str()).max_by_key(|id| number(id))
 }
 
-/// The node role whose inline policy of ours has this name.
+/// The node role whose inline policy of tagaudit has this name.
 #[must_use]
 pub fn node_role_of(policy_name: &str) -> Option<CallRole> {
     [CallRole::Controlplane, CallRole::Worker].into_iter().find(|role| inline_name(*role) == policy_name)
@@ -115,13 +117,15 @@ pub enum GrantError {
     #[error("the policy `{0}` was not read")]
     Policy(String),
     /// An action is a pattern for all actions of a service.
-    #[error("`{0}` is a whole service")]
+    #[error("`{0}` covers a whole service")]
     WholeService(String),
     /// Others wrote to the policy.
     #[error("the policy `{0}` holds something that tagaudit did not write, or that was changed since")]
     ForeignPolicy(String),
     /// Neither the inline policies nor a managed one have room.
-    #[error("the inline policies have no room left of {inline} characters, and a managed policy takes {managed}")]
+    #[error(
+        "the inline policies have no room left within {inline} characters, and a managed policy holds at most {managed}"
+    )]
     TooLong {
         /// Quota of the inline policies of a role, in characters.
         inline: usize,
@@ -130,7 +134,7 @@ pub enum GrantError {
     },
     /// The inline policies have no room, and no managed policy can be attached.
     #[error(
-        "the inline policies have no room left of {inline} characters, and {attached} managed policies are attached, of {quota} by default"
+        "the inline policies have no room left within {inline} characters, and {attached} managed policies are attached (default quota: {quota})"
     )]
     TooManyAttached {
         /// Quota of the inline policies of a role, in characters.
@@ -142,7 +146,8 @@ pub enum GrantError {
     },
 }
 
-/// The writes that give a role these actions, which its nodes need as `node_role`. What our policy grants already stays.
+/// The writes that grant a role these actions, which its nodes need as `node_role`. Actions already in tagaudit's
+/// policy are kept.
 ///
 /// # Errors
 /// If they cannot be written without losing or exceeding something.

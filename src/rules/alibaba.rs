@@ -17,30 +17,30 @@ use super::violation::Violation;
 pub enum Installer {
     /// Gardener.
     Gardener,
-    /// The installer of `OpenShift`.
+    /// The `OpenShift` installer.
     OpenShift,
     /// Cluster API.
     ClusterApi,
-    /// kOps, which had Alibaba Cloud until the end of 2021.
+    /// kOps, which supported Alibaba Cloud until the end of 2021.
     Kops,
 }
 
-/// Everything a check may look at. No client, no clock, no environment.
+/// Everything that a check may use. No client, no clock, no environment.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The cluster.
     pub view: &'a ClusterView<'a>,
-    /// What was not read, that included of which only the Nodes tell.
+    /// Failed reads, including those of resources that only the Nodes name.
     pub gaps: &'a [Gap],
-    /// The principals, compared.
+    /// The principals, compared with what they need.
     pub principals: &'a PrincipalAudits<'a>,
-    /// What they were compared with.
+    /// Options of the comparison.
     pub options: &'a PrincipalOptions,
     /// `--cloud-routes`.
     pub cloud_routes: bool,
     /// `--installer`.
     pub installer: Option<Installer>,
-    /// What Kubernetes says.
+    /// The state of the cluster in Kubernetes.
     pub kubernetes: &'a Evidence,
 }
 
@@ -62,7 +62,7 @@ impl Context<'_> {
     }
 }
 
-/// A check, by what it is done for one at a time.
+/// A check, by the unit on which it runs.
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
     /// A region of an account.
@@ -71,15 +71,15 @@ pub enum Check {
     Principal(fn(&Context<'_>, &PrincipalAudit<'_>) -> CheckResult),
     /// The trust policy of a principal that was compared.
     Trust(fn(&Context<'_>, &PrincipalAudit<'_>) -> CheckResult),
-    /// The cluster in everything that was read.
+    /// The cluster as a whole, over everything that was read.
     Cluster(fn(&Context<'_>) -> CheckResult),
-    /// The Nodes of the cluster, where they are known.
+    /// The Nodes of the cluster, if they are known.
     Nodes(fn(&Context<'_>, &[KubernetesNode]) -> CheckResult),
-    /// Its Services, where they are known.
+    /// The Services of the cluster, if they are known.
     Services(fn(&Context<'_>, &[Service]) -> CheckResult),
 }
 
-/// Why a rule on Services does not apply.
+/// Reason that a rule on Services does not apply.
 pub(super) const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
 
 /// A resource of a region.
@@ -125,7 +125,7 @@ pub(super) fn instance(view: &RegionView<'_>, member: &Member<'_>) -> ResourceRe
     resource(view, ResourceKind::Instance, &member.instance.id, member.instance.name.as_deref())
 }
 
-/// One finding for what has one cause: instances with one RAM role, or in one scaling group, are wrong for the same reason.
+/// Reports one finding per cause: instances with one RAM role, or in one scaling group, have the same defect.
 pub(super) fn grouped<'m>(
     view: &RegionView<'_>,
     members: impl IntoIterator<Item = &'m Member<'m>>,
@@ -160,7 +160,7 @@ pub(super) fn phrase(members: &[&Member<'_>]) -> String {
     }
 }
 
-/// How many resources of each kind there are.
+/// Number of resources of each kind.
 #[must_use]
 pub fn count(inventory: &Inventory) -> std::collections::BTreeMap<ResourceKind, usize> {
     let mut counts: std::collections::BTreeMap<ResourceKind, usize> = std::collections::BTreeMap::new();

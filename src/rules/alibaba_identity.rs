@@ -1,4 +1,4 @@
-//! Whose the resources of Alibaba Cloud are: cluster ids and the tags of installers.
+//! Ownership of resources in Alibaba Cloud: cluster ids and the tags of installers.
 
 use super::Rule;
 use super::alibaba::Context;

@@ -1,4 +1,4 @@
-//! The cloud controller of Alibaba Cloud and Services for it, as the cluster and its manifests have them; no account is asked.
+//! The cloud controller of Alibaba Cloud and its Services, from the cluster and its manifests; no cloud API is called.
 
 use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
@@ -17,7 +17,7 @@ mod ali_svc_annotation_unknown;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_kubernetes.rs"));
 
-/// What a check says of each cloud controller of Alibaba Cloud.
+/// Runs a check on each cloud controller of Alibaba Cloud.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
     let all = context.evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Alibaba);
     let all: Vec<&CloudController> = all.collect();
@@ -27,7 +27,7 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> 
     CheckResult::counted(all.len(), all.into_iter().filter_map(check))
 }
 
-/// A finding on a controller. From version 2 on it is another program: what only that one refuses is a warning before it, and where the
+/// A finding on a controller. Version 2 is a different program: an error there, and a warning before it or if the
 /// version is not known.
 fn from_two_on(
     controller: &CloudController,

@@ -1,4 +1,4 @@
-//! The network of the nodes in Alibaba Cloud. vSwitches, VPCs and hand-made security groups need no tag.
+//! The network of the nodes in Alibaba Cloud. vSwitches, VPCs and manually created security groups need no tag.
 
 use super::Rule;
 

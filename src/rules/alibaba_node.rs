@@ -1,4 +1,4 @@
-//! Kubernetes Nodes against ECS instances; all of them need `--nodes`.
+//! Kubernetes Nodes compared with ECS instances; all of these rules need `--nodes`.
 
 use super::Rule;
 use super::alibaba_kubernetes::ali_cloud_config_content::cloud_config;
@@ -24,10 +24,10 @@ fn resource(node: &KubernetesNode) -> ResourceRef {
     ResourceRef::bare(ResourceKind::Node, &node.name)
 }
 
-/// Whether the controller leaves a Node alone, whatever it is called: it is excluded by a label, it is of another service whose
-/// providerID is of another form, or no machine at all.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/node_utils.go#IsExcludedNode`, `#HasExcludeLabel`;
-/// virtual-kubelet/alibabacloud-eci: its Nodes carry `type=virtual-kubelet` and have no instance.
+/// True if the controller ignores a Node, whatever its name: a label excludes it, it belongs to another service with a
+/// different form of providerID, or it is not a machine.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/node_utils.go#IsExcludedNode`,
+/// `#HasExcludeLabel`; virtual-kubelet/alibabacloud-eci: its Nodes have `type=virtual-kubelet` and no instance.
 pub(super) fn is_left_alone(node: &KubernetesNode) -> bool {
     let has = |key: &str, value: &str| node.labels.get(key).is_some_and(|found| found == value);
     EXCLUDING.iter().any(|label| node.labels.contains_key(*label))
@@ -39,12 +39,13 @@ pub(super) fn is_left_alone(node: &KubernetesNode) -> bool {
 /// Labels that exclude a Node, whatever their value.
 const EXCLUDING: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
 
-/// The Nodes that the controller looks after.
+/// The Nodes that the controller manages.
 fn cared_for(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> {
     nodes.iter().filter(|node| !is_left_alone(node))
 }
 
-/// Region and instance that a providerID names, where it names any: a region is no URL of another cloud.
+/// Region and instance that a providerID names, and whether it has further parts. `None` if it names none, or if the
+/// region is not one, as in the URL of another cloud.
 fn named(node: &KubernetesNode) -> Option<(&str, &str, bool)> {
     match provider_id::parse(&node.provider_id) {
         Some(ProviderId::Instance { region, id, has_more }) if target::is_region(region) && !id.is_empty() => {
@@ -54,7 +55,7 @@ fn named(node: &KubernetesNode) -> Option<(&str, &str, bool)> {
     }
 }
 
-/// The tag by which instances are found: `ack.aliyun.com`, or what `kubernetesClusterTag` of the cloud configuration says.
+/// The tag that finds instances: `ack.aliyun.com`, or the `kubernetesClusterTag` of the cloud configuration.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP`.
 pub(super) fn cluster_tag(evidence: &Evidence) -> String {
     let mut maps = evidence.documents_of(DocumentKind::ConfigMap);
@@ -62,9 +63,9 @@ pub(super) fn cluster_tag(evidence: &Evidence) -> String {
     configured.unwrap_or_else(|| CLUSTER_TAG.to_owned())
 }
 
-/// Whether a version finds the instance of a Node without providerID by its address and tag: v2.4 to v2.10.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#findCloudECSByIp`, which is called no more
-/// since a90a4e2f1 (v2.11.2).
+/// True if a version finds the instance of a Node without providerID by its address and tag: v2.4 to v2.10.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#findCloudECSByIp`, unused since
+/// a90a4e2f1 (v2.11.2).
 pub(super) fn finds_by_tag(version: ControllerVersion) -> bool {
     (ControllerVersion::new(2, 4, 0)..ControllerVersion::new(2, 11, 0)).contains(&version)
 }

@@ -1,4 +1,4 @@
-//! The policies of RAM against what the controllers of Alibaba Cloud call.
+//! RAM policies compared with the actions that the controllers of Alibaba Cloud call.
 
 use super::Rule;
 use crate::alibaba::{PrincipalAudit, Use, grant};
@@ -22,16 +22,16 @@ fn instances(audit: &PrincipalAudit<'_>) -> Vec<ResourceRef> {
     audit.members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
 }
 
-/// Puts actions into a policy of our own name, if the principal may be written to at all.
+/// Grants actions in a policy that tagaudit names, if the principal can be changed at all.
 fn grant_fix(audit: &PrincipalAudit<'_>, actions: &[&str]) -> Fix {
     let what = format!("{} that it lacks", text::count(actions.len(), "action"));
     let is_guessed = audit.used_by != Use::Controller && !audit.members.iter().all(|one| one.roles.is_reliable());
     if audit.used_by == Use::UnknownNodes || is_guessed {
         return Fix::none(format!(
-            "add the {what} by hand, or say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation"
+            "add the {what} by hand, or name the role of the nodes with --node-role first: granting this to the wrong nodes is a privilege escalation"
         ));
     }
-    // What the baseline limits is not granted without its limits.
+    // Actions that the baseline limits are not granted without the limits.
     let is_limited = |action: &&str| audit.actions.iter().any(|one| one.is_limited && one.action == **action);
     let (limited, actions): (Vec<&str>, Vec<&str>) = actions.iter().copied().partition(is_limited);
     if actions.is_empty() {
@@ -46,13 +46,13 @@ fn grant_fix(audit: &PrincipalAudit<'_>, actions: &[&str]) -> Fix {
             let name = text::printable(&audit.principal.name);
             let summary = match audit.used_by {
                 Use::ControlplaneNodes => format!(
-                    "add the {what} in one custom policy of their own, if it is the role `{name}` that the controller uses (--controller-role says so)"
+                    "add the {what} in a separate custom policy, if the controller uses the role `{name}` (confirm with --controller-role)"
                 ),
-                _ => format!("add the {what} in one custom policy of their own"),
+                _ => format!("add the {what} in a separate custom policy"),
             };
             Fix::with(Applicability::Confirm, summary, changes)
         }
-        Err(refused) => Fix::none(format!("add the {what} by hand, in one custom policy of their own: {refused}")),
+        Err(refused) => Fix::none(format!("add the {what} by hand, in a separate custom policy: {refused}")),
     }
 }
 

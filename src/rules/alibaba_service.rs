@@ -1,4 +1,4 @@
-//! Kubernetes Services against the load balancers of Alibaba Cloud; all of them need `--kubernetes`.
+//! Kubernetes Services compared with the load balancers of Alibaba Cloud; all of these rules need `--kubernetes`.
 
 use super::Rule;
 

@@ -11,7 +11,7 @@ use crate::view::{ClusterView, RegionView};
 use super::check_result::CheckResult;
 use super::kubernetes_context::KubernetesContext;
 
-/// A check, by what it is done for one at a time. What could not be read of one leaves the others checked.
+/// A check, by the unit on which it runs. A unit that could not be read does not stop the check of the others.
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
     /// A region of an account.
@@ -20,15 +20,15 @@ pub enum Check {
     Role(fn(&Context<'_>, &RoleAudit<'_>) -> CheckResult),
     /// The instance profiles and roles of an account.
     Account(fn(&Context<'_>, &Account) -> CheckResult),
-    /// The cluster in everything that was read.
+    /// The cluster as a whole, over everything that was read.
     Cluster(fn(&Context<'_>) -> CheckResult),
-    /// The Nodes of the cluster, where they are known.
+    /// The Nodes of the cluster, if they are known.
     Nodes(fn(&Context<'_>, &[KubernetesNode]) -> CheckResult),
     /// The state in Kubernetes, compared with the cloud.
     Joined(fn(&Context<'_>) -> CheckResult),
 }
 
-/// Everything a check may look at. No client, no clock, no environment.
+/// Everything that a check may use. No client, no clock, no environment.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The cluster.
@@ -43,7 +43,7 @@ pub struct Context<'a> {
     pub credentials_elsewhere: bool,
     /// `--cloud-routes`: the controller programs routes to pod networks.
     pub cloud_routes: bool,
-    /// What Kubernetes says.
+    /// The state of the cluster in Kubernetes.
     pub kubernetes: &'a Evidence,
 }
 
@@ -54,7 +54,7 @@ impl Context<'_> {
         self.view.cluster_id
     }
 
-    /// What a check on Kubernetes alone looks at.
+    /// The context of a check on Kubernetes alone.
     pub(super) fn on_kubernetes(&self) -> KubernetesContext<'_> {
         KubernetesContext {
             cluster_id: self.cluster_id(),

@@ -1,5 +1,5 @@
-//! The cloud controller, most of it of AWS: whether it runs, where, and with what flags and rights. All of these rules need workloads, or values of
-//! its chart.
+//! The cloud controller, mostly that of AWS: its presence, placement, flags and rights. All of these rules need
+//! workloads, or values of its chart.
 
 use std::borrow::Cow;
 
@@ -43,15 +43,15 @@ mod node_uninitialized_stuck;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_controller.rs"));
 
-/// Why these rules do not apply.
-const NO_CONTROLLER: &str = "neither a workload nor values of a chart of such a cloud controller were given";
+/// Reason that these rules do not apply.
+const NO_CONTROLLER: &str = "neither a workload nor chart values of such a cloud controller were given";
 
-/// What a check says of each AWS cloud controller.
+/// Runs a check on each AWS cloud controller.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
     of_clouds(context, &[Provider::Aws], check)
 }
 
-/// What a check says of each cloud controller of the audited cloud, or of any where none is audited.
+/// Runs a check on each cloud controller of the audited cloud, or of any cloud if none is audited.
 fn of_any(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
     match &context.cloud {
         Some(cloud) => of_clouds(context, std::slice::from_ref(cloud), check),
@@ -72,7 +72,7 @@ fn of_clouds(
     CheckResult::counted(all.len(), all.into_iter().filter_map(check))
 }
 
-/// The reason why the rights of a controller are not known; `None` where each role that is bound to it was given.
+/// Reason that the rights of a controller are not known; `None` if each role that is bound to it was given.
 pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provider]) -> Option<&'static str> {
     let mut of_clouds = context.evidence.controllers().iter().filter(|one| clouds.contains(&one.cloud)).peekable();
     of_clouds.peek()?;
@@ -84,13 +84,13 @@ pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provid
     (!of_clouds.any(is_known)).then_some(RIGHTS_NOT_GIVEN)
 }
 
-/// The reason why nothing can be said of bindings; `None` where there are bindings.
+/// Reason that bindings cannot be checked; `None` if there are bindings.
 fn bindings_not_given(context: &KubernetesContext<'_>) -> Option<&'static str> {
     let mut bindings = context.evidence.documents_of(DocumentKind::RoleBinding);
     bindings.next().is_none().then_some("neither RoleBindings nor ClusterRoleBindings were given")
 }
 
-/// The reason why the rights of a controller are not judged.
+/// Reason that the rights of a controller are not checked.
 const RIGHTS_NOT_GIVEN: &str =
     "the bindings of the controller's ServiceAccount, or a role that they bind, were not given";
 
@@ -106,8 +106,8 @@ pub(super) fn on(
     Violation::new(severity, resource, message, Fix::none(fix)).at(place)
 }
 
-/// A finding on the rights that the `ServiceAccount` of a controller lacks: verbs on resources of a group everywhere, and on leases of
-/// kube-system while it elects a leader.
+/// A finding on the rights that the `ServiceAccount` of a controller lacks: cluster-wide verbs on resources of a group,
+/// and those on leases in kube-system if it elects a leader.
 pub(super) fn lacking<'n>(
     controller: &CloudController,
     rights: &Rights<'_>,
@@ -133,21 +133,21 @@ pub(super) fn lacking<'n>(
     Some(on(controller, Severity::Error, &place, message, "add the rights to its ClusterRole"))
 }
 
-/// The nodes on which it may run: those that were given, or else those that a configuration makes.
+/// The nodes on which a controller may run: those that were given, or else those that a configuration declares.
 fn nodes<'e>(context: &'e KubernetesContext<'_>, controller: &CloudController) -> Option<Cow<'e, [KubernetesNode]>> {
-    // Files without a cluster may be of several clusters: those of one file are of one.
+    // Files without a cluster may belong to several clusters; those in one file belong to one.
     let beside = || declared_beside(context.evidence, controller.place());
     if let Some(declared) = context.cloud.is_none().then(beside).flatten() {
         return Some(Cow::Owned(declared));
     }
     match &context.evidence.nodes {
-        // A manifest may make a Node; what a cluster has says which kubelet it runs.
+        // A manifest may declare a Node; only a Node of a running cluster has a kubelet version.
         Some(nodes) if nodes.iter().all(|node| !node.kubelet_version.is_empty()) => Some(Cow::Borrowed(nodes)),
         _ => declared_nodes(context.evidence, controller.place()).map(Cow::Owned),
     }
 }
 
-/// The reason why the placement of the controllers is not judged; `None` where the nodes of one of them are known.
+/// Reason that the placement of the controllers is not checked; `None` if the nodes of one of them are known.
 fn nodes_not_given(context: &KubernetesContext<'_>) -> Option<&'static str> {
     let mut all = context.evidence.controllers().iter();
     (!all.any(|controller| nodes(context, controller).is_some())).then_some(NODES_NOT_GIVEN)
@@ -158,7 +158,7 @@ fn uninitialized() -> Taint {
     Taint::new(UNINITIALIZED, "true", "NoSchedule")
 }
 
-/// Whether a taint says something about a moment: the node is not ready, or about to go.
+/// True if a taint describes a temporary state: the node is not ready, or about to be removed.
 fn is_passing(taint: &Taint) -> bool {
     let key = taint.key.as_str();
     key.starts_with("node.kubernetes.io/")

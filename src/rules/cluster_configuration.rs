@@ -1,5 +1,5 @@
-//! Files from which clusters are made: RKE2, K3s, Rancher, RKE, kubeadm, and the kubelet's image credentials. All of these rules need
-//! such files.
+//! Files that define clusters: RKE2, K3s, Rancher, RKE, kubeadm, and the kubelet's image credentials. All of these
+//! rules need such files.
 
 use std::collections::BTreeSet;
 
@@ -46,18 +46,18 @@ mod servicelb_beside_cloud_controller;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cluster_configuration.rs"));
 
-/// The reason why rules on registries of ECR do not apply.
-const NOTHING_PULLED: &str =
-    "no workload that was given pulls from a private registry of ECR with what the kubelet has";
+/// Reason that rules on ECR registries do not apply.
+const NOTHING_PULLED: &str = "no given workload pulls from a private ECR registry with the kubelet's credentials";
 
-/// True if a configuration is of the cluster that a controller is declared for: both stand in one file, or there is one such declaration
-/// in everything that was given together. Of several, as for production and test, nobody knows which is meant.
+/// True if a configuration belongs to the cluster that a controller is declared for: both are in one file, or
+/// everything that was given has one such declaration. Among several, as for production and test, the right one is
+/// unknown.
 pub(super) fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudController>, place: &Place) -> bool {
     let files: BTreeSet<&str> = controllers.map(|one| &*one.place().file).collect();
     files.contains(&*place.file) || files.len() == 1
 }
 
-/// What a check says of each document of a kind.
+/// Runs a check on each document of a kind.
 fn of_each(
     context: &KubernetesContext<'_>,
     kind: DocumentKind,
@@ -66,18 +66,19 @@ fn of_each(
     let documents: Vec<&Document> = context.evidence.documents_of(kind).collect();
     if documents.is_empty() {
         return CheckResult::not_applicable(match kind {
-            DocumentKind::RancherCluster => "no cluster of Rancher was given",
-            DocumentKind::RkeCluster => "no `cluster.yml` of RKE was given",
-            DocumentKind::Kubeadm => "no configuration of kubeadm was given",
-            DocumentKind::CredentialProviderConfig => "no configuration of image credentials was given",
-            DocumentKind::LeaderMigration => "no configuration of the leader migration was given",
+            DocumentKind::RancherCluster => "no Rancher cluster was given",
+            DocumentKind::RkeCluster => "no RKE `cluster.yml` was given",
+            DocumentKind::Kubeadm => "no kubeadm configuration was given",
+            DocumentKind::CredentialProviderConfig => "no image credential configuration was given",
+            DocumentKind::LeaderMigration => "no leader migration configuration was given",
             _ => "no such configuration was given",
         });
     }
     CheckResult::counted(documents.len(), documents.into_iter().flat_map(check))
 }
 
-/// Workloads that pull from a private registry of ECR with nothing but what the kubelet has, with each of its images from there.
+/// Workloads that pull from a private ECR registry with the kubelet's credentials alone, with each of their images from
+/// there.
 fn pulled_with_the_kubelets_credentials<'e>(
     context: &KubernetesContext<'e>,
 ) -> Vec<(&'e Workload, &'e Located<String>)> {
@@ -96,24 +97,22 @@ fn pulled_with_the_kubelets_credentials<'e>(
     private.filter(|(workload, _)| !has_secrets(workload)).collect()
 }
 
-/// What a check says of whatever starts nodes: Nodes that say it, and configurations.
+/// Runs a check on everything that starts nodes: Nodes that report their arguments, and configurations.
 fn of_arguments(context: &KubernetesContext<'_>, check: impl Fn(&NodeArguments) -> Option<Violation>) -> CheckResult {
     let all = context.evidence.arguments();
     if all.is_empty() {
-        return CheckResult::not_applicable(
-            "neither a Node says what it was started with, nor was a configuration given",
-        );
+        return CheckResult::not_applicable("no Node reports its arguments, and no configuration was given");
     }
     CheckResult::counted(all.len(), all.iter().filter_map(check))
 }
 
-/// `enable-leader-migration` among the arguments of kube-controller-manager, where it is on.
+/// `enable-leader-migration` among the arguments of kube-controller-manager, if it is on.
 fn migration<'a, 'g>(given: &'g [ComponentArgument<'a>]) -> Option<&'g ComponentArgument<'a>> {
     let found = given.iter().rfind(|argument| argument.name == "enable-leader-migration");
     found.filter(|found| found.value.is_empty() || is_true(found.value))
 }
 
-/// A finding on a configuration, at a place of it.
+/// A finding on a configuration, at a place in it.
 fn on(
     name: &str,
     severity: Severity,
@@ -126,7 +125,7 @@ fn on(
     Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what)
 }
 
-/// A finding on what starts nodes: on the Node, or on the configuration, at a place of it.
+/// A finding on what starts nodes: on the Node, or on the configuration at a place in it.
 fn on_started(
     arguments: &NodeArguments,
     severity: Severity,

@@ -1,4 +1,4 @@
-//! The policies of the nodes' roles against what their nodes need (rule catalogue, section 3).
+//! Policies of the node roles compared with what the nodes need (rule catalogue, section 3).
 
 use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
@@ -31,7 +31,7 @@ fn instances(audit: &RoleAudit<'_>) -> Vec<ResourceRef> {
     audit.members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
 }
 
-/// The severity of a call that does not work.
+/// The severity of a call that is not allowed.
 fn severity_of(need: Need) -> Severity {
     match need {
         Need::Always => Severity::Error,
@@ -40,7 +40,7 @@ fn severity_of(need: Need) -> Severity {
     }
 }
 
-/// When an action of a baseline is needed; of a pattern, what is needed most of what it covers.
+/// Need of a baseline action; for a pattern, the greatest need among the actions that it covers.
 fn need(action: &ActionAudit) -> Option<Need> {
     let covered = controller::calls().iter().filter(|call| {
         call.node_role == action.call_role
@@ -49,8 +49,8 @@ fn need(action: &ActionAudit) -> Option<Need> {
     covered.map(|call| call.need).max_by_key(|need| severity_of(*need))
 }
 
-/// The severity of an action of the baseline that does not work. What no list of calls knows is what the operator says it is: needed,
-/// where the operator chose the baseline, and no more than a note where we did.
+/// The severity of a baseline action that is not allowed. An action that no list of calls has is an error if the
+/// operator chose the baseline, and info if tagaudit did.
 fn severity_in(audit: &RoleAudit<'_>, action: &ActionAudit) -> Severity {
     match need(action) {
         Some(need) => severity_of(need),
@@ -59,7 +59,7 @@ fn severity_in(audit: &RoleAudit<'_>, action: &ActionAudit) -> Severity {
     }
 }
 
-/// What the worst of the actions break, most important first.
+/// Consequences of the worst actions, most important first.
 fn breaks(calls: impl Iterator<Item = (String, Option<&'static controller::Call>)>) -> Option<String> {
     let mut known: Vec<(Severity, String)> = calls
         .filter_map(|(action, call)| call.map(|call| (severity_of(call.need), format!("{action}: {}", call.breaks))))
@@ -74,19 +74,19 @@ fn breaks(calls: impl Iterator<Item = (String, Option<&'static controller::Call>
     }
 }
 
-/// Puts actions into a policy of our own name, if the role may be written to at all.
+/// Grants actions in a policy that tagaudit names, if the role can be changed at all.
 fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     if audit.is_protected() {
         return Fix::none("only AWS can change this role: associate another instance profile");
     }
     if !audit.is_reliable {
         return Fix::none(
-            "say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation",
+            "name the role of the nodes with --node-role first: granting this to the wrong nodes is a privilege escalation",
         );
     }
     let is_controlplane = audit.node_roles.contains(NodeRole::Controlplane);
     let node_role = if is_controlplane { CallRole::Controlplane } else { CallRole::Worker };
-    // What the baseline limits is not granted without its limits.
+    // Actions that the baseline limits are not granted without the limits.
     let is_limited = |action: &&str| audit.actions.iter().any(|one| one.is_limited && one.action == **action);
     let (limited, actions): (Vec<&str>, Vec<&str>) = actions.iter().copied().partition(is_limited);
     if actions.is_empty() {
@@ -96,7 +96,7 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     let what = if limited.is_empty() { what } else { format!("{what} that the baseline does not limit") };
     let actions = actions.as_slice();
     match grant::place(audit.account, audit.role, node_role, actions) {
-        Ok(changes) => Fix::with(Applicability::Confirm, format!("add the {what} in one policy of their own"), changes),
+        Ok(changes) => Fix::with(Applicability::Confirm, format!("add the {what} in a separate policy"), changes),
         Err(refused) => Fix::none(format!("add the {what} by hand: {refused}")),
     }
 }
@@ -104,15 +104,15 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
 /// The credentials of the controller, as far as the role of control-plane nodes shows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Credentials {
-    /// Those of this role: it grants something that only the controller does, or nothing shows that there are others.
+    /// Those of this role: it grants an action that only the controller calls, or nothing shows that there are others.
     OfNodes,
     /// Others, by this evidence.
     Elsewhere(String),
-    /// It grants nothing of the controller's, and nobody could look for roles of the controller's own.
+    /// Unknown: it grants none of the controller's actions, and the account's roles could not be listed.
     Unknown,
 }
 
-/// True if the role grants something that only the controller does.
+/// True if the role grants an action that only the controller calls.
 fn grants_something(audit: &RoleAudit<'_>) -> bool {
     let is_own = |action: &&ActionAudit| {
         let name = action.action.to_ascii_lowercase();
@@ -125,23 +125,23 @@ fn grants_something(audit: &RoleAudit<'_>) -> bool {
     own.peek().is_none() || own.any(|action| action.assessment.verdict != Verdict::Missing)
 }
 
-/// True if a role of control-plane nodes grants nothing of what only the controller does. The commonest mistake of all: the policy was
-/// never attached, or the two were mixed up.
+/// True if a role of control-plane nodes grants no action that only the controller calls. This is the most common
+/// mistake: the policy was never attached, or the policies of workers and control plane were swapped.
 fn is_bare(audit: &RoleAudit<'_>) -> bool {
     !audit.is_controllers && audit.node_roles.contains(NodeRole::Controlplane) && !grants_something(audit)
 }
 
-/// The reason why the other calls of the controller are not reported for a role that grants none.
-const BARE: &str = "the role grants nothing of the controller's: `iam-action-missing` names all that it lacks";
+/// Reason that the other calls of the controller are not reported for a role that grants none.
+const BARE: &str = "the role grants none of the controller's actions: `iam-action-missing` names all that it lacks";
 
-/// The credentials of the controller. That a role lacks everything is no evidence of other credentials: a policy that was never
-/// attached looks the same, and is far more common.
+/// The credentials of the controller. A role that grants nothing does not prove that there are others: a policy that
+/// was never attached looks the same and is far more common.
 fn credentials(context: &Context<'_>, audit: &RoleAudit<'_>) -> Credentials {
     if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
         return Credentials::OfNodes;
     }
     if context.credentials_elsewhere {
-        return Credentials::Elsewhere("--controller-credentials elsewhere says so".to_owned());
+        return Credentials::Elsewhere("--controller-credentials elsewhere".to_owned());
     }
     if grants_something(audit) {
         return Credentials::OfNodes;
@@ -149,7 +149,7 @@ fn credentials(context: &Context<'_>, audit: &RoleAudit<'_>) -> Credentials {
     if let Some(evidence) = context.kubernetes.own_credentials(Provider::Aws) {
         return Credentials::Elsewhere(evidence);
     }
-    // Several that nothing tells apart: one of them is the controller's.
+    // Of several that cannot be distinguished, one is the controller's.
     let trusting = |role: &&Role| trusts_the_controller(role.trust_policy.as_deref());
     if let Some(role) = audit.account.roles.iter().find(trusting) {
         return Credentials::Elsewhere(format!("role `{}` trusts the controller's service account", role.name));
@@ -158,16 +158,16 @@ fn credentials(context: &Context<'_>, audit: &RoleAudit<'_>) -> Credentials {
     if context.gaps.iter().any(is_unread) { Credentials::Unknown } else { Credentials::OfNodes }
 }
 
-/// Why a role says nothing about the controller.
+/// Reason that a role shows nothing about the controller.
 const NO_CONTROLPLANE: &str = "no role of control-plane nodes was compared";
 
-/// Why the calls of the controller are not asked of a role.
+/// Reason that a role does not need the controller's calls.
 const ELSEWHERE: &str = "the controller uses other credentials";
 
-/// The same where that is not known.
-const UNKNOWN_CREDENTIALS: &str = "which credentials the controller uses is not known";
+/// Reason that the need for the controller's calls is unknown.
+const UNKNOWN_CREDENTIALS: &str = "the controller's credentials are unknown";
 
-/// The reason why the calls of the controller are not required of a role, if they are not.
+/// Reason that the controller's calls are not required of a role; `None` if they are.
 fn not_asked(context: &Context<'_>, audit: &RoleAudit<'_>) -> Option<&'static str> {
     match credentials(context, audit) {
         Credentials::OfNodes => None,

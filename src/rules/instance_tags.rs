@@ -30,12 +30,12 @@ const ANY: &[ResourceKind] = &[
     ResourceKind::NetworkInterface,
 ];
 
-/// Whether the tags of a resource are readable through the metadata service.
+/// True if the tags of a resource are readable through the metadata service.
 fn tags_are_readable(resource: Tagged<'_>) -> bool {
     matches!(resource, Tagged::Instance(instance) if safety::aws::forbids_slash(instance))
 }
 
-/// Whether a resource is in reach of the cluster: a member, or part of the network the members live in.
+/// Predicate for the resources of a cluster: members, and parts of the network in which they run.
 fn in_reach(region: &RegionView<'_>) -> impl Fn(Tagged<'_>) -> bool {
     let members: std::collections::HashSet<String> = region.members.iter().map(|m| m.instance.id.clone()).collect();
     let vpcs: BTreeSet<String> = region.member_vpcs().into_iter().map(str::to_owned).collect();
@@ -49,7 +49,7 @@ fn in_reach(region: &RegionView<'_>) -> impl Fn(Tagged<'_>) -> bool {
     }
 }
 
-/// Whether the cloud controller made the group for a load balancer.
+/// True if the cloud controller created the group for a load balancer.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#buildELBSecurityGroupList`, `aws_loadbalancer.go`.
 pub(super) fn is_load_balancer_group(name: &str, description: &str) -> bool {
     name.starts_with("k8s-elb-")

@@ -5,26 +5,27 @@ use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 
-/// The reason why a rule on Nodes does not apply.
+/// Reason that a rule on Nodes does not apply.
 pub(super) const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --kubernetes";
 
-/// Everything that a check on Kubernetes alone may look at.
+/// Everything that a check on Kubernetes alone may use.
 #[derive(Debug, Clone, Copy)]
 pub struct KubernetesContext<'a> {
     /// The audited cluster id.
     pub cluster_id: &'a str,
-    /// What was given.
+    /// The evidence that was given.
     pub evidence: &'a Evidence,
-    /// The cloud that it is of, where that is known.
+    /// Cloud of the cluster, if it is known.
     pub cloud: Option<Provider>,
     /// `--controller-version`.
     pub controller_version: Option<ControllerVersion>,
-    /// The cluster in an account of Alibaba Cloud, where one was read.
+    /// The cluster in an account of Alibaba Cloud, if one was read.
     pub alibaba: Option<&'a crate::alibaba::ClusterView<'a>>,
 }
 
 impl<'a> KubernetesContext<'a> {
-    /// The Nodes, where they are of a cloud: the one that is audited, or else the one that a providerID or a cloud controller is of.
+    /// The Nodes, if they belong to the given cloud: the audited one, or else one that a providerID or a cloud
+    /// controller belongs to.
     pub(super) fn nodes_of(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
         let nodes = self.evidence.nodes.as_deref().ok_or(NODES_NOT_GIVEN)?;
         let names_it = |node: &KubernetesNode| match cloud {
@@ -41,19 +42,19 @@ impl<'a> KubernetesContext<'a> {
         Err("the Nodes are of another cloud, or their cloud is unknown")
     }
 
-    /// The version of the cloud controller of Alibaba Cloud: what was said, or what its image says.
+    /// The version of the cloud controller of Alibaba Cloud: the given one, or else the one of its image.
     pub(super) fn alibaba_controller_version(&self) -> Option<ControllerVersion> {
         let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
     }
 
-    /// True if Alibaba Cloud's cloud controller is there and writes routes, which version 2 does unless it is told not to.
+    /// True if Alibaba Cloud's cloud controller exists and writes routes: version 2 does unless a flag turns it off.
     pub(super) fn alibaba_writes_routes(&self) -> bool {
         let mut controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
         controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true))
     }
 
-    /// The version of the AWS cloud controller: what was said, or what its image says.
+    /// The version of the AWS cloud controller: the given one, or else the one of its image.
     pub(super) fn aws_controller_version(&self) -> Option<ControllerVersion> {
         let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).max())

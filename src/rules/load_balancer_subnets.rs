@@ -1,5 +1,5 @@
-//! Which subnets a load balancer would get: the algorithm of the cloud controller, as its code decides it, and that of
-//! the AWS Load Balancer Controller as far as the rules need it.
+//! Subnets that a load balancer would get: the algorithm of the cloud controller, as in its code, and that of the AWS
+//! Load Balancer Controller as far as the rules need it.
 //!
 //! Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#findSubnets`, `#findELBSubnets`, `#isSubnetPublic`;
 //! kubernetes-sigs/aws-load-balancer-controller `pkg/networking/subnet_resolver.go`.
@@ -27,7 +27,7 @@ impl Scheme {
     /// Both schemes.
     pub const ALL: [Self; 2] = [Self::InternetFacing, Self::Internal];
 
-    /// The word AWS uses.
+    /// The word that AWS uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Scheme {
         }
     }
 
-    /// The subnet tag that asks for it.
+    /// The subnet tag that selects it.
     #[must_use]
     pub fn role_tag(self) -> &'static str {
         match self {
@@ -46,38 +46,38 @@ impl Scheme {
     }
 }
 
-/// A subnet with what the algorithm needs to know of it.
+/// A subnet with the facts that the algorithm needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     /// The subnet.
     pub subnet: &'a Subnet,
-    /// Whether its route table leads to an internet gateway.
+    /// True if its route table leads to an internet gateway.
     pub is_public: bool,
-    /// Whether its zone is an ordinary availability zone; local and wavelength zones are not, those of Outposts are.
+    /// True if its zone is an ordinary availability zone; local and wavelength zones are not, those of Outposts are.
     pub in_availability_zone: bool,
 }
 
 impl Candidate<'_> {
-    /// What the controller prefers by: the role tag (any value), then the cluster tag.
+    /// Order of preference of the controller: the role tag (any value), then the cluster tag.
     fn rank(&self, cluster_id: &str, scheme: Scheme) -> (bool, bool) {
         let tags = &self.subnet.tags;
         (tags::value(tags, scheme.role_tag()).is_some(), tags::has_cluster_tag(tags, cluster_id))
     }
 }
 
-/// The subnets of one zone that compete, best first, and how many of them are equally good.
+/// The choice among the subnets of one zone.
 #[derive(Debug)]
 pub struct ZoneChoice<'a> {
     /// Zone name.
     pub zone: &'a str,
-    /// The subnet that wins.
+    /// The chosen subnet.
     pub chosen: &'a Subnet,
-    /// Others that only lose by their id.
+    /// Others that rank equal except for their id.
     pub equals: Vec<&'a Subnet>,
 }
 
-/// The subnets a load balancer would get, one per zone, by zone. `own_subnet` is the subnet of the instance the controller
-/// runs on, which it falls back to when every subnet is tagged for somebody else.
+/// The subnets that a load balancer would get, one per zone, sorted by zone. `own_subnet` is the subnet of the instance
+/// that the controller runs on, its fallback if every subnet is tagged for other clusters.
 #[must_use]
 pub fn choose_subnets<'a>(
     candidates: &[Candidate<'a>],
@@ -112,7 +112,7 @@ pub fn choose_subnets<'a>(
         .collect()
 }
 
-/// The subnets the AWS Load Balancer Controller would take by discovery: with a usable role tag if any subnet has one,
+/// The subnets that the AWS Load Balancer Controller would discover: with a usable role tag if any subnet has one,
 /// else by reachability; none of another cluster; enough free addresses; one per zone.
 /// Source: aws-load-balancer-controller `subnet_resolver.go#ResolveViaDiscovery`.
 #[must_use]
@@ -133,7 +133,7 @@ pub(super) fn choose_for_load_balancer_controller<'a>(
     for Candidate { subnet, .. } in kept {
         let ours = tags::has_cluster_tag(&subnet.tags, cluster_id);
         let foreign = !ours && !tags::has_no_cluster_prefix_tag(&subnet.tags);
-        // Other than the cloud controller, it leaves Outposts out (`#buildSDKSubnetLocaleType`).
+        // Unlike the cloud controller, it skips Outposts (`#buildSDKSubnetLocaleType`).
         if foreign
             || subnet.outpost_arn.is_some()
             || subnet.available_ip_address_count.is_some_and(|free| free < MINIMUM_FREE_ADDRESSES)
@@ -149,16 +149,16 @@ pub(super) fn choose_for_load_balancer_controller<'a>(
     zones.into_values().collect()
 }
 
-/// Whether a route table leads to an internet gateway: a gateway id that starts with `igw`, whatever its destination and
-/// state. Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#isSubnetPublic`.
+/// True if a route table leads to an internet gateway: a gateway id that starts with `igw`, whatever its destination
+/// and state. Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#isSubnetPublic`.
 #[must_use]
 pub(crate) fn is_public(table: &RouteTable) -> bool {
     table.routes.iter().any(|route| route.gateway_id.as_deref().is_some_and(|gateway| gateway.starts_with("igw")))
 }
 
 impl<'a> RegionView<'a> {
-    /// The subnets of a VPC as candidates. Those whose route table cannot be seen are left out; the controller would stop
-    /// at them, which is a finding of its own.
+    /// The subnets of a VPC as candidates. Those whose route table cannot be seen are skipped; the controller would
+    /// stop at them, which is a separate finding.
     pub(super) fn candidates(&self, vpc_id: &str) -> Vec<Candidate<'a>> {
         let subnets = self.region.subnets.iter().filter(|subnet| subnet.vpc_id == vpc_id);
         subnets
@@ -173,8 +173,8 @@ impl<'a> RegionView<'a> {
             .collect()
     }
 
-    /// Whether a subnet lies in an ordinary availability zone, as one on an Outpost does: the cloud controller reads no more
-    /// than the type of the zone.
+    /// True if a subnet is in an ordinary availability zone. One on an Outpost is: the cloud controller checks only the
+    /// type of the zone.
     pub(super) fn is_ordinary_zone(&self, subnet: &Subnet) -> bool {
         let zones = &self.region.availability_zones;
         zones
@@ -183,7 +183,7 @@ impl<'a> RegionView<'a> {
             .is_none_or(|zone| zone.zone_type == "availability-zone")
     }
 
-    /// The subnet of an instance that the controller may run on.
+    /// The subnet of an instance on which the controller may run.
     pub(super) fn controller_subnet(&self, vpc_id: &str) -> Option<&'a str> {
         use crate::view::NodeRole;
         let here = || self.members.iter().filter(|member| member.instance.vpc_id.as_deref() == Some(vpc_id));
@@ -194,10 +194,10 @@ impl<'a> RegionView<'a> {
     }
 }
 
-/// What a tag on some subnets would change about the subnets that the cloud controller and the AWS Load Balancer Controller
-/// choose; `None` when nothing. Load balancers that exist move with the choice: Classic ones at the next sync
-/// (kubernetes/cloud-provider-aws `aws_loadbalancer.go#ensureLoadBalancer`), those of the AWS Load Balancer Controller at the
-/// next reconciliation.
+/// Change that a tag on some subnets would make to the subnets that the cloud controller and the AWS Load Balancer
+/// Controller choose; `None` if there is none. Existing load balancers move with the choice: Classic ones at the next
+/// sync (kubernetes/cloud-provider-aws `aws_loadbalancer.go#ensureLoadBalancer`), those of the AWS Load Balancer
+/// Controller at the next reconciliation.
 pub(super) fn moved_by(
     region: &RegionView<'_>,
     cluster_id: &str,

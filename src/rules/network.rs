@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/network.rs
 
 const VPC: &[ResourceKind] = &[ResourceKind::Vpc];
 
-/// Cluster API Provider AWS marks its network with this prefix instead of the Kubernetes one.
+/// Prefix of the tags of Cluster API Provider AWS on its network, in place of the Kubernetes one.
 const CAPA_PREFIX: &str = "sigs.k8s.io/cluster-api-provider-aws/cluster/";
 
 const INSTANCES: Read = Read::DescribeInstances;
@@ -31,8 +31,8 @@ fn member_vpcs<'a>(region: &RegionView<'a>) -> Vec<&'a Vpc> {
     region.member_vpcs().into_iter().filter_map(|id| region.vpc(id)).collect()
 }
 
-/// Whether Nodes are found by something else than their private DNS name: by providerID or by an instance id as name. EKS
-/// sets both, and kOps names nodes by instance id since 1.23.
+/// True if Nodes are found by something other than their private DNS name: by providerID or by an instance id as name.
+/// EKS sets both, and kOps names nodes by instance id since 1.23.
 fn names_do_not_matter(context: &Context<'_>, region: &RegionView<'_>) -> bool {
     match context.view.nodes {
         Some(nodes) => {
@@ -47,7 +47,7 @@ fn names_do_not_matter(context: &Context<'_>, region: &RegionView<'_>) -> bool {
     }
 }
 
-/// Routes that lead to members, by table: the mark of cloud routes.
+/// Routes that lead to members, by table: the sign of cloud routes.
 fn routes_to_members<'a>(region: &RegionView<'a>) -> Vec<(&'a RouteTable, &'a Route, &'a str)> {
     let members: BTreeSet<&str> = region.members.iter().map(|member| member.instance.id.as_str()).collect();
     let tables = region.region.route_tables.iter();

@@ -1,4 +1,4 @@
-//! Kubernetes Nodes against instances (rule catalogue, section 1.8); all of them need `--nodes`.
+//! Kubernetes Nodes compared with instances (rule catalogue, section 1.8); all of these rules need `--nodes`.
 
 use super::Rule;
 use super::aws::Context;
@@ -31,14 +31,14 @@ fn resource(node: &KubernetesNode) -> ResourceRef {
     ResourceRef::bare(ResourceKind::Node, &node.name)
 }
 
-/// The instance that the providerID of a Node names, with its region, where it was read.
+/// The instance that the providerID of a Node names, with its region, if it was read.
 fn instance_of<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<(&'a str, &'a Instance)> {
     let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
     let mut found = context.view.regions.iter().filter_map(|region| Some((region, region.instance(id)?)));
     found.next().map(|(region, instance)| (region.region.name.as_str(), instance))
 }
 
-/// The instance that a Node is, where the controller finds one: by its providerID, or by its name as long as it has none.
+/// The instance of a Node, if the controller finds one: by its providerID, or by its name if it has none.
 fn instance_found_for<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<&'a Instance> {
     if !node.provider_id.is_empty() {
         return instance_of(context, node).map(|(_, instance)| instance);
@@ -52,7 +52,7 @@ fn instance_found_for<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Op
     }
 }
 
-/// Live instances that the controller would find for a name: by private DNS name, among those with the cluster tag.
+/// Live instances with the cluster tag that the controller would find for a name by private DNS name.
 fn by_dns_name<'a>(context: &'a Context<'_>, name: &str) -> Vec<&'a Instance> {
     let instances = context.view.regions.iter().flat_map(|region| &region.region.instances);
     instances

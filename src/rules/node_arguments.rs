@@ -1,4 +1,4 @@
-//! What nodes are started with, most of it on any cloud; all of these rules need Nodes or configurations.
+//! Arguments of node components, mostly for any cloud; all of these rules need Nodes or configurations.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +19,23 @@ mod kubelet_cloud_config_flag;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/node_arguments.rs"));
 
-/// Why these rules do not apply.
-const UNSAID: &str =
-    "no Node says what it was started with, as those of RKE2 and K3s do, and no configuration was given";
+/// Reason that these rules do not apply.
+const UNSAID: &str = "no Node reports its arguments, as those of RKE2 and K3s do, and no configuration was given";
 
-/// The last minor version of Kubernetes in RKE.
+/// Last minor version of Kubernetes in RKE.
 const LAST_OF_RKE: u32 = 32;
 
-/// An argument that a component takes no longer from a Kubernetes version on.
+/// An argument that a component rejects from a Kubernetes version on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Ending {
     component: Component,
-    /// As it stands in the configuration: `cloud-provider=external`.
+    /// The argument as written in the configuration: `cloud-provider=external`.
     argument: String,
-    /// The first minor version of Kubernetes 1 without it.
+    /// First Kubernetes 1.x minor release without it.
     minor: u32,
-    /// What that version logs.
+    /// Message that this version logs.
     log: &'static str,
-    /// The argument in its place, and from when on; `None` where nothing replaces it.
+    /// Replacement, with the version that introduced it; `None` if nothing replaces it.
     instead: Option<&'static str>,
 }
 
@@ -45,24 +44,24 @@ impl Ending {
         arguments.version.is_some_and(|version| version >= ControllerVersion::new(1, self.minor, 0))
     }
 
-    /// The cure in a setting.
+    /// Fix of the argument in a setting.
     fn cure(&self, setting: &str, when: &str) -> String {
         let argument = text::printable(&self.argument);
         match self.instead {
-            Some(instead) => format!("replace `{argument}` by {instead} in `{setting}`{when}"),
-            None => format!("take `{argument}` out of `{setting}`{when}"),
+            Some(instead) => format!("replace `{argument}` with {instead} in `{setting}`{when}"),
+            None => format!("remove `{argument}` from `{setting}`{when}"),
         }
     }
 
-    /// The version that is aimed at, where the argument ends on the way there.
+    /// The target version, if the argument is removed by then.
     fn on_the_way(&self, context: &KubernetesContext<'_>) -> Option<ControllerVersion> {
         let target = context.evidence.target.kubernetes?;
         (target >= ControllerVersion::new(1, self.minor, 0)).then_some(target)
     }
 }
 
-/// A finding for each argument that ends, with the Nodes that are started with it, and one for each configuration that has it: an
-/// error where a Node is past its end.
+/// A finding for each removed argument, with the Nodes that start with it, and one for each configuration that has it:
+/// an error if a Node already runs a version without it.
 fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str) -> Vec<Ending>) -> CheckResult {
     let all = context.evidence.arguments();
     if all.is_empty() {
@@ -79,7 +78,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
                 find(component, argument.name, argument.value).into_iter().map(move |ending| (ending, argument.place))
             })
             .collect();
-        // RKE ended with 1.32: what ends later does not end there.
+        // RKE ended with 1.32: later removals do not affect it.
         own.retain(|(ending, _)| arguments.distribution != Distribution::Rke || ending.minor <= LAST_OF_RKE);
         own.sort();
         own.dedup();
@@ -113,7 +112,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
     CheckResult::counted(all.len(), violations)
 }
 
-/// How bad an ending is, and how it is told.
+/// Severity and wording of a finding on a removed argument.
 struct Told {
     severity: Severity,
     takes: &'static str,
@@ -122,7 +121,7 @@ struct Told {
     target: String,
 }
 
-/// An ending as it is told: an error where it is past, or on the way to the version that is aimed at.
+/// Wording for a removed argument: an error if the version is past its removal, or the target version is.
 fn told(ending: &Ending, is_past: bool, target: Option<ControllerVersion>) -> Told {
     let Ending { component, minor, log, .. } = ending;
     let component = component.name();
@@ -133,7 +132,7 @@ fn told(ending: &Ending, is_past: bool, target: Option<ControllerVersion>) -> To
     Told {
         severity: if target.is_some() { Severity::Error } else { Severity::Warning },
         takes: "takes",
-        impact: format!("the upgrade to 1.{minor} stops there: {component} does not start, and says `{log}`"),
+        impact: format!("the upgrade to 1.{minor} stops there: {component} does not start and logs `{log}`"),
         when: format!(" before the upgrade to 1.{minor}"),
         target: target.map_or_else(String::new, |target| format!(", and the target is {target}")),
     }
@@ -160,7 +159,7 @@ fn of_declared(
     }
 }
 
-/// A finding on the cluster, with the Nodes on which it shows.
+/// A finding on the cluster, with the affected Nodes.
 fn of_nodes(
     context: &KubernetesContext<'_>,
     severity: Severity,

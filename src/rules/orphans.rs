@@ -1,5 +1,5 @@
-//! What a cluster left behind (rule catalogue, section 1.7), as far as EC2 alone shows it. Nothing here is ever deleted
-//! automatically, and only `owned` (or the legacy tag, which means it) qualifies.
+//! Resources that a cluster left behind (rule catalogue, section 1.7), as far as EC2 alone shows it. Nothing here is
+//! ever deleted automatically, and only `owned` (or the legacy tag, which implies it) qualifies.
 
 use super::aws::Context;
 use super::{CheckResult, Rule, Violation};
@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/orphans.rs
 
 const INSTANCES: Read = Read::DescribeInstances;
 
-/// Whether nothing of the cluster lives in the region.
+/// True if the cluster has no live instance in the region.
 fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> bool {
     region.members.is_empty()
         && !region
@@ -29,7 +29,7 @@ fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> bool {
             .any(|i| i.state.is_live() && tags::has_cluster_tag(&i.tags, context.cluster_id()))
 }
 
-/// One finding for everything of one kind: it was left behind by one deletion.
+/// One finding for all resources of one kind, as one deletion left them behind.
 fn one(region: &RegionView<'_>, found: &[Tagged<'_>], message: String, fix: &str) -> CheckResult {
     let Some(first) = found.first() else { return CheckResult::clean() };
     let others = found.iter().skip(1).map(|resource| region.bare(resource.kind(), resource.id()));

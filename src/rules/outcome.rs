@@ -7,17 +7,17 @@ use crate::inventory::Gap;
 use crate::kubernetes::ListGap;
 use crate::role_audit::RoleGap;
 
-/// What became of a rule; always one of these.
+/// Outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// All of its resources were checked, and are in order.
+    /// All of its resources were checked, without findings.
     Passed,
-    /// It has findings.
+    /// The rule has findings.
     Failed,
-    /// There is no resource that it checks.
+    /// No resource that it checks exists.
     NotApplicable,
-    /// It found nothing, and a resource that it checks was not read.
+    /// Nothing was found, but a resource that it checks was not read.
     NotAudited,
 }
 
@@ -33,7 +33,7 @@ impl Outcome {
         }
     }
 
-    /// The same for display.
+    /// The word for display.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -50,16 +50,16 @@ impl Outcome {
 pub struct RuleOutcome {
     /// Rule id.
     pub rule: &'static str,
-    /// What became of it.
+    /// Outcome.
     pub outcome: Outcome,
-    /// How many resources it was checked on.
+    /// Number of checked resources.
     pub checked: usize,
-    /// Why it was not checked, or not everywhere.
+    /// Reason that it was not checked, or not everywhere.
     pub why: Option<String>,
 }
 
 impl RuleOutcome {
-    /// Takes what became of the same rule elsewhere.
+    /// Merges the outcome of the same rule elsewhere.
     pub(crate) fn add(&mut self, other: Self) {
         let weight = |outcome: Outcome| match outcome {
             Outcome::Failed => 3,
@@ -75,17 +75,17 @@ impl RuleOutcome {
     }
 }
 
-/// What running the rules gave.
+/// Results of all rules that were run.
 #[derive(Debug, Default)]
 pub struct Outcomes {
     /// Findings, worst first, then by rule and resource.
     pub findings: Vec<Finding>,
     /// Outcomes of the selected rules, by rule.
     pub rules: Vec<RuleOutcome>,
-    /// Each read that failed, with the ids of the rules that were not checked on what it would have shown.
+    /// Failed reads, each with the ids of the rules that were not checked on the resources it hides.
     pub unread: Vec<(Gap, Vec<&'static str>)>,
-    /// Each role that was not compared, or not wholly, with the ids of the rules that were not checked on it.
+    /// Roles that were not compared, or not completely, each with the ids of the rules that were not checked on it.
     pub uncompared: Vec<(RoleGap, Vec<&'static str>)>,
-    /// Each list of a live cluster that was not read, with the ids of the rules that read it.
+    /// Lists of a live cluster that were not read, each with the ids of the rules that use it.
     pub unlisted: Vec<(ListGap, Vec<&'static str>)>,
 }

@@ -1,5 +1,5 @@
-//! Owned versus shared across the account (rule catalogue, section 1.6). Owned: the resource goes with its cluster.
-//! Shared: several may use it and none deletes it. Source: cloud-provider-aws `pkg/providers/v1/tags.go`.
+//! Owned versus shared across the account (rule catalogue, section 1.6). Owned: the resource is deleted with its
+//! cluster. Shared: several may use it and none deletes it. Source: cloud-provider-aws `pkg/providers/v1/tags.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ fn users<'a>(region: &RegionView<'a>, own: &str) -> BTreeMap<&'a str, BTreeSet<&
     for instance in region.region.instances.iter().filter(|instance| instance.state.is_live()) {
         let clusters: BTreeSet<&str> =
             crate::view::instance_clusters(&instance.tags).filter(|id| !tags::is_slip(id, own)).collect();
-        // An instance with two cluster tags is a finding of its own and proves nothing about who uses what.
+        // An instance with two cluster tags is a separate finding and proves no use.
         let [cluster] = clusters.into_iter().collect::<Vec<_>>()[..] else { continue };
         let mut add = |id: &'a str| {
             users.entry(id).or_default().insert(cluster);

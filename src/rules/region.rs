@@ -1,5 +1,4 @@
-//! What checks need of a region beside the view: references to its resources, changes of them, and one finding for what has
-//! one cause.
+//! Helpers for checks of a region: references to its resources, changes to them, and one finding per cause.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +28,7 @@ impl RegionView<'_> {
         }
     }
 
-    /// A reference to something of this region by id; its name if it is known.
+    /// A reference to a resource of this region by id, with its name if known.
     pub(super) fn bare(&self, kind: ResourceKind, id: &str) -> ResourceRef {
         let found = self.region.find(id).filter(|found| found.kind() == kind);
         ResourceRef { name: found.and_then(Tagged::name).map(str::to_owned), ..ResourceRef::bare(kind, id) }
@@ -40,7 +39,7 @@ impl RegionView<'_> {
         Target::ec2(&self.region.name, ResourceKey::new(kind, id))
     }
 
-    /// Sets a tag on resources of one kind, whatever it holds now.
+    /// Sets a tag on resources of one kind, whatever its present value.
     pub(super) fn set_tag(
         &self,
         kind: ResourceKind,
@@ -69,8 +68,8 @@ impl RegionView<'_> {
         ids.into_iter().map(|id| one(id.as_ref())).collect()
     }
 
-    /// Reports one thing that is wrong with several members once per cause: members of one Auto Scaling group, or with one
-    /// instance profile, are wrong for the same reason.
+    /// Reports a defect of several members once per cause: members of one Auto Scaling group, or with one instance
+    /// profile, have it for the same reason.
     pub(super) fn grouped<'m, Found: FromIterator<Violation>>(
         &self,
         members: impl IntoIterator<Item = &'m Member<'m>>,
@@ -89,7 +88,7 @@ impl RegionView<'_> {
                 (None, None) => (Cause::Resource, Some(member.instance.id.as_str())),
             };
             let group = groups.entry(cause).or_insert_with(|| (severity, Vec::new()));
-            // One cause, one finding: as bad as the worst of it.
+            // One cause, one finding, with the highest severity of its members.
             group.0 = group.0.max(severity);
             group.1.push(member);
         }
@@ -106,7 +105,7 @@ impl RegionView<'_> {
     }
 }
 
-/// Ids of members, for a change that is the same for all of them.
+/// Ids of members.
 pub(super) fn ids<'m>(members: &[&'m Member<'_>]) -> impl Iterator<Item = &'m str> {
     members.iter().map(|member| member.instance.id.as_str())
 }
@@ -124,7 +123,7 @@ pub(super) fn has(members: &[&Member<'_>]) -> &'static str {
     if members.len() == 1 { "has" } else { "have" }
 }
 
-/// `Safe` only where it is provable that the resource belongs to the cluster.
+/// `Safe` only if all members provably belong to the cluster and nothing manages them.
 pub(super) fn safe_if_certain(members: &[&Member<'_>]) -> Applicability {
     let sure = members.iter().all(|m| m.evidence.confidence() >= Confidence::Strong && m.instance.managed_by.is_none());
     if sure { Applicability::Safe } else { Applicability::Confirm }

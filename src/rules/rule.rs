@@ -17,28 +17,28 @@ use super::{alibaba, aws};
 pub struct Rule {
     /// Stable id; waivers depend on it.
     pub id: &'static str,
-    /// What is wrong, in a few words.
+    /// The defect, in a few words.
     pub title: &'static str,
-    /// How bad it is.
+    /// Severity of its findings.
     pub severity: RuleSeverity,
-    /// Resources it speaks about.
+    /// Kinds of resources that its findings are about.
     pub resources: &'static [ResourceKind],
-    /// When it reports.
+    /// Condition under which it reports.
     pub condition: &'static str,
-    /// What breaks; the sentence of the finding unless the facts say it better.
+    /// Consequence of the defect; a finding repeats it unless the check states a more specific one.
     pub impact: &'static str,
-    /// What fixes it.
+    /// Repair, as an imperative.
     pub fix: &'static str,
     /// The most that `--fix` may do about it.
     pub applicability: Applicability,
-    /// Where the controllers or documents decide this.
+    /// Code of the controllers, or documentation, that decides this.
     pub sources: &'static [&'static str],
-    /// A message it gives, as an example.
+    /// Example of its message.
     pub example: &'static str,
-    /// Reads without which it would be wrong: with a gap in one of them it is not run; with a gap of one resource, it is
-    /// not said to have been checked there.
+    /// Reads without which it would be wrong: with a gap in one of them it is not run; with a gap of one resource, that
+    /// resource does not count as checked.
     pub reads: &'static [Read],
-    /// What it looks at: where there is none of it, the rule does not apply.
+    /// Resources that it checks; if there are none, the rule does not apply.
     pub subjects: Subjects,
     /// Runs whatever `--rule` selects: its finding is the reason for which every other rule is silent.
     pub always_runs: bool,
@@ -85,12 +85,12 @@ pub enum Check {
     Evidence(&'static [Provider], fn(&KubernetesContext<'_>) -> CheckResult),
 }
 
-/// How bad the findings of a rule are.
+/// Severity of the findings of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleSeverity {
-    /// As a rule.
+    /// Default severity.
     pub default: Severity,
-    /// What it depends on, in words that begin with the default; `None` where it is always the same.
+    /// Text that states the default and its exceptions; `None` if the severity is always the same.
     pub note: Option<&'static str>,
 }
 
@@ -103,7 +103,7 @@ impl RuleSeverity {
         Self { default, note: Some(note) }
     }
 
-    /// The whole in words.
+    /// The note, or else the name of the default.
     #[must_use]
     pub fn describe(self) -> &'static str {
         self.note.unwrap_or(self.default.name())
@@ -183,7 +183,7 @@ impl Rule {
         Self::with(Check::Alibaba(check), subjects)
     }
 
-    /// The clouds that it is about.
+    /// Clouds that the rule applies to.
     #[must_use]
     pub fn providers(&self) -> &'static [Provider] {
         match self.check {

@@ -1,5 +1,5 @@
-//! The runner: the checks that what was read allows, their findings, and the outcome of each rule. Clouds and files give it a
-//! [`RuleContext`] each.
+//! The runner: runs the checks that the read resources allow, and returns their findings and the outcome of each rule.
+//! Clouds and files have a [`RuleContext`] each.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,14 +26,14 @@ pub type Task<'t> = Box<dyn Fn() -> CheckResult + Send + Sync + 't>;
 
 /// A cluster as rules see it: in an account of one cloud, or in files alone.
 pub trait RuleContext: Sync {
-    /// The checks of a rule that can be made. A rule is not run where a list that it needs is unknown; a gap of one resource leaves the
-    /// list complete, and the check sees that resource's field as unread.
+    /// The checks of a rule that can run. A rule is not run where a list that it needs is unknown; a gap of one
+    /// resource leaves the list complete, and the check sees that resource's field as unread.
     fn tasks(&self, rule: &'static Rule) -> Vec<Task<'_>>;
 
     /// Reads that failed, and lists that the Nodes contradict.
     fn gaps(&self) -> &[Gap];
 
-    /// Roles and principals that were not compared, or not wholly.
+    /// Roles and principals that were not compared, or not completely.
     fn role_gaps(&self) -> &[RoleGap];
 
     /// True if a rule is not checked on a role because of a gap.
@@ -60,7 +60,7 @@ struct Done {
     findings: Vec<Finding>,
 }
 
-/// Runs the selected rules, all of them of the cloud of the context.
+/// Runs the selected rules, all of which apply to the cloud of the context.
 #[must_use]
 pub fn run(context: &impl RuleContext, selected: &[&'static Rule]) -> Outcomes {
     let mut tasks: Vec<(usize, Task<'_>)> = Vec::new();
@@ -105,8 +105,8 @@ pub fn run(context: &impl RuleContext, selected: &[&'static Rule]) -> Outcomes {
     Outcomes { findings, rules, unread, uncompared, unlisted }
 }
 
-/// Worst first, then by rule and resource. What is known again by the same and says the same is one finding, at all of its places; what
-/// says something else is counted.
+/// Sorts by severity, worst first, then by rule and resource. Findings with the same fingerprint and message become one
+/// with all of their places; those with another message get a new fingerprint.
 fn sort(findings: &mut Vec<Finding>) {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut distinct: Vec<Finding> = Vec::with_capacity(findings.len());
@@ -139,7 +139,7 @@ fn sort(findings: &mut Vec<Finding>) {
     });
 }
 
-/// The outcome of a rule whose checks were made; `missed` describes what was not read of its resources.
+/// Sets the outcome of a rule whose checks ran; `missed` describes the unread resources.
 fn conclude(context: &impl RuleContext, rule: &Rule, outcome: &mut RuleOutcome, missed: Option<String>) {
     if outcome.outcome == Outcome::Failed {
         outcome.why = missed;
@@ -161,7 +161,7 @@ fn describe(gap: &Gap) -> String {
     format!("{}{region} failed: {}", gap.read, gap.reason)
 }
 
-/// True if a gap hides resources of a rule. An account that could not be entered hides all of them.
+/// True if a gap hides resources of a rule. An account whose role could not be assumed hides all of them.
 fn misses(rule: &Rule, gap: &Gap) -> bool {
     rule.reads.contains(&gap.read)
         || gap.read == Read::AssumeRole

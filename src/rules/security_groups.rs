@@ -1,4 +1,4 @@
-//! Security groups (rule catalogue, section 1.4): which one the controllers edit, and when they cannot tell.
+//! Security groups (rule catalogue, section 1.4): the one that the controllers edit, and cases without a clear choice.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ fn is_tagged<'r>(region: &'r RegionView<'_>, cluster_id: &'r str) -> impl Fn(&st
     |id| region.security_group(id).is_some_and(|group| tags::has_cluster_tag(&group.tags, cluster_id))
 }
 
-/// Members by the set of groups that cannot be told apart.
+/// Members by the set of groups among which the controller cannot choose.
 fn undecided<'r>(
     context: &'r Context<'_>,
     region: &'r RegionView<'_>,
@@ -82,19 +82,19 @@ fn undecided<'r>(
     sets
 }
 
-/// Tag by which kOps gives its nodes the label that keeps them out of load balancers.
+/// Tag with which kOps sets the label that keeps its nodes out of load balancers.
 /// Source: kubernetes/kops `pkg/instancegroups/instancegroups.go`.
 const EXCLUDED_BY_KOPS: &str =
     "k8s.io/cluster-autoscaler/node-template/label/node.kubernetes.io/exclude-from-external-load-balancers";
 
-/// Whether a member becomes a target of load balancers: the controllers look at the groups of these only.
+/// Role of a member as a load balancer target: the controllers check the groups of targets only.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#findInstancesForELB`.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Target {
     Yes,
-    /// A machine of the control plane alone, which kubeadm and kOps keep out by a label that only the Node shows.
+    /// A machine with only the control-plane role, which kubeadm and kOps keep out by a label that only the Node shows.
     Unlikely,
-    /// No Node, or one with the label that keeps it out.
+    /// A member without a Node, or with the label that keeps it out.
     Never,
 }
 
@@ -116,13 +116,13 @@ fn target(context: &Context<'_>, member: &Member<'_>) -> Target {
     }
 }
 
-/// Stopped members break nothing now, and neither do those that are no targets.
+/// Error if a running member is a target; stopped members and other members break nothing now.
 fn severity_of(context: &Context<'_>, members: &[&Member<'_>]) -> Severity {
     let bites = |member: &&Member<'_>| !member.is_stopped() && target(context, member) == Target::Yes;
     if members.iter().any(bites) { Severity::Error } else { Severity::Warning }
 }
 
-/// Why a group is likely the one to keep, strongest reason first; `None` without a reason.
+/// The strongest reason that a group is likely the one to keep; `None` without a reason.
 fn keep_reason(region: &RegionView<'_>, group: &SecurityGroup, cluster_id: &str) -> Option<&'static str> {
     let role = tags::value(&group.tags, "sigs.k8s.io/cluster-api-provider-aws/role");
     if role == Some("lb") {
@@ -144,7 +144,7 @@ fn keep_reason(region: &RegionView<'_>, group: &SecurityGroup, cluster_id: &str)
             })
     });
     if of_load_balancers {
-        return Some("its rules already let load balancers in");
+        return Some("its rules already admit load balancers");
     }
     let users = region.members.iter().filter(|member| member.instance.security_groups.contains(&group.id)).count();
     (users == region.members.len()).then_some("every node has it")
@@ -187,7 +187,7 @@ fn report_undecided(
             let (mut message, fix) = describe(&groups, &members);
             if members.iter().all(|member| target(context, member) == Target::Unlikely) {
                 message.push_str(&format!(
-                    "; this breaks nothing where the Nodes carry the label `{}`, as kubeadm and kOps set it on control-plane nodes: --nodes tells",
+                    "; this breaks nothing if the Nodes have the label `{}`, which kubeadm and kOps set on control-plane nodes: check with --nodes",
                     nodes::EXCLUDED_FROM_LOAD_BALANCERS
                 ));
             }
@@ -217,9 +217,9 @@ fn only_group<'r, 'a>(region: &'r RegionView<'a>) -> BTreeMap<&'a str, Vec<&'r M
 mod tests {
     use super::*;
 
-    /// cloud-provider-aws `TestFindSecurityGroupForInstance*`, with the rows that follow from the function. The AWS Load
-    /// Balancer Controller (`resolveEndpointSGForENI`) decides the rows it has in the same way, but for an instance without
-    /// any group, which it takes for an error.
+    /// cloud-provider-aws `TestFindSecurityGroupForInstance*`, with the rows that follow from the function. The AWS
+    /// Load Balancer Controller (`resolveEndpointSGForENI`) decides its rows in the same way, except for an instance
+    /// without any group, which it treats as an error.
     #[test]
     fn the_group_is_found_as_the_cloud_controller_does() {
         let cases: &[(&[&str], &[&str], NodeGroup<'_>)] = &[

@@ -1,5 +1,5 @@
-//! Services of type `LoadBalancer` on AWS: who makes the load balancer of each one, and what its annotations do there. All of these
-//! rules need Services.
+//! Services of type `LoadBalancer` on AWS: the controller that creates each load balancer, and the effect of the
+//! Service's annotations on it. All of these rules need Services.
 
 use super::alibaba::SERVICES_NOT_GIVEN;
 use super::aws::Context;
@@ -41,28 +41,28 @@ mod svc_type_value_unknown;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/service.rs"));
 
-/// Who makes the load balancer of a Service.
+/// Controller that creates the load balancer of a Service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// The cloud controller makes a Classic Load Balancer.
+    /// The cloud controller creates a Classic Load Balancer.
     Classic,
-    /// The cloud controller makes a Network Load Balancer.
+    /// The cloud controller creates a Network Load Balancer.
     Network,
-    /// The AWS Load Balancer Controller does.
+    /// The AWS Load Balancer Controller.
     LoadBalancerController,
-    /// Whoever knows its class.
+    /// Another controller that knows its class.
     OtherClass,
-    /// `external` without a kind of target: each leaves it to the other.
+    /// None: the type is `external` without a target type, and each controller leaves it to the other.
     Nobody,
 }
 
 impl Owner {
-    /// Whether it is the cloud controller.
+    /// True if it is the cloud controller.
     fn is_cloud_controller(self) -> bool {
         matches!(self, Self::Classic | Self::Network)
     }
 
-    /// What it makes, in a sentence.
+    /// Noun phrase for the load balancer.
     fn load_balancer(self) -> &'static str {
         match self {
             Self::Classic => "a Classic Load Balancer",
@@ -71,18 +71,19 @@ impl Owner {
     }
 }
 
-/// The class that the AWS Load Balancer Controller takes by default.
+/// The class that the AWS Load Balancer Controller handles by default.
 const OF_LOAD_BALANCER_CONTROLLER: &str = "service.k8s.aws/nlb";
 
-/// The finalizers that say who made the load balancer.
-/// Sources: kubernetes/cloud-provider `service/helpers/helper.go#LoadBalancerCleanupFinalizer`; aws-load-balancer-controller
-/// `controllers/service/service_controller.go`.
+/// The finalizers that identify the controller that created the load balancer.
+/// Sources: kubernetes/cloud-provider `service/helpers/helper.go#LoadBalancerCleanupFinalizer`;
+/// aws-load-balancer-controller `controllers/service/service_controller.go`.
 const CLEANUP: &str = "service.kubernetes.io/load-balancer-cleanup";
 const RESOURCES: &str = "service.k8s.aws/resources";
 
-/// Who makes the load balancer of a Service as it is written.
+/// The controller that creates the load balancer of a Service, according to its spec.
 /// Sources: kubernetes/cloud-provider `controllers/service/controller.go#wantsLoadBalancer`; cloud-provider-aws
-/// `pkg/providers/v1/aws_loadbalancer.go#isNLB`, `#isLBExternal`; aws-load-balancer-controller `pkg/service/service_utils.go`.
+/// `pkg/providers/v1/aws_loadbalancer.go#isNLB`, `#isLBExternal`; aws-load-balancer-controller
+/// `pkg/service/service_utils.go`.
 fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
     let service = whole(context.evidence, service);
     if let Some(class) = &service.load_balancer_class {
@@ -91,7 +92,7 @@ fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
     let annotation = |suffix: &str| value(service, suffix);
     match (annotation("aws-load-balancer-type"), annotation("aws-load-balancer-nlb-target-type")) {
         (Some("nlb-ip"), _) | (Some("external"), Some("ip" | "instance")) => Owner::LoadBalancerController,
-        // A webhook gives new Services a class, whatever else they say.
+        // A webhook sets the class of new Services, whatever their other fields.
         _ if service.uid.is_empty() && gives_a_class(context.evidence) => Owner::LoadBalancerController,
         (Some("external"), _) => Owner::Nobody,
         (Some("nlb"), _) => Owner::Network,
@@ -99,8 +100,8 @@ fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
     }
 }
 
-/// The Service that says whose it is: this one, or for values of a chart that lie over others those of the same place. Helm merges the maps
-/// of all files. Source: Helm documentation, "Values Files".
+/// The Service that determines the owner: this one, or, for chart values that override others, the same Service in
+/// another values file. Helm merges the maps of all files. Source: Helm documentation, "Values Files".
 fn whole<'s>(evidence: &'s Evidence, service: &'s Service) -> &'s Service {
     let says = |one: &Service| one.load_balancer_class.is_some() || value(one, "aws-load-balancer-type").is_some();
     let is_to_come = |one: &Service| one.namespace.is_empty() && one.uid.is_empty() && one.ports.is_empty();
@@ -116,7 +117,7 @@ fn value<'s>(service: &'s Service, suffix: &str) -> Option<&'s str> {
     service.annotations.get(&format!("{PREFIX}{suffix}")).map(String::as_str)
 }
 
-/// Whether the AWS Load Balancer Controller makes itself the one for all new Services, which it does by default.
+/// True if the AWS Load Balancer Controller claims all new Services, as it does by default.
 /// Source: aws-load-balancer-controller `webhooks/core/service_mutator.go`.
 fn has_webhook(evidence: &Evidence) -> bool {
     has_hook(evidence, |name| name == "mservice.elbv2.k8s.aws")
@@ -128,9 +129,9 @@ fn has_hook(evidence: &Evidence, is_meant: impl Fn(&str) -> bool) -> bool {
         .any(|document| document.object().items(&["webhooks"]).any(|hook| hook.text(&["name"]).is_some_and(&is_meant)))
 }
 
-/// True if new Services get the class of the AWS Load Balancer Controller: by the webhook that is there, or that a chart of 2.5.0 or later
-/// makes unless it is told not to. Source: aws-load-balancer-controller `helm/aws-load-balancer-controller/values.yaml`,
-/// `enableServiceMutatorWebhook`.
+/// True if new Services get the class of the AWS Load Balancer Controller: from an existing webhook, or from the one
+/// that a chart of 2.5.0 or later creates unless it is turned off. Source: aws-load-balancer-controller
+/// `helm/aws-load-balancer-controller/values.yaml`, `enableServiceMutatorWebhook`.
 fn gives_a_class(evidence: &Evidence) -> bool {
     const FIRST: ControllerVersion = ControllerVersion::new(2, 5, 0);
     let images =
@@ -139,20 +140,20 @@ fn gives_a_class(evidence: &Evidence) -> bool {
         let (name, tag) = image.rsplit_once(':')?;
         name.ends_with("aws-load-balancer-controller").then(|| tag.split('@').next()?.parse::<ControllerVersion>().ok())
     });
-    // Its other webhooks without this one are those of a chart that was told so.
+    // Its other webhooks without this one mean that the chart turned it off.
     let is_switched_off = || has_hook(evidence, |name| name.ends_with(".elbv2.k8s.aws"));
     has_webhook(evidence)
         || !is_switched_off() && versions.any(|version| version.is_some_and(|version| version >= FIRST))
 }
 
-/// Whether the AWS Load Balancer Controller is among the workloads.
+/// True if the AWS Load Balancer Controller is among the workloads, or its webhook exists.
 pub(super) fn has_load_balancer_controller(evidence: &Evidence) -> bool {
     let images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
     let mut images = images.map(|container| container.image.value.split([':', '@']).next().unwrap_or_default());
     images.any(|image| image.ends_with("aws-load-balancer-controller")) || has_webhook(evidence)
 }
 
-/// Whether a Service is one of a cluster on AWS: it says so, or the cluster does.
+/// True if a Service belongs to a cluster on AWS, as its own fields or the cluster show.
 fn is_of_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
     let says_so = service.annotations.keys().any(|key| key.contains("/aws-load-balancer-"))
         || service.ingress.iter().any(|one| matches!(one, Ingress::Hostname(name) if name.contains(".elb.")))
@@ -164,12 +165,12 @@ fn is_of_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
         || evidence.nodes.iter().flatten().any(|node| node.provider_id.starts_with("aws://"))
 }
 
-/// The version of the cloud controller that refuses what it refuses: the one that is aimed at, if that is later.
+/// The later of the present and the target version of the cloud controller: it rejects the most.
 fn strictest_version(context: &KubernetesContext<'_>) -> Option<ControllerVersion> {
     context.aws_controller_version().max(context.evidence.target.controller)
 }
 
-/// What a check says of each Service of type `LoadBalancer` on AWS.
+/// Runs a check on each Service of type `LoadBalancer` on AWS.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     let asked = services
@@ -177,12 +178,13 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> V
         .filter(|service| service.is_load_balancer() && service.deleted_at.is_none() && is_of_aws(context, service));
     let asked: Vec<&Service> = asked.collect();
     if asked.is_empty() {
-        return CheckResult::not_applicable("no Service asks for a load balancer of AWS");
+        return CheckResult::not_applicable("no Service requests an AWS load balancer");
     }
     CheckResult::counted(asked.len(), asked.into_iter().flat_map(|service| check(service, owner(context, service))))
 }
 
-/// What a check says of each Service for which one of the two controllers makes a load balancer, in the region of the nodes.
+/// Runs a check on each Service for which one of the two controllers creates a load balancer, in the region of the
+/// nodes.
 fn joined<'v>(
     context: &'v Context<'_>,
     check: impl Fn(&RegionView<'v>, &Service, Owner) -> Option<Violation>,
@@ -227,9 +229,9 @@ fn on_field(service: &Service, field: &str, message: impl Into<String>, fix: imp
     on_service(service, Severity::Error, message, Fix::none(fix)).at(place)
 }
 
-/// What kind of load balancer a host name is of.
-/// Source: AWS documentation of Elastic Load Balancing: `NAME.REGION.elb.amazonaws.com` of Classic Load Balancers, and
-/// `NAME.elb.REGION.amazonaws.com` of Network Load Balancers.
+/// Kind of load balancer that has the Service's host name.
+/// Source: AWS documentation of Elastic Load Balancing: `NAME.REGION.elb.amazonaws.com` for Classic Load Balancers, and
+/// `NAME.elb.REGION.amazonaws.com` for Network Load Balancers.
 fn kind_of_host(service: &Service) -> Option<Owner> {
     let Some(Ingress::Hostname(name)) = service.ingress.first() else { return None };
     let name = name.strip_suffix(".cn").unwrap_or(name);

@@ -1,4 +1,4 @@
-//! Storage classes for volumes of AWS. All of these rules need storage classes.
+//! Storage classes for AWS volumes. All of these rules need storage classes.
 
 use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
@@ -16,13 +16,13 @@ mod storageclass_several_defaults;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/storage.rs"));
 
-/// The reason why rules on volumes do not apply.
+/// Reason that rules on volumes do not apply.
 const NO_VOLUME: &str = "no volume of the cluster was given";
 
 /// The provisioner that was part of Kubernetes.
 const IN_TREE: &str = "kubernetes.io/aws-ebs";
 
-/// What a check says of each storage class for EBS.
+/// Runs a check on each storage class for EBS.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> CheckResult {
     let classes = context.evidence.documents_of(DocumentKind::StorageClass);
     let classes = classes.filter_map(|class| Some((class, class.object().text(&["provisioner"])?)));
@@ -33,7 +33,7 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> V
     CheckResult::counted(classes.len(), classes.into_iter().flat_map(|(class, provisioner)| check(class, provisioner)))
 }
 
-/// Whether the driver runs, as far as that is known: a node has it, the cluster knows it, or a workload runs it.
+/// True if the driver is known to run: a node has it, the cluster knows it, or a workload runs it.
 fn has_driver(evidence: &Evidence) -> bool {
     let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
     evidence.documents.iter().any(|document| document.has_driver(EBS_DRIVER))

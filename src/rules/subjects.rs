@@ -1,4 +1,4 @@
-//! What rules look at: how many of it were checked, and when there is nothing that a rule could say something about.
+//! Subjects of rules: the resources that a rule checks, their number, and the reason if there are none.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use crate::nodes::KubernetesNode;
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::view::{ClusterView, RegionView};
 
-/// What a rule looks at.
+/// Resources that a rule checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subjects {
-    /// The instances that are nodes of the cluster.
+    /// Instances that are nodes of the cluster.
     Members,
     /// Their instance profiles.
     MemberProfiles,
@@ -18,7 +18,7 @@ pub enum Subjects {
     MemberRoles,
     /// Their security groups.
     MemberGroups,
-    /// Resources of the rule's kinds in the VPCs in which they live.
+    /// Resources of the rule's kinds in the VPCs of the nodes.
     MemberVpcs,
     /// All resources of the rule's kinds in a region.
     Region,
@@ -30,14 +30,14 @@ pub enum Subjects {
     RamPrincipals,
     /// The Services of the cluster, with their load balancers.
     Services,
-    /// What Kubernetes says, or files from which a cluster is made.
+    /// The state in Kubernetes, or files that define a cluster.
     Evidence,
     /// The cluster.
     Cluster,
 }
 
 impl Subjects {
-    /// Those of a region, each once.
+    /// Subjects in a region, each once.
     #[must_use]
     pub fn in_region<'r>(self, kinds: &[ResourceKind], region: &'r RegionView<'_>) -> Vec<ResourceKey<'r>> {
         let mut found = Vec::new();
@@ -45,7 +45,7 @@ impl Subjects {
         found
     }
 
-    /// How many there are in a region.
+    /// Number of subjects in a region.
     pub(super) fn count_in_region(self, kinds: &[ResourceKind], region: &RegionView<'_>) -> usize {
         let mut count = 0;
         self.each_in_region(kinds, region, &mut |_| count += 1);
@@ -93,7 +93,7 @@ impl Subjects {
         }
     }
 
-    /// Those of an account beside its regions.
+    /// Subjects in an account that belong to no region.
     #[must_use]
     pub fn in_account<'r>(self, view: &'r ClusterView<'_>, account: &'r Account) -> BTreeSet<ResourceKey<'r>> {
         let used: BTreeSet<&str> =
@@ -122,7 +122,7 @@ impl Subjects {
         }
     }
 
-    /// Why a rule says nothing where there are none.
+    /// Reason that a rule does not apply if there are no subjects.
     pub(super) fn none(self, kinds: &[ResourceKind], nodes: Option<&[KubernetesNode]>) -> String {
         let nouns = || {
             let nouns: Vec<&str> = kinds.iter().map(|kind| kind.noun()).collect();
@@ -133,7 +133,7 @@ impl Subjects {
             Self::MemberProfiles => "no node has an instance profile".to_owned(),
             Self::MemberRoles => "no node has an instance profile with a role".to_owned(),
             Self::MemberGroups => "no node has a security group".to_owned(),
-            Self::MemberVpcs => format!("there is no {} where nodes live", nouns()),
+            Self::MemberVpcs => format!("there is no {} where nodes run", nouns()),
             Self::Region => format!("there is no {}", nouns()),
             Self::ComparedRoles => "no role of the nodes was compared".to_owned(),
             Self::KubernetesNodes if nodes.is_none() => NODES_NOT_GIVEN.to_owned(),
@@ -146,10 +146,10 @@ impl Subjects {
     }
 }
 
-/// Why a rule on Kubernetes alone does not apply.
-const EVIDENCE_NOT_GIVEN: &str = "nothing of it was given: see --kubernetes";
+/// Reason that a rule on Kubernetes alone does not apply.
+const EVIDENCE_NOT_GIVEN: &str = "no such objects or files were given: see --kubernetes";
 
-/// Why a rule on Nodes does not apply.
+/// Reason that a rule on Nodes does not apply.
 pub(super) const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --nodes";
 
 fn of_kinds<'r>(kinds: &[ResourceKind], region: &'r RegionView<'_>) -> impl Iterator<Item = Tagged<'r>> {

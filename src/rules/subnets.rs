@@ -42,13 +42,13 @@ const CCM_SUBNETS: &str = "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go
 
 const LBC_SUBNETS: &str = "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go";
 
-/// Subnets of the VPCs in which members live.
+/// Subnets of the VPCs in which members run.
 fn subnets_in_reach<'a>(region: &RegionView<'a>) -> Vec<&'a Subnet> {
     let vpcs = region.member_vpcs();
     region.region.subnets.iter().filter(|subnet| vpcs.contains(subnet.vpc_id.as_str())).collect()
 }
 
-/// What a VPC offers to load balancers, computed once for a rule.
+/// Subnets that a VPC offers to load balancers, computed once per rule.
 struct Offer<'a> {
     vpc_id: &'a str,
     candidates: Vec<Candidate<'a>>,
@@ -62,7 +62,7 @@ impl<'a> Offer<'a> {
             candidates: region.candidates(vpc_id),
             own_subnet: region.controller_subnet(vpc_id),
         })
-        // Where a route table is not visible the controller stops; that is one finding, not a dozen.
+        // The controller stops at an invisible route table; that is one finding, not a dozen.
         .filter(|offer| {
             offer.candidates.len() == region.region.subnets.iter().filter(|s| s.vpc_id == offer.vpc_id).count()
         })
@@ -92,7 +92,7 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ch
         if !offer.choose(own, scheme).is_empty() {
             continue;
         }
-        // Why each subnet was dropped, in the order in which the controller drops.
+        // Reasons that subnets were dropped, in the controller's order.
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         for candidate in &offer.candidates {
             let tags = &candidate.subnet.tags;
@@ -101,7 +101,7 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ch
             } else if scheme == Scheme::InternetFacing && !candidate.is_public {
                 "private"
             } else {
-                "in no ordinary availability zone"
+                "outside ordinary availability zones"
             };
             *reasons.entry(reason).or_default() += 1;
         }

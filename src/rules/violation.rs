@@ -5,24 +5,24 @@ use std::collections::HashMap;
 use crate::finding::{Cause, Fix, Key, ResourceRef, Severity};
 use crate::kubernetes::Place;
 
-/// What a check found; the runner adds what the rule knows.
+/// A defect that a check found; the runner completes it from the rule.
 #[derive(Debug)]
 pub struct Violation {
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
     /// The resource.
     pub resource: ResourceRef,
     /// Causes and further resources.
     pub related: Vec<ResourceRef>,
-    /// Where it stands in files.
+    /// Places in files.
     pub locations: Vec<Place>,
     /// The facts.
     pub message: String,
-    /// What breaks, where it says more than the rule does.
+    /// Consequence, if it is more specific than that of the rule.
     pub impact: Option<String>,
-    /// What fixes it.
+    /// Repair.
     pub fix: Fix,
-    /// What is wrong, by which the finding is known again.
+    /// The defect, as it identifies the finding.
     pub cause: Cause,
 }
 
@@ -38,9 +38,9 @@ impl Violation {
         self
     }
 
-    /// Where it stands in a file.
+    /// Adds its place in a file.
     pub(super) fn at(mut self, place: &Place) -> Self {
-        // What was read of a live cluster stands in no file.
+        // Objects read from a live cluster have no file.
         if !place.file.is_empty() {
             self.locations.push(place.clone());
         }
@@ -52,7 +52,7 @@ impl Violation {
         self
     }
 
-    /// Distinguishes it from others of the same cause.
+    /// Distinguishes it from others with the same cause.
     pub(super) fn with_respect_to(self, what: impl Into<Key>) -> Self {
         let cause = match &self.cause {
             Cause::Resource => Key::from(self.resource.id.as_str()),
@@ -62,20 +62,21 @@ impl Violation {
         self.cause(Cause::Pair(cause, what.into()))
     }
 
-    /// Distinguishes what one cause leads to at several severities: the worst keeps the identity of the cause, so that a finding whose
-    /// severity changes stays the same finding.
+    /// Distinguishes findings of one cause at several severities. The worst keeps the identity of the cause, so that a
+    /// finding whose severity changes stays the same finding.
     pub(super) fn of_rank(self, rank: usize) -> Self {
         if rank == 0 { self } else { self.with_respect_to(rank.to_string()) }
     }
 
-    /// What breaks, where more is known than the rule says.
+    /// Sets a consequence that is more specific than that of the rule.
     pub(super) fn impact(mut self, impact: Option<String>) -> Self {
         self.impact = impact;
         self
     }
 }
 
-/// What shows at one place of a file for several of what the file makes is told once, with all of them.
+/// Merges violations with the same locations and message, such as those of several resources that one place of a file
+/// defines; the other resources become related ones.
 pub(super) fn once(found: impl IntoIterator<Item = Violation>) -> Vec<Violation> {
     let mut all: Vec<Violation> = Vec::new();
     let mut told: HashMap<(Vec<Place>, String), usize> = HashMap::new();

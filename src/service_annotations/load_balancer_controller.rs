@@ -1,14 +1,14 @@
-//! Values that the AWS Load Balancer Controller takes on Services, as its parser and its model builder read them.
+//! Values that the AWS Load Balancer Controller accepts on Services, as its parser and its model builder read them.
 //!
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/annotations/parser.go`, `pkg/service/model_build_load_balancer.go`,
 //! `pkg/service/model_build_listener.go`, `pkg/service/model_build_target_group.go`.
 
 use crate::kubernetes::{is_false, is_true};
 
-/// The values that an annotation takes.
+/// Values that an annotation accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Takes {
-    /// The texts that Go parses as a boolean.
+    /// A text that Go parses as a boolean.
     Bool,
     /// A whole number.
     Number,
@@ -28,7 +28,8 @@ enum Takes {
     Networks,
 }
 
-/// The values that the annotations take, by their names behind the prefix. A name that ends with a full stop goes on with a protocol or a port.
+/// Values that annotations accept, by name after the prefix. A name that ends with a full stop continues with a
+/// protocol or a port.
 const VALUES: [(&str, Takes); 26] = [
     ("aws-load-balancer-access-log-enabled", Takes::Bool),
     ("aws-load-balancer-additional-resource-tags", Takes::Pairs),
@@ -58,13 +59,13 @@ const VALUES: [(&str, Takes); 26] = [
     ("load-balancer-source-ranges", Takes::Networks),
 ];
 
-/// The values that TLS listeners take; without such a listener they are not read.
+/// Values that TLS listeners accept; without such a listener they are not read.
 const ALPN: (&str, &[&str]) =
     ("aws-load-balancer-alpn-policy", &["HTTP1Only", "HTTP2Only", "HTTP2Optional", "HTTP2Preferred", "None"]);
 
-/// The annotations of a Service that are refused: the name of each behind the prefix, and why the controller refuses it. `value` gives
-/// the value of a name, `ports` are the names of the ports of the Service, and `has_source_ranges` says that its `spec` limits the
-/// sources.
+/// Annotations of a Service that the controller rejects: their names after the prefix, with the reason. `value` gives
+/// the value of a name, `ports` are the port names of the Service, and `has_source_ranges` is true if its `spec` limits
+/// the sources.
 ///
 /// Sources: `pkg/service/model_build_load_balancer.go#buildLoadBalancerSchemeViaAnnotation`, `#buildLoadBalancerMinimumCapacity`,
 /// `model_build_listener.go#buildBackendProtocol`, `model_build_target_group.go#buildCIDRsFromSourceRanges`,
@@ -77,7 +78,7 @@ pub fn wrong<'s>(
     has_source_ranges: bool,
 ) -> Vec<(&'s str, String)> {
     let is_set = |name: &str| value(name).is_some_and(|given| !given.trim().is_empty());
-    // What another annotation stands in for is not looked at.
+    // An annotation that another one overrides is not read.
     let is_read = |name: &str| match name {
         "aws-load-balancer-internal" => value("aws-load-balancer-scheme").is_none(),
         "aws-load-balancer-manage-backend-security-group-rules" => is_set("aws-load-balancer-security-groups"),
@@ -95,9 +96,10 @@ pub fn wrong<'s>(
         .collect();
     let has_certificate = value("aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.trim().is_empty());
     if has_certificate && value(ALPN.0).is_some_and(|given| !ALPN.1.contains(&given.trim())) {
-        found.push((ALPN.0, format!("is none of {}", ALPN.1.join(", "))));
+        found.push((ALPN.0, format!("is not one of {}", ALPN.1.join(", "))));
     }
-    // Which addresses fit hangs on the scheme. Without an annotation the controller's own default decides, which nobody knows here.
+    // The valid addresses depend on the scheme. Without an annotation the controller's own default decides, which is
+    // not known here.
     let is_public = match (value("aws-load-balancer-scheme"), value("aws-load-balancer-internal")) {
         (Some(scheme), _) => Some(scheme == "internet-facing"),
         (None, internal) => internal.map(is_false),
@@ -107,23 +109,23 @@ pub fn wrong<'s>(
         ("aws-load-balancer-private-ipv4-addresses", is_public == Some(true), "internal"),
     ] {
         if is_refused && is_set(name) {
-            found.push((name, format!("is for {needs} load balancers alone")));
+            found.push((name, format!("is only for {needs} load balancers")));
         }
     }
     found
 }
 
-/// The reason why a value is refused, if it is. Lists and pairs are trimmed, and empty parts are ignored.
+/// Reason why a value is rejected, if it is. Lists and pairs are trimmed, and empty parts are ignored.
 fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
     let trimmed = given.trim();
     let pieces = || given.split(',').map(str::trim).filter(|part| !part.is_empty());
     match takes {
         Takes::Bool => (!is_true(given) && !is_false(given)).then(|| "is neither `true` nor `false`".to_owned()),
-        Takes::Number => given.parse::<i64>().is_err().then(|| "is no number".to_owned()),
-        Takes::OneOf(values) => (!values.contains(&given)).then(|| format!("is none of {}", values.join(", "))),
+        Takes::Number => given.parse::<i64>().is_err().then(|| "is not a number".to_owned()),
+        Takes::OneOf(values) => (!values.contains(&given)).then(|| format!("is not one of {}", values.join(", "))),
         Takes::AnyCaseOf(values) => {
             let is_one = values.contains(&trimmed.to_ascii_lowercase().as_str());
-            (!is_one).then(|| format!("is none of {}", values.join(", ")))
+            (!is_one).then(|| format!("is not one of {}", values.join(", ")))
         }
         // A backslash keeps a comma within a value, from 2.15.0 on. Source: `pkg/annotations/parser.go#splitKeyValuePairs`.
         Takes::Pairs => given
@@ -131,7 +133,7 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
             .split(',')
             .map(str::trim)
             .find(|part| !part.is_empty() && !part.contains('='))
-            .map(|part| format!("has the part `{part}`, which is no KEY=VALUE")),
+            .map(|part| format!("has the part `{part}`, which is not KEY=VALUE")),
         // Source: Elastic Load Balancing API Reference 2015-12-01, `CreateLoadBalancer`, `Name`.
         Takes::Name => {
             const MOST: usize = 32;
@@ -140,11 +142,13 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
             if number > MOST {
                 Some(format!("has {number} characters, and a name has at most {MOST}"))
             } else if !given.chars().all(is_taken) {
-                Some("holds more than letters, digits and hyphens".to_owned())
+                Some("contains characters other than letters, digits and hyphens".to_owned())
             } else if given.starts_with('-') || given.ends_with('-') {
                 Some("begins or ends with a hyphen".to_owned())
             } else {
-                given.starts_with("internal-").then(|| "begins with `internal-`, as names that AWS gives do".to_owned())
+                given
+                    .starts_with("internal-")
+                    .then(|| "begins with `internal-`, like names that AWS assigns".to_owned())
             }
         }
         Takes::Port => {
@@ -156,12 +160,12 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
             units.is_none().then(|| "is not `CapacityUnits=` and a number".to_owned())
         }
         Takes::Networks => {
-            pieces().find(|part| !is_network(part)).map(|part| format!("has `{part}`, which is no network"))
+            pieces().find(|part| !is_network(part)).map(|part| format!("has `{part}`, which is not a network"))
         }
     }
 }
 
-/// True if a text is an address, a slash and the length of a prefix.
+/// True if a text is an address, a slash and a prefix length.
 fn is_network(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else { return false };
     match (address.parse::<std::net::IpAddr>(), length.parse::<u8>()) {

@@ -1,10 +1,10 @@
-//! What tags make a resource to the cluster.
+//! Relation of a resource to the cluster, by its tags.
 
 use super::{
     SHARED, Tag, cluster_value, has_cluster_tag, has_cluster_tag_owned, has_foreign_cluster_tag, is_certain_near_miss,
 };
 
-/// What the tags of a resource make it to the cluster.
+/// Relation of a resource to the cluster, by its tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClusterTag {
@@ -12,18 +12,18 @@ pub enum ClusterTag {
     Owned,
     /// The new-style key with `shared`.
     Shared,
-    /// The new-style key with another value, which makes a member of it and nothing more.
+    /// The new-style key with another value: the resource is a member, without further rights.
     OtherValue,
     /// Tagged for other clusters only.
     Foreign,
-    /// A tag that was meant for this cluster and is read by nobody.
+    /// A misspelt tag for this cluster, which no controller reads.
     NearMiss,
     /// No cluster tag.
     Missing,
 }
 
 impl ClusterTag {
-    /// What tags say, the cluster's own first.
+    /// Classifies tags; the cluster's own tags have precedence.
     #[must_use]
     pub fn of(tags: &[Tag], cluster_id: &str) -> Self {
         if has_cluster_tag_owned(tags, cluster_id) {

@@ -1,4 +1,4 @@
-//! What must not be shown of texts that others wrote: values that are credentials, or hold them.
+//! Masking of credentials in foreign text.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ const NAMES: [&str; 16] = [
     "encryption-key",
 ];
 
-/// Settings whose values are shown: what is not known to hold no credential is not.
+/// Settings whose values are shown; any other value may contain a credential.
 const SHOWN: [&str; 33] = [
     "cloud-provider-config",
     "cloud-provider-name",
@@ -59,10 +59,10 @@ const SHOWN: [&str; 33] = [
     "write-kubeconfig-mode",
 ];
 
-/// Settings whose names look like those of credentials.
+/// Settings whose names only resemble those of credentials.
 const HARMLESS: [&str; 1] = ["secrets-encryption"];
 
-/// Beginnings of settings, and of flags of components, whose values are shown.
+/// Prefixes of settings, and of component flags, whose values are shown.
 const SHOWN_BEGINNINGS: [&str; 20] = [
     "allocate-",
     "anonymous-auth",
@@ -86,7 +86,7 @@ const SHOWN_BEGINNINGS: [&str; 20] = [
     "service-cluster-ip-range",
 ];
 
-/// The value of a setting as it is shown, or that it is not.
+/// The value of a setting for display, masked or hidden if necessary.
 pub(crate) fn shown(name: &str, value: &str) -> String {
     const HIDDEN: &str = "(not shown)";
     let is_plain = |name: &str| {
@@ -94,7 +94,7 @@ pub(crate) fn shown(name: &str, value: &str) -> String {
         is_known && (!is_credential(name) || HARMLESS.contains(&name))
     };
     if let Some(component) = name.strip_suffix("-arg") {
-        // What is passed on to a component has a name of its own.
+        // An argument of a component has its own name.
         return match value.split_once('=') {
             Some((flag, value)) if is_plain(flag.trim_start_matches('-')) && !component.is_empty() => {
                 format!("{flag}={}", masked(value))
@@ -106,13 +106,13 @@ pub(crate) fn shown(name: &str, value: &str) -> String {
     if is_plain(name) { masked(value).into_owned() } else { HIDDEN.to_owned() }
 }
 
-/// Whether a name is one whose values are credentials.
+/// True if values with this name are credentials.
 pub(crate) fn is_credential(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     NAMES.iter().any(|part| name.contains(part))
 }
 
-/// A source with asterisks for what stands behind such names: of the same length, so that places stay right.
+/// Replaces the values of such names with asterisks: the length is unchanged, so that places stay correct.
 pub(crate) fn masked(source: &str) -> Cow<'_, str> {
     let lower = source.to_ascii_lowercase();
     let mut hidden: Vec<(usize, usize)> = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn masked(source: &str) -> Cow<'_, str> {
             hidden.extend(value_behind(source, behind));
         }
     }
-    // Credentials of an address: `user:password@host`, but not an image with its digest.
+    // Credentials in a URL: `user:password@host`, but not an image with its digest.
     for (at, _) in source.match_indices('@') {
         let (before, behind) = source.split_at(at);
         let start = before.rfind(|c: char| c.is_whitespace() || "\"'[{=".contains(c)).map_or(0, |at| at + 1);
@@ -147,15 +147,16 @@ pub(crate) fn masked(source: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The value behind a name that ends here, on its line: behind the rest of the name, its quotation mark, and a colon or an equals sign.
+/// The value after a name that ends here, on its line: after the rest of the name, its quotation mark, and a colon or
+/// an equals sign.
 fn value_behind(source: &str, behind: usize) -> Option<(usize, usize)> {
     let line = source.get(behind..)?.split('\n').next()?;
     let name_end = line.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).unwrap_or(line.len());
     let rest = line.get(name_end..)?;
-    // A quotation mark within a text of JSON stands behind a backslash. A word of a list is the value of the word before it.
+    // A quotation mark within a JSON string is escaped. In a list, a word is the value of the word before it.
     let sign = rest.trim_start_matches(['"', '\'', '\\', ' ', '\t']);
     let is_quoted = sign.len() < rest.len() && rest.starts_with(['"', '\'', '\\']);
-    // A variable of a container: its name is followed by what it is called, `value`.
+    // An environment variable of a container: its name is followed by the key `value`.
     let of_variable = || {
         let named = sign.strip_prefix(',')?.trim_start_matches([' ', '\t', '"', '\'', '\\']).strip_prefix("value")?;
         named.trim_start_matches([' ', '\t', '"', '\'', '\\']).strip_prefix(':')
@@ -163,7 +164,7 @@ fn value_behind(source: &str, behind: usize) -> Option<(usize, usize)> {
     if let Some(behind_colon) = of_variable() {
         return value_at(behind_colon, behind + line.len());
     }
-    // Words of a comment stand behind one another.
+    // In a comment, the value follows the name directly.
     let comment = source.get(..behind)?.rsplit('\n').next()?;
     if comment.trim_start().starts_with('#') && rest.starts_with([' ', '\t']) && !sign.starts_with([':', '=']) {
         return value_at(rest, behind + line.len());
@@ -180,7 +181,7 @@ fn value_at(rest: &str, line_end: usize) -> Option<(usize, usize)> {
     (end > 0).then_some((start, start + end))
 }
 
-/// A message of a service with the session tokens that it repeats masked: an error about a signature quotes the signed headers.
+/// Masks the session tokens in a message of a service: an error about a signature quotes the signed headers.
 /// Sources: IAM User Guide, "Troubleshoot Signature Version 4 for AWS API requests"; Alibaba Cloud SDK documentation, "V3 request syntax and
 /// signature".
 #[cfg(any(feature = "aws", feature = "alibaba"))]

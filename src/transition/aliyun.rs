@@ -1,11 +1,11 @@
-//! Transitions of Alibaba Cloud as calls of its API, and the calls as commands of `aliyun`.
+//! Transitions in Alibaba Cloud as API calls, and the calls as `aliyun` commands.
 
 use super::{Attribute, Call, Operation, Transition, Value};
 
-/// Instances that one call of `TagResources` takes. Source: ECS 2014-05-26, `TagResources`, `ResourceId.N`.
+/// Maximum number of instances in one call of `TagResources`. Source: ECS 2014-05-26, `TagResources`, `ResourceId.N`.
 const INSTANCES_PER_CALL: usize = 50;
 
-/// The call that makes a transition. Only the transitions that [`Attribute::fits`] allows are ever made.
+/// The operation of a transition. Only transitions that [`Attribute::fits`] allows are ever created.
 pub(super) fn operation(transition: &Transition) -> Operation {
     match (&transition.attribute, &transition.old, &transition.new) {
         (Attribute::AttachedPolicy { .. }, _, Some(_)) => Operation::RamAttachPolicyToRole,
@@ -34,7 +34,7 @@ pub(super) fn operation(transition: &Transition) -> Operation {
     }
 }
 
-/// The same with its arguments.
+/// The call of a transition, with its arguments.
 pub(super) fn call(transition: &Transition) -> Call {
     let Transition { target, attribute, new, .. } = transition;
     let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -68,12 +68,12 @@ pub fn policy_name(arn: &str) -> &str {
     arn.rsplit_once('/').map_or(arn, |(_, name)| name)
 }
 
-/// The words of each command. Lists are written as the API takes them: `ResourceId.1`, `Tag.1.Key`.
+/// The words of each command. Lists use the API's form: `ResourceId.1`, `Tag.1.Key`.
 pub(super) fn arguments(call: &Call) -> Vec<Vec<String>> {
     words_of(call).into_iter().map(|command| joined(&command)).collect()
 }
 
-/// A value that begins with a dash would be read as another option: it is written behind an equals sign.
+/// Joins a value that begins with a dash to its option with an equals sign; it would be parsed as another option.
 /// Source: aliyun/aliyun-cli `cli/parser.go#parseCommandArg`.
 fn joined(command: &[String]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
@@ -83,7 +83,7 @@ fn joined(command: &[String]) -> Vec<String> {
             Some(option) if value_of && word.starts_with('-') => *option = format!("{option}={word}"),
             _ => words.push(word.clone()),
         }
-        // The first three words are no options; after them options and values take turns.
+        // The first three words are not options; after them options and values alternate.
         value_of = words.len() > 3 && !value_of;
     }
     words
@@ -127,7 +127,7 @@ fn words_of(call: &Call) -> Vec<Vec<String>> {
         Call::RamDetachPolicyFromRole { role, policy_name } => {
             of_ram("DetachPolicyFromRole", &["--PolicyType", "Custom", "--PolicyName", policy_name, "--RoleName", role])
         }
-        // Those of AWS have commands of their own.
+        // AWS calls have separate commands.
         _ => Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Transitions as calls of the API, and the calls as commands of the command lines of the clouds.
+//! Transitions as API calls, and the calls as commands of the clouds' command lines.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::{MetadataOption, VpcAttribute};
 /// For each operation its name and the IAM or RAM action that it needs.
 macro_rules! operations {
     ($($name:ident = $action:literal;)*) => {
-        /// A call that writes. It is written as its IAM or RAM action.
+        /// An operation that writes. It is serialised as its IAM or RAM action.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Operation {
             $(
@@ -18,7 +18,7 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// All of them, in the order of the enum.
+            /// All operations, in the order of the enum.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// The IAM or RAM action.
@@ -58,8 +58,8 @@ operations! {
     RamDetachPolicyFromRole = "ram:DetachPolicyFromRole";
 }
 
-/// A call of the API with its arguments, as a report names it. Calls on several resources that the API takes one by one
-/// stand for one call each.
+/// An API call with its arguments, as a report shows it. A call with several resources that the API takes one by one
+/// stands for one call per resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "operation", deny_unknown_fields)]
 pub enum Call {
@@ -108,7 +108,7 @@ pub enum Call {
         resource: String,
         /// Attribute.
         attribute: VpcAttribute,
-        /// Whether it is turned on.
+        /// New state.
         value: bool,
     },
     /// Sets the source/destination check of instances.
@@ -118,10 +118,10 @@ pub enum Call {
         region: String,
         /// Ids of the instances.
         resources: Vec<String>,
-        /// Whether it is turned on.
+        /// New state.
         source_dest_check: bool,
     },
-    /// Writes an inline policy of our own name.
+    /// Writes an inline policy with tagaudit's name.
     #[serde(rename = "iam:PutRolePolicy")]
     PutRolePolicy {
         /// Role name.
@@ -131,7 +131,7 @@ pub enum Call {
         /// Document, minified.
         document: String,
     },
-    /// Removes an inline policy of our own name.
+    /// Removes an inline policy with tagaudit's name.
     #[serde(rename = "iam:DeleteRolePolicy")]
     DeleteRolePolicy {
         /// Role name.
@@ -139,7 +139,7 @@ pub enum Call {
         /// Policy name.
         policy_name: String,
     },
-    /// Makes a managed policy of our own name.
+    /// Creates a managed policy with tagaudit's name.
     #[serde(rename = "iam:CreatePolicy")]
     CreatePolicy {
         /// ARN that it will have.
@@ -147,7 +147,7 @@ pub enum Call {
         /// Document, minified.
         document: String,
     },
-    /// Gives a managed policy of our own name a new default version.
+    /// Creates a new default version of a managed policy with tagaudit's name.
     #[serde(rename = "iam:CreatePolicyVersion")]
     CreatePolicyVersion {
         /// ARN.
@@ -155,13 +155,13 @@ pub enum Call {
         /// Document, minified.
         document: String,
     },
-    /// Deletes a managed policy of our own name.
+    /// Deletes a managed policy with tagaudit's name.
     #[serde(rename = "iam:DeletePolicy")]
     DeletePolicy {
         /// ARN.
         policy_arn: String,
     },
-    /// Attaches a managed policy of our own name to a role.
+    /// Attaches a managed policy with tagaudit's name to a role.
     #[serde(rename = "iam:AttachRolePolicy")]
     AttachRolePolicy {
         /// Role name.
@@ -169,7 +169,7 @@ pub enum Call {
         /// ARN.
         policy_arn: String,
     },
-    /// Detaches a managed policy of our own name from a role.
+    /// Detaches a managed policy with tagaudit's name from a role.
     #[serde(rename = "iam:DetachRolePolicy")]
     DetachRolePolicy {
         /// Role name.
@@ -177,7 +177,7 @@ pub enum Call {
         /// ARN.
         policy_arn: String,
     },
-    /// Adds or overwrites one tag of instances of ECS.
+    /// Adds or overwrites one tag of ECS instances.
     #[serde(rename = "ecs:TagResources")]
     EcsTagResources {
         /// Region of the instances.
@@ -189,7 +189,7 @@ pub enum Call {
         /// New value.
         value: String,
     },
-    /// Removes one tag of instances of ECS, whatever its value: the API knows no other way.
+    /// Removes one tag of ECS instances, whatever its value: the API has no condition for it.
     #[serde(rename = "ecs:UntagResources")]
     EcsUntagResources {
         /// Region of the instances.
@@ -199,7 +199,7 @@ pub enum Call {
         /// Tag key.
         key: String,
     },
-    /// Makes a custom policy of our own name.
+    /// Creates a custom policy with tagaudit's name.
     #[serde(rename = "ram:CreatePolicy")]
     RamCreatePolicy {
         /// Policy name.
@@ -207,7 +207,7 @@ pub enum Call {
         /// Document, minified.
         document: String,
     },
-    /// Gives a custom policy of our own name a new default version.
+    /// Creates a new default version of a custom policy with tagaudit's name.
     #[serde(rename = "ram:CreatePolicyVersion")]
     RamCreatePolicyVersion {
         /// Policy name.
@@ -215,13 +215,13 @@ pub enum Call {
         /// Document, minified.
         document: String,
     },
-    /// Deletes a custom policy of our own name.
+    /// Deletes a custom policy with tagaudit's name.
     #[serde(rename = "ram:DeletePolicy")]
     RamDeletePolicy {
         /// Policy name.
         policy_name: String,
     },
-    /// Attaches a custom policy of our own name to a role.
+    /// Attaches a custom policy with tagaudit's name to a role.
     #[serde(rename = "ram:AttachPolicyToRole")]
     RamAttachPolicyToRole {
         /// Role name.
@@ -229,7 +229,7 @@ pub enum Call {
         /// Policy name.
         policy_name: String,
     },
-    /// Detaches a custom policy of our own name from a role.
+    /// Detaches a custom policy with tagaudit's name from a role.
     #[serde(rename = "ram:DetachPolicyFromRole")]
     RamDetachPolicyFromRole {
         /// Role name.

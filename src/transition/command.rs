@@ -1,4 +1,4 @@
-//! The calls of transitions, and the commands that make them.
+//! The calls of transitions, and their commands.
 
 use crate::inventory::Provider;
 use crate::text;
@@ -6,7 +6,7 @@ use crate::text;
 use super::call::Call;
 use super::{Attribute, Transition, Value, aliyun};
 
-/// The calls that make transitions, in their order; what differs in nothing but the resource is one call.
+/// The calls of transitions, in their order; transitions that differ only in the resource become one call.
 pub fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
     let mut last: Option<&Transition> = None;
@@ -16,7 +16,7 @@ pub fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<C
                 && last.target.provider == transition.target.provider
                 && last.attribute == transition.attribute
                 && last.new == transition.new
-                // What a removed tag held is part of the call; what an overwritten one held is not.
+                // The value of a removed tag is part of the call; that of an overwritten one is not.
                 && (last.new.is_some() || last.old == transition.old)
         });
         last = Some(transition);
@@ -29,9 +29,9 @@ pub fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<C
     calls
 }
 
-/// How many ids a shown command carries before it is cut.
+/// Maximum number of ids in a shown command.
 const SHOWN_IDS: usize = 20;
-/// How many commands that take one id each are shown.
+/// Maximum number of shown commands that take one id each.
 const SHOWN_COMMANDS: usize = 3;
 
 impl Call {
@@ -80,7 +80,7 @@ impl Call {
         }
     }
 
-    /// The list of resources, for calls that are made on several.
+    /// The list of resources, for calls with several.
     fn resources_mut(&mut self) -> Option<&mut Vec<String>> {
         match self {
             Self::CreateTags { resources, .. }
@@ -105,13 +105,13 @@ impl Call {
         }
     }
 
-    /// The commands of `aws` or `aliyun` that make this call, quoted for a shell, whole.
+    /// The complete `aws` or `aliyun` commands of this call, quoted for a shell.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         self.arguments().iter().map(|words| quoted(words)).collect()
     }
 
-    /// The same for display: a long list of resources is cut, which the last line states.
+    /// The commands for display: a long list of resources is shortened, and the last line states it.
     #[must_use]
     pub fn shown_commands(&self) -> Vec<String> {
         let mut call = self.clone();
@@ -130,7 +130,7 @@ impl Call {
         });
         let mut lines = call.commands();
         if cut > 0 {
-            let where_all = if is_tag { ": --format json names them all" } else { "" };
+            let where_all = if is_tag { ": --format json lists all" } else { "" };
             lines.push(format!("# and the same for {cut} more{where_all}"));
         }
         lines
@@ -199,7 +199,7 @@ impl Call {
 }
 
 fn tags(verb: &str, region: &str, resources: &[String], key: &str, value: &str) -> Vec<Vec<String>> {
-    // The JSON form of `--tags`: the shorthand form would read `,` and `=` in a key or value.
+    // The JSON form of `--tags`: the shorthand form would parse `,` and `=` in a key or value.
     let tags = serde_json::json!([{"Key": key, "Value": value}]).to_string();
     let command = ["aws", "ec2", verb, "--region", region, "--resources"];
     let ids = resources.iter().map(String::as_str);

@@ -1,5 +1,6 @@
-//! How certain it is that Nodes and instances are of one cluster. A finding takes the word of a Node; a write that nobody is asked about
-//! takes two witnesses, because whoever may create a Node, or give the wrong file, names any instance of the account.
+//! Certainty that Nodes and instances belong to one cluster. A finding relies on a Node alone; a write without consent
+//! needs two witnesses, because anyone who can create a Node, or provide the wrong file, can name any instance of the
+//! account.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,12 +13,12 @@ use crate::text;
 
 use super::{ClusterView, Member, instance_clusters};
 
-/// The cluster's tag and its Nodes contradict each other: instances carry the tag, and the Nodes are other instances.
+/// A contradiction between the cluster's tag and its Nodes: instances have the tag, and the Nodes are other instances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Apart {
-    /// Live instances that carry the tag, by id.
+    /// Live instances with the tag, by id.
     pub tagged: Vec<String>,
-    /// Nodes that are instances of the cloud and none of these, by name.
+    /// Nodes that are instances of the cloud and not among these, by name.
     pub nodes: Vec<String>,
 }
 
@@ -33,7 +34,7 @@ impl fmt::Display for Apart {
 }
 
 impl Member<'_> {
-    /// Whether it carries the cluster's tag and no other cluster's and, where Nodes were given, is one of them.
+    /// True if it has the cluster's tag and no other cluster's and, if Nodes were given, is one of them.
     pub(super) fn is_certain(&self, cluster_id: &str, nodes_are_given: bool) -> bool {
         let held = &self.instance.tags;
         tags::has_cluster_tag(held, cluster_id)
@@ -41,7 +42,7 @@ impl Member<'_> {
             && (!nodes_are_given || self.node.is_some_and(is_of_ec2))
     }
 
-    /// Whether its Node shows that it is this instance, beside its providerID: by an address of any interface, or by the private
+    /// True if its Node identifies it by more than the providerID: by an address of any interface, or by the private
     /// DNS name.
     #[must_use]
     pub fn agrees_with_its_node(&self) -> bool {
@@ -55,7 +56,7 @@ fn is_told_by_address_or_name(node: &KubernetesNode, instance: &Instance) -> boo
     }
     let of_interfaces = instance.network_interfaces.iter().filter_map(|one| one.addresses.as_ref());
     let of_interfaces = of_interfaces.flat_map(|one| one.ipv4.iter().chain(&one.ipv6));
-    // An IPv6 address has many spellings.
+    // An IPv6 address has several spellings.
     let own: BTreeSet<IpAddr> =
         of_interfaces.chain(&instance.private_ip_address).filter_map(|address| address.parse().ok()).collect();
     node.internal_addresses
@@ -64,12 +65,13 @@ fn is_told_by_address_or_name(node: &KubernetesNode, instance: &Instance) -> boo
         .any(|address: IpAddr| own.contains(&address))
 }
 
-/// Whether a Node is an instance of EC2, as far as it says: those of EKS Hybrid Nodes, Fargate and other providers are none.
+/// True if a Node is an EC2 instance, as far as the Node shows; Nodes of EKS Hybrid Nodes, Fargate and other providers
+/// are not.
 fn is_of_ec2(node: &KubernetesNode) -> bool {
     match nodes::parse_provider_id(&node.provider_id) {
         Some(ProviderId::Instance(_)) => true,
         Some(ProviderId::Fargate(_) | ProviderId::Hybrid(_)) => false,
-        // The name decides where the providerID says nothing, or only what the cluster's own program is.
+        // The name decides if the providerID is empty, or refers only to the distribution.
         Some(ProviderId::Embedded(_)) | None => {
             let scheme = node.provider_id.split_once("://").map_or("", |(scheme, _)| scheme);
             let is_open = matches!(scheme, "" | "aws" | "rke2" | "k3s");
@@ -78,7 +80,7 @@ fn is_of_ec2(node: &KubernetesNode) -> bool {
     }
 }
 
-/// The instance that a Node names by its providerID.
+/// The instance in a Node's providerID.
 fn instance_of(node: &KubernetesNode) -> Option<&str> {
     match nodes::parse_provider_id(&node.provider_id) {
         Some(ProviderId::Instance(id)) => Some(id),
@@ -86,15 +88,16 @@ fn instance_of(node: &KubernetesNode) -> Option<&str> {
     }
 }
 
-/// Whether a name has the form of EC2's private DNS names (EC2 User Guide, "EC2 instance hostnames and domains").
+/// True if a name has the form of EC2's private DNS names (EC2 User Guide, "EC2 instance hostnames and domains").
 fn is_private_dns_name(name: &str) -> bool {
     let is_internal = name.ends_with(".ec2.internal") || name.contains(".compute.");
     name.starts_with("ip-") && is_internal
 }
 
 impl ClusterView<'_> {
-    /// Where the tag and the Nodes have no instance in common though both name some; `None` where they have, or where one of them
-    /// names none.
+    /// The contradiction between the tag and the Nodes if both name instances and have none in common; `None` if they
+    /// share one, or
+    /// either of them names none.
     #[must_use]
     pub fn apart(&self) -> Option<Apart> {
         let nodes = self.nodes?;
@@ -103,7 +106,7 @@ impl ClusterView<'_> {
         if tagged.is_empty() || tagged.iter().any(|member| member.node.is_some_and(is_of_ec2)) {
             return None;
         }
-        // A bastion with the tag is no member, and a Node that names it is one of this cluster all the same.
+        // A bastion with the tag is not a member, but a Node that names it still belongs to this cluster.
         let of_ec2 = nodes.iter().filter(|node| is_of_ec2(node));
         let named: BTreeSet<&str> = of_ec2.map(|node| instance_of(node).unwrap_or(&node.name)).collect();
         let is_named = |one: &Instance| {

@@ -1,4 +1,4 @@
-//! What made the cluster, as far as tags tell.
+//! The tool that created the cluster, as far as tags show.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::tags;
 
 use super::members::Found;
 
-/// A tool that makes clusters, as far as it shows in tags.
+/// A tool that creates clusters, as far as its tags show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distribution {
     /// kOps: `k8s.io/role/*`.
@@ -18,11 +18,11 @@ pub enum Distribution {
     Eks,
     /// `OpenShift`: instance profiles `<id>-master-profile` and `<id>-worker-profile`, or the security groups of its templates.
     OpenShift,
-    /// Anything else; Rancher and kubeadm leave no certain mark.
+    /// Anything else; Rancher and kubeadm leave no reliable mark.
     Other,
 }
 
-/// Tags of EKS on its nodes. Sources: Amazon EKS User Guide, "Tag your resources for billing"; eksctl
+/// EKS tags on its nodes. Sources: Amazon EKS User Guide, "Tag your resources for billing"; eksctl
 /// `pkg/apis/eksctl.io/v1alpha5`.
 const EKS_TAGS: &[&str] = &[
     "eks:cluster-name",
@@ -32,10 +32,10 @@ const EKS_TAGS: &[&str] = &[
     "alpha.eksctl.io/cluster-name",
 ];
 
-/// Endings of `OpenShift`'s instance profiles, behind the cluster id.
+/// Suffixes of `OpenShift`'s instance profiles, after the cluster id.
 /// Source: openshift/installer `pkg/infrastructure/aws/clusterapi/iam.go`, `data/data/aws/cluster/iam/main.tf`.
 const OPENSHIFT_PROFILES: [&str; 3] = ["-master-profile", "-worker-profile", "-bootstrap-profile"];
-/// Descriptions of the security groups that its templates make.
+/// Descriptions of the security groups that its templates create.
 /// Source: openshift/installer `upi/aws/cloudformation/03_cluster_security.yaml`.
 const OPENSHIFT_GROUPS: [&str; 2] = ["Cluster Master Security Group", "Cluster Worker Security Group"];
 
@@ -62,7 +62,7 @@ pub(super) fn distribution(
     };
     let has =
         |prefix: &str| members.iter().any(|(instance, ..)| instance.tags.iter().any(|tag| tag.key.starts_with(prefix)));
-    // The installer uses Cluster API, and leaves its tags.
+    // The installer uses Cluster API, and keeps its tags.
     if members.iter().any(of_openshift) {
         Distribution::OpenShift
     } else if has("k8s.io/role/") {

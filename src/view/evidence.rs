@@ -1,32 +1,32 @@
-//! Why an instance is taken for a node of the cluster, and how sure that is.
+//! Evidence that an instance is a node of the cluster, and its confidence.
 
-/// Why an instance is taken for a node of the cluster.
+/// Evidence that an instance is a node of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
     /// It carries the cluster tag, new-style or legacy.
     ClusterTag,
     /// A Kubernetes Node names it.
     Node,
-    /// It carries a tag that can only have been meant as the cluster tag.
+    /// It carries a tag that can only be a misspelt cluster tag.
     NearMissTag,
     /// It is in the Auto Scaling group of a member.
     AutoScalingGroup,
     /// It shares instance profile, VPC and a security group with a member.
     ProfileAndSecurityGroup,
-    /// It shares an Auto Scaling group, or profile, VPC and group, with members and with a few instances that are tagged for
+    /// It shares an Auto Scaling group, or profile, VPC and group, with members and with a few instances tagged for
     /// other clusters.
     MostlyShared,
     /// It has an instance profile, and a security group with the cluster tag is attached.
     TaggedSecurityGroup,
 }
 
-/// How sure the evidence makes it.
+/// Confidence of the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// Inferred from what it shares with the cluster; a person should look.
+    /// Inferred from properties that it shares with the cluster; to be verified manually.
     Probable,
-    /// Inferred, and hardly anything else is possible.
+    /// Inferred, and another explanation is unlikely.
     Strong,
     /// Stated.
     Certain,
@@ -56,24 +56,24 @@ impl Evidence {
         Self::TaggedSecurityGroup,
     ];
 
-    /// How sure it makes.
+    /// Its confidence.
     #[must_use]
     pub fn confidence(self) -> Confidence {
         match self {
             Self::ClusterTag | Self::Node => Confidence::Certain,
             Self::NearMissTag | Self::AutoScalingGroup => Confidence::Strong,
-            // A management server or build machine has the nodes' profile and a common group as well.
+            // A management server or build machine may also have the nodes' profile and a common group.
             Self::ProfileAndSecurityGroup | Self::MostlyShared | Self::TaggedSecurityGroup => Confidence::Probable,
         }
     }
 
-    /// The evidence in words that follow "because".
+    /// The evidence, as a clause that follows "because".
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::ClusterTag => "it carries the cluster tag",
             Self::Node => "a Kubernetes Node names it",
-            Self::NearMissTag => "it carries a tag that can only have been meant as the cluster tag",
+            Self::NearMissTag => "it carries a tag that can only be a misspelt cluster tag",
             Self::AutoScalingGroup => "it is in the Auto Scaling group of other nodes",
             Self::ProfileAndSecurityGroup => "it shares instance profile, VPC and a security group with other nodes",
             Self::MostlyShared => {

@@ -1,4 +1,4 @@
-//! Which instances are nodes of the cluster.
+//! Instances that are nodes of the cluster.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,10 +9,10 @@ use crate::tags;
 use super::Evidence;
 use super::{AUTO_SCALING_GROUP_TAG, Shared};
 
-/// Which Node is which instance, as far as names and provider ids tell.
+/// Index of Nodes by instance, from names and provider ids.
 struct NodeIndex<'a> {
     by_instance_id: HashMap<&'a str, &'a KubernetesNode>,
-    /// By instance: what private DNS names tell.
+    /// By instance id, from private DNS names.
     by_name: HashMap<&'a str, &'a KubernetesNode>,
 }
 
@@ -33,9 +33,11 @@ impl<'a> NodeIndex<'a> {
         index
     }
 
-    /// Matches names. The controller takes instances with the cluster tag alone, and VPCs with one range of addresses have the same
-    /// names: an instance that is tagged for others is never meant, and a name proves nothing outside of the VPCs in which the
-    /// cluster is known to be, or where several instances have it.
+    /// Matches names. The controller considers only instances with the cluster tag, and VPCs with the same address
+    /// range have the same
+    /// names: an instance that is tagged for other clusters never matches, and a name proves nothing outside the VPCs
+    /// in which the
+    /// cluster is known to be, or if several instances have it.
     /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#findInstanceByNodeName`.
     fn match_names(&mut self, region: &'a Region, cluster_id: &str, named: &HashMap<&'a str, &'a KubernetesNode>) {
         if named.is_empty() {
@@ -65,7 +67,7 @@ impl<'a> NodeIndex<'a> {
         for (name, found) in candidates {
             let tagged: Vec<&Instance> = found.iter().copied().filter(|one| is_tagged(one)).collect();
             let meant = if tagged.is_empty() { found } else { tagged };
-            // Several with the tag are all the cluster's, whichever of them the Node is.
+            // Several instances with the tag all belong to the cluster, whichever of them the Node is.
             if let Some(node) = named.get(name).filter(|_| meant.len() == 1 || meant.iter().all(|one| is_tagged(one))) {
                 self.by_name.extend(meant.iter().map(|one| (one.id.as_str(), *node)));
             }
@@ -78,12 +80,12 @@ impl<'a> NodeIndex<'a> {
     }
 }
 
-/// The cluster ids an instance is tagged for, new-style and legacy; a placeholder that nobody filled in is none.
+/// The cluster ids that an instance is tagged for, new-style and legacy, without unfilled placeholders.
 pub fn instance_clusters(tags: &[Tag]) -> impl Iterator<Item = &str> {
     all_clusters(tags).filter(|id| !tags::is_placeholder(id))
 }
 
-/// The same with placeholders: some cluster may be named so after all.
+/// The cluster ids including placeholders: a cluster may have such a name after all.
 pub(super) fn all_clusters(tags: &[Tag]) -> impl Iterator<Item = &str> {
     let legacy = tags::value(tags, tags::LEGACY_TAG).filter(|id| !id.is_empty());
     tags::cluster_ids(tags).map(|(id, _)| id).chain(legacy)
@@ -106,7 +108,7 @@ pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'
     };
     let live = || region.instances.iter().filter(|instance| instance.state.is_live());
     let mut found: Vec<Found<'a>> = live().filter_map(stated).collect();
-    // The list of Nodes says who is a node: with it there is nothing to infer.
+    // The list of Nodes is authoritative: with it nothing is inferred.
     if nodes.is_some() {
         return found;
     }
@@ -129,7 +131,7 @@ pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'
             shared.profile_and_group.entry(key).or_default().members += 1;
         }
     }
-    // What other clusters' nodes have as well proves nothing.
+    // Properties that other clusters' nodes share prove nothing.
     let foreign = live().filter(|instance| !tags::has_cluster_tag(&instance.tags, cluster_id));
     for instance in
         foreign.filter(|instance| instance_clusters(&instance.tags).any(|id| !tags::is_slip(id, cluster_id)))
@@ -151,7 +153,7 @@ pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'
     let known: HashSet<&str> = found.iter().map(|(instance, ..)| instance.id.as_str()).collect();
     let inferred: Vec<Found<'a>> = live()
         .filter(|instance| !known.contains(instance.id.as_str()))
-        // What is tagged for another cluster is that cluster's.
+        // An instance tagged for another cluster belongs to that cluster.
         .filter(|instance| instance_clusters(&instance.tags).next().is_none())
         .filter_map(|instance| shared.evidence(instance).map(|evidence| (instance, evidence, None)))
         .collect();

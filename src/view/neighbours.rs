@@ -23,7 +23,7 @@ const NAMED_IN_VALUE: &[&str] = &[
     "alpha.eksctl.io/cluster-name",
     "cluster.k8s.amazonaws.com/name",
 ];
-/// Keys that end in the name of a cluster, beside the cluster tag itself.
+/// Keys that end with the name of a cluster, except the cluster tag itself.
 const NAMED_IN_KEY: &[&str] = &[
     "sigs.k8s.io/cluster-api-provider-aws/cluster/",
     "k8s.io/cluster-autoscaler/",
@@ -31,8 +31,10 @@ const NAMED_IN_KEY: &[&str] = &[
     "kops.k8s.io/cluster/",
 ];
 
-/// Domains whose keys only Kubernetes and its controllers write, beside those above; a key is of a domain when what stands before its
-/// slash is it or ends in it. Sources: Kubernetes "Well-Known Labels, Annotations and Taints", aws-load-balancer-controller
+/// Further domains whose keys only Kubernetes and its controllers write; a key belongs to a domain if the part before
+/// its
+/// slash is the domain or a subdomain. Sources: Kubernetes "Well-Known Labels, Annotations and Taints",
+/// aws-load-balancer-controller
 /// `pkg/deploy/tracking/provider.go`, amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go` (`node.k8s.amazonaws.com/instance_id`),
 /// amazon-vpc-resource-controller-k8s `pkg/config/type.go` (`vpcresources.k8s.aws/…`), Karpenter
 /// `pkg/apis/v1/labels.go`, Cilium "AWS ENI" (`io.cilium/…`), eksctl `pkg/apis/eksctl.io/v1alpha5`.
@@ -57,7 +59,7 @@ fn mark(tags_: &[Tag]) -> Option<&str> {
     tags_.iter().map(|tag| tag.key.as_str()).find(is_mark)
 }
 
-/// The instance that a network interface of the VPC CNI or of Cilium was made for.
+/// The instance that a network interface of the VPC CNI or of Cilium was created for.
 /// Sources: amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go` (description `aws-K8S-<instance>`), cilium `pkg/aws/eni/node.go`
 /// (`Cilium-CNI (<instance>)`).
 fn made_for(interface: &NetworkInterface) -> Option<&str> {
@@ -71,7 +73,7 @@ fn made_for(interface: &NetworkInterface) -> Option<&str> {
         .or_else(of_cilium)
 }
 
-/// The clusters that some tags name.
+/// The clusters that tags name.
 pub(crate) fn named(tags_: &[Tag]) -> BTreeSet<&str> {
     let in_value = tags_.iter().filter(|tag| NAMED_IN_VALUE.contains(&tag.key.as_str())).map(|tag| tag.value.as_str());
     let in_key = tags_.iter().filter_map(|tag| NAMED_IN_KEY.iter().find_map(|prefix| tag.key.strip_prefix(prefix)));
@@ -79,14 +81,14 @@ pub(crate) fn named(tags_: &[Tag]) -> BTreeSet<&str> {
     all_clusters(tags_).chain(in_value).chain(in_key).filter(|name| !name.is_empty()).collect()
 }
 
-/// Who shows in a VPC beside the audited cluster.
+/// Another tenant of a VPC with the audited cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Neighbour {
     /// A cluster, by name.
     Cluster(String),
     /// A load balancer that no tag ties to a cluster, by the description of its network interface.
     LoadBalancer(String),
-    /// A cluster that nothing names, by what shows that there is one: a key, or the description of a network interface.
+    /// A cluster without a name, by its evidence: a key, or the description of a network interface.
     Unnamed(String),
 }
 
@@ -100,7 +102,7 @@ impl std::fmt::Display for Neighbour {
     }
 }
 
-/// Who made a network interface, by its description.
+/// The creator of a network interface, by its description.
 /// Sources: Amazon EKS User Guide, "VPC and subnet considerations" (`Amazon EKS <name>`); Elastic Load Balancing
 /// (`ELB <name>`, `ELB app/…`, `ELB net/…`).
 fn creator(interface: &NetworkInterface) -> Option<Neighbour> {
@@ -111,7 +113,7 @@ fn creator(interface: &NetworkInterface) -> Option<Neighbour> {
     text.starts_with("ELB ").then(|| Neighbour::LoadBalancer(text.to_owned()))
 }
 
-/// By VPC, each neighbour with the first resource that shows it.
+/// Neighbours by VPC, each with the first resource as evidence.
 pub(super) type ByVpc<'a> = BTreeMap<&'a str, BTreeMap<Neighbour, &'a str>>;
 
 struct Collector<'a> {
@@ -159,7 +161,7 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
     }
     for instance in &region.instances {
         all.tagged(instance.vpc_id.as_deref(), &instance.tags, &instance.id);
-        // EC2 shows no VPC of an instance that is terminated: it was in one that reaches into its zone.
+        // EC2 shows no VPC for a terminated instance: any VPC with a subnet in its zone is possible.
         if instance.vpc_id.is_none() {
             let names = all.others(&instance.tags);
             let zone = instance.availability_zone.as_deref();
@@ -178,7 +180,7 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
         .collect();
     for interface in &region.network_interfaces {
         all.tagged(interface.vpc_id.as_deref(), &interface.tags, &interface.id);
-        // A load balancer with a security group of ours is ours.
+        // A load balancer with a security group of this cluster belongs to this cluster.
         let is_ours = interface.security_groups.iter().any(|id| ours.contains(id.as_str()));
         let creator = creator(interface).filter(|creator| match creator {
             Neighbour::Cluster(name) => all.is_other(name),
@@ -193,7 +195,7 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
     all.found
 }
 
-/// What Kubernetes has marked without saying for which cluster, on live resources that are no member's.
+/// Adds live resources that Kubernetes marked without naming a cluster and that belong to no member.
 fn unnamed<'a>(region: &'a Region, members: &[Member<'a>], all: &mut Collector<'a>) {
     let of_members: HashSet<&str> = members.iter().map(|member| member.instance.id.as_str()).collect();
     let of_member_interfaces: HashSet<&str> = members
@@ -201,7 +203,7 @@ fn unnamed<'a>(region: &'a Region, members: &[Member<'a>], all: &mut Collector<'
         .flat_map(|member| &member.instance.network_interfaces)
         .map(|interface| interface.id.as_str())
         .collect();
-    // What names a cluster is told by that name: ours, or another's.
+    // A resource that names a cluster, this one or another, is already covered.
     let is_named = |tags_: &[Tag]| {
         named(tags_).into_iter().next().is_some() || tags_.iter().any(|tag| tags::is_certain_near_miss(tag, all.own))
     };
@@ -240,14 +242,14 @@ fn unnamed<'a>(region: &'a Region, members: &[Member<'a>], all: &mut Collector<'
     }
 }
 
-/// The VPCs with a subnet in a zone; all of them where the zone is not known.
+/// The VPCs with a subnet in a zone; all of them if the zone is not known.
 fn vpcs_in_zone<'a>(region: &'a Region, zone: Option<&str>) -> impl Iterator<Item = &'a str> {
     let near = region.subnets.iter().filter(|subnet| zone.is_none_or(|zone| zone == subnet.availability_zone));
     near.map(|subnet| subnet.vpc_id.as_str()).collect::<BTreeSet<&str>>().into_iter()
 }
 
-/// A volume is in the VPC of the instance that it is attached to. A detached one belongs to no VPC: to every one that has a
-/// subnet in its zone, then.
+/// Adds the neighbours that volumes show. A volume is in the VPC of the instance that it is attached to; a detached one
+/// counts for every VPC with a subnet in its zone.
 fn volumes<'a>(region: &'a Region, all: &mut Collector<'a>) {
     let tagged: Vec<_> = region
         .volumes

@@ -1,4 +1,4 @@
-//! Which roles an instance has as a node, and who says so.
+//! Roles of an instance as a node, and their sources.
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
@@ -45,28 +45,28 @@ impl NodeRole {
 pub struct RoleSet(u8);
 
 impl RoleSet {
-    /// No role: unknown.
+    /// No known role.
     pub const UNKNOWN: Self = Self(0);
 
-    /// The set of one role.
+    /// Creates a set of one role.
     #[must_use]
     pub fn of(role: NodeRole) -> Self {
         Self(1 << role as u8)
     }
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether the role is in it.
+    /// True if it contains the role.
     #[must_use]
     pub fn contains(self, role: NodeRole) -> bool {
         self.0 & Self::of(role).0 != 0
     }
 
-    /// Whether nothing is known.
+    /// True if no role is known.
     #[must_use]
     pub fn is_unknown(self) -> bool {
         self.0 == 0
@@ -93,7 +93,7 @@ impl FromIterator<NodeRole> for RoleSet {
     }
 }
 
-/// Who says which roles an instance has, strongest first.
+/// Source of the roles of an instance, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RoleSource {
     /// `--node-role`.
@@ -110,7 +110,7 @@ pub enum RoleSource {
     SecurityGroup,
     /// Words in names: a guess.
     Names,
-    /// Nobody.
+    /// No source.
     Nobody,
 }
 
@@ -138,12 +138,12 @@ pub struct RoleAssignment {
     pub roles: RoleSet,
     /// The strongest source with an answer.
     pub source: RoleSource,
-    /// Another source of about the same strength that says something else.
+    /// Another source of about the same strength that contradicts it.
     pub contradiction: Option<(RoleSource, RoleSet)>,
 }
 
 impl RoleAssignment {
-    /// Whether the roles may be relied on for permissions: stated by a person, the cluster or its distribution.
+    /// True if permissions may be judged by the roles: stated by the operator, the cluster or its distribution.
     #[must_use]
     pub fn is_reliable(&self) -> bool {
         self.source < RoleSource::Names && self.contradiction.is_none()
@@ -157,7 +157,7 @@ pub struct NodeRoleSelector {
     roles: RoleSet,
 }
 
-/// As it is said on the command line.
+/// Formats it as on the command line.
 impl std::fmt::Display for NodeRoleSelector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.selector {
@@ -226,14 +226,14 @@ impl FromStr for NodeRoleSelector {
     }
 }
 
-/// What an instance of any cloud is chosen by.
+/// Properties of an instance of any cloud that selectors use.
 #[derive(Debug, Clone, Copy)]
 pub struct Selectable<'a> {
     /// Id.
     pub id: &'a str,
     /// Name.
     pub name: Option<&'a str>,
-    /// What gives it its rights: an instance profile of AWS, a RAM role of Alibaba Cloud.
+    /// Name of its identity: an AWS instance profile or an Alibaba Cloud RAM role.
     pub profile: Option<&'a str>,
     /// Its Auto Scaling group.
     pub auto_scaling_group: Option<&'a str>,
@@ -255,7 +255,7 @@ impl NodeRoleSelector {
         }
     }
 
-    /// The roles that selectors give an instance together.
+    /// The union of the roles that selectors assign to an instance.
     #[must_use]
     pub fn roles_of(selectors: &[Self], instance: Selectable<'_>) -> RoleSet {
         let selecting = selectors.iter().filter(|selector| selector.selects(instance));
@@ -263,14 +263,14 @@ impl NodeRoleSelector {
     }
 }
 
-/// Whether the instance is a bastion of its distribution: it carries the cluster tag and is no node.
+/// True if the instance is a bastion of its distribution: it carries the cluster tag and is not a node.
 pub(super) fn is_bastion(instance: &Instance, cluster_id: &str) -> bool {
     tags::value(&instance.tags, "k8s.io/role/bastion").is_some()
         || tags::value(&instance.tags, CAPA_ROLE_TAG) == Some("bastion")
         || profile_name(instance).and_then(|name| name.strip_prefix("bastions.")) == Some(cluster_id)
 }
 
-/// Asks the sources in their order; the first with an answer wins.
+/// Asks the sources in order; the first with an answer wins.
 pub(super) fn assign(
     instance: &Instance,
     node: Option<&KubernetesNode>,
@@ -292,7 +292,7 @@ pub(super) fn assign(
     if !operator.is_unknown() {
         return RoleAssignment { roles: operator, source: RoleSource::Operator, contradiction: None };
     }
-    // Sources that state a role; where two of them differ, neither is to be believed without a look.
+    // Sources that state a role; if two of them differ, neither is reliable without a check.
     let stated = [
         (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, roles_of_labels)),
         (RoleSource::DistributionTags, from_distribution_tags(instance)),
@@ -314,12 +314,14 @@ pub(super) fn assign(
     RoleAssignment { roles, source, contradiction: None }
 }
 
-/// Sources know different parts: labels know of etcd, profiles do not. They agree when both say control plane or neither.
+/// True if two sources agree on the control plane: sources have partial knowledge, for example labels include etcd,
+/// profiles do not.
 fn agree(one: RoleSet, other: RoleSet) -> bool {
     one.contains(NodeRole::Controlplane) == other.contains(NodeRole::Controlplane)
 }
 
-/// The roles that the labels of a Node say. Presence counts, not the value: `true` for Rancher, empty for kubeadm and kOps.
+/// The roles that a Node's labels state. Presence counts, not the value: `true` for Rancher, empty for kubeadm and
+/// kOps.
 #[must_use]
 pub fn roles_of_labels(node: &KubernetesNode) -> RoleSet {
     let has = |name: &str| node.labels.contains_key(&format!("node-role.kubernetes.io/{name}"));
@@ -333,7 +335,7 @@ pub fn roles_of_labels(node: &KubernetesNode) -> RoleSet {
     if has("worker") || has("node") {
         roles = roles.union(RoleSet::of(NodeRole::Worker));
     }
-    // A node without any role label is a worker: that is how kubeadm, CAPA and RKE2 agents look.
+    // A Node without a role label is a worker: kubeadm, CAPA and RKE2 agents have none.
     if roles.is_unknown() { RoleSet::of(NodeRole::Worker) } else { roles }
 }
 
@@ -349,7 +351,7 @@ fn from_distribution_tags(instance: &Instance) -> RoleSet {
             }
             (CAPA_ROLE_TAG, "control-plane") | ("Role", "master") => add(NodeRole::Controlplane),
             ("Role", "etcd") => add(NodeRole::Etcd),
-            // API servers of kOps run no cloud controller: for permissions they are workers.
+            // kOps API servers run no cloud controller: for permissions they are workers.
             ("k8s.io/role/node" | "k8s.io/role/apiserver" | "karpenter.sh/nodepool" | "kubernetes.io/role/node", _)
             | (CAPA_ROLE_TAG, "node")
             | ("Role", "worker") => add(NodeRole::Worker),
@@ -411,14 +413,14 @@ fn from_names(instance: &Instance) -> RoleSet {
     roles_of_names(sources.into_iter().flatten())
 }
 
-/// The roles that words in names hint at: of the first name that does.
+/// The roles that keywords in names suggest: of the first name with any.
 pub fn roles_of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> RoleSet {
     let mut roles = RoleSet::UNKNOWN;
     for name in names {
         let lower =
             name.to_ascii_lowercase().replace("control-plane", "controlplane").replace("control_plane", "controlplane");
         for token in lower.split(|c: char| !c.is_ascii_alphanumeric()) {
-            // `master1`, `worker02`: the number is not part of the word.
+            // `master1`, `worker02`: the number is not part of the keyword.
             match token.trim_end_matches(|c: char| c.is_ascii_digit()) {
                 "controlplane" | "master" | "masters" | "cp" | "server" => {
                     roles = roles.union(RoleSet::of(NodeRole::Controlplane));

@@ -224,15 +224,15 @@ fn what_is_of_another_cloud_is_refused() {
     for (arguments, expected) in [
         (
             vec!["--baseline", "controlplane=rancher-controlplane"],
-            "the baseline `rancher-controlplane` is not of Alibaba Cloud",
+            "the baseline `rancher-controlplane` does not belong to Alibaba Cloud",
         ),
         (
             vec!["--controller-role", "arn:aws:iam::111122223333:role/x"],
-            "the principal `arn:aws:iam::111122223333:role/x` is not of",
+            "the principal `arn:aws:iam::111122223333:role/x` does not belong to Alibaba Cloud",
         ),
-        (vec!["--fix", "--emit", "cloudformation"], "--emit names a language of AWS, and Alibaba Cloud is audited"),
-        (vec!["--format", "asff"], "Security Hub takes findings on AWS alone"),
-        (vec!["--provider", "aws"], "is an inventory of Alibaba Cloud, and --provider says aws"),
+        (vec!["--fix", "--emit", "cloudformation"], "--emit names a language of AWS, but Alibaba Cloud is audited"),
+        (vec!["--format", "asff"], "Security Hub accepts only findings on AWS"),
+        (vec!["--provider", "aws"], "is an inventory of Alibaba Cloud, but --provider is aws"),
     ] {
         let output = command()
             .current_dir(env!("CARGO_MANIFEST_DIR"))

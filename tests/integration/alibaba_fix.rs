@@ -265,7 +265,7 @@ fn w1_scan_plan_dry_run_and_emit_write_nothing() {
     for language in ["aws-cli", "cloudformation"] {
         let refused = site.scan(&["--fix", "--emit", language]);
         assert_eq!(refused.code, Some(2));
-        has(&refused.stderr, "--emit names a language of AWS, and Alibaba Cloud is audited");
+        has(&refused.stderr, "--emit names a language of AWS, but Alibaba Cloud is audited");
     }
 }
 
@@ -281,9 +281,9 @@ fn w2_what_somebody_else_changed_is_left_alone() {
     });
     let ended = site.apply(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "left out: i-bp1new000 ack.aliyun.com: ");
-    has(&ended.stderr, "left out: i-bp1new001 ack.aliyun.com: it takes --allow ali-instance-tag-missing now: ");
-    has(&ended.stderr, "the role was deleted and made again since");
+    has(&ended.stderr, "skipped: i-bp1new000 ack.aliyun.com: ");
+    has(&ended.stderr, "skipped: i-bp1new001 ack.aliyun.com: it now needs --allow ali-instance-tag-missing: ");
+    has(&ended.stderr, "the role has been deleted and re-created");
     assert_eq!(site.tag("i-bp1new000").as_deref(), Some("theirs"));
     assert_eq!(site.tag("i-bp1new001"), None, "whose the machines of these Nodes are is a question now");
     assert!(!site.is_attached());
@@ -299,12 +299,12 @@ fn w3_a_plan_is_for_one_account_region_and_cluster() {
         has(&ended.stderr, why);
     };
     refused(&["--cluster-id", "other"], "the plan is for the cluster `prod`");
-    refused(&["--region", "cn-beijing"], "the plan is for cn-hangzhou, and --region says cn-beijing");
+    refused(&["--region", "cn-beijing"], "the plan is for cn-hangzhou, but --region is cn-beijing");
     site.mock.edit(|inventory| {
         inventory.accounts[0].account_id = "9999999999999999".to_owned();
         inventory.accounts[0].caller_arn = "acs:ram::9999999999999999:user/auditor".to_owned();
     });
-    refused(&[], "the plan is for account 1234567890123456 (alibaba), and the credentials are of 9999999999999999");
+    refused(&[], "the plan is for account 1234567890123456 (alibaba), but the credentials belong to 9999999999999999");
     assert_eq!(site.written(), [""; 0]);
 }
 
@@ -319,7 +319,7 @@ fn w4_edited_and_applied_plans_are_refused() {
     has(&edited.stderr, "was edited");
     std::fs::write(site.path("plan.json"), saved).unwrap();
     assert_eq!(site.apply(&[]).code, Some(0));
-    has(&site.apply(&[]).stderr, "was applied already");
+    has(&site.apply(&[]).stderr, "was already applied");
     assert_eq!(site.written().len(), 1);
 }
 
@@ -404,7 +404,7 @@ fn w11_reading_back_waits_and_then_says_unconfirmed() {
     let never = Site::new(Mock::serve(&lacking(1)).lag(Duration::from_mins(10)));
     let ended = never.fix(&["--verify-timeout", "1"]);
     assert_eq!(ended.code, Some(5));
-    has(&ended.stderr, "unconfirmed i-bp1new000 ack.aliyun.com: it did not show within 1 s");
+    has(&ended.stderr, "unconfirmed i-bp1new000 ack.aliyun.com: not visible within 1 s");
     assert_eq!(never.written().len(), 1, "nothing is written again");
 }
 
@@ -570,7 +570,7 @@ fn an_instance_of_another_vpc_with_the_address_of_a_node_is_not_safe() {
     instances.iter_mut().find(|one| one.id.contains("new")).unwrap().vpc_id = Some("vpc-other".to_owned());
     let site = Site::of(&inventory);
     let ended = site.scan(&["--format", "json"]);
-    has(&ended.stdout, "its VPC is not the one in which all other nodes are known");
+    has(&ended.stdout, "its VPC differs from that of all other known nodes");
     site.fix(&[]);
     assert_eq!(site.written(), [""; 0]);
 }
@@ -663,7 +663,7 @@ fn roles_of_which_nobody_says_that_the_controller_uses_them_are_agreed_to_with_t
     let site = Site::of(&lacking(0));
     let base = ["scan", "--provider", "alibaba", "--cluster-id", CLUSTER, "--nodes", "nodes.json", "--region"];
     let report = site.run(&[&base[..], &["cn-hangzhou", "--format", "json"]].concat());
-    has(&report.stdout, "if it is the role `k8s-master` that the controller uses (--controller-role says so)");
+    has(&report.stdout, "if the controller uses the role `k8s-master` (confirm with --controller-role)");
 }
 
 #[test]
@@ -847,9 +847,9 @@ fn what_made_it_safe_has_to_hold_just_before_the_write() {
         ),
         (
             &|inventory| tag(inventory, "acs:autoscaling:scalingGroupId"),
-            "it takes --allow ali-instance-tag-missing now: instance `i-bp1new000` does not carry `ack.aliyun.com`; managed by",
+            "it now needs --allow ali-instance-tag-missing: instance `i-bp1new000` does not carry `ack.aliyun.com`; managed by",
         ),
-        (&|inventory| tag(inventory, "acs:ros:stackId"), "it takes --allow ali-instance-tag-missing now: "),
+        (&|inventory| tag(inventory, "acs:ros:stackId"), "it now needs --allow ali-instance-tag-missing: "),
     ];
     for (change, why) in cases {
         let site = Site::of(&lacking(1));
@@ -857,7 +857,7 @@ fn what_made_it_safe_has_to_hold_just_before_the_write() {
         site.mock.edit(change);
         let ended = site.apply(&[]);
         assert_eq!((ended.code, site.written()), (Some(5), Vec::new()), "{}", ended.stderr);
-        has(&ended.stderr, &format!("left out: i-bp1new000 ack.aliyun.com: {why}"));
+        has(&ended.stderr, &format!("skipped: i-bp1new000 ack.aliyun.com: {why}"));
     }
 }
 
@@ -982,13 +982,17 @@ fn w4_resealed_plans_widen_and_take_away_nothing() {
         assert_eq!(site.written(), [""; 0], "{why}");
     };
     let wide = grant::document(&["ram:AttachPolicyToUser".to_owned()]);
-    refused(lacking(0), &|plan| policy(plan)["new"] = wide.clone().into(), "with what the plan grants the nodes can");
+    refused(
+        lacking(0),
+        &|plan| policy(plan)["new"] = wide.clone().into(),
+        "with the permissions that the plan grants, the nodes can",
+    );
     let less = grant::document(&["slb:DescribeRegions".to_owned()]);
     let attached = || with_policy(lacking(0), &granted, true);
-    refused(attached(), &|plan| policy(plan)["new"] = less.clone().into(), "a fix takes no rights away");
+    refused(attached(), &|plan| policy(plan)["new"] = less.clone().into(), "a fix removes no rights");
     let future = |plan: &mut Value| {
         plan["created_at"] = "2099-12-31T23:30:00Z".into();
         plan["expires_at"] = "2100-01-01T00:00:00Z".into();
     };
-    refused(lacking(0), &future, "which is yet to come");
+    refused(lacking(0), &future, "is in the future");
 }

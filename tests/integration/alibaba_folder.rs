@@ -98,7 +98,7 @@ fn a_file_that_is_missing_empty_or_a_refusal_is_a_gap_and_never_a_pass() {
     }
     let (code, said) = scan_files(&world, |files| *entry(files, "sts-GetCallerIdentity") = refusal.clone());
     assert_eq!(code, Some(2));
-    assert!(said.unwrap_err().contains("tells the account"));
+    assert!(said.unwrap_err().contains("identifies the account"));
 }
 
 #[test]
@@ -186,11 +186,11 @@ fn answers_that_contradict_one_another_or_the_operator_are_refused() {
         entry(files, "ecs-DescribeInstances")["TotalCount"] = Value::Null;
     });
     assert_eq!(code, Some(2));
-    assert!(said.unwrap_err().contains("is there twice, and differently"));
+    assert!(said.unwrap_err().contains("occurs twice with different content"));
 
     let (code, said) = scan_files(&world, |files| entry(files, "sts-GetCallerIdentity")["AccountId"] = json!("<b>x"));
     assert_eq!(code, Some(2));
-    assert!(said.unwrap_err().contains("is no account id"));
+    assert!(said.unwrap_err().contains("is not an account id"));
 }
 
 /// The order of a list changes nothing.
@@ -229,7 +229,7 @@ fn a_recording_that_contradicts_itself_is_refused_with_its_place() {
     let (code, said) = scan(&world("clean-handmade"), &file, &[]);
     let said = said.unwrap_err();
     assert_eq!(code, Some(2));
-    assert!(said.contains("is there twice, and differently (/accounts/0/policies/"), "{said}");
+    assert!(said.contains("occurs twice with different content (/accounts/0/policies/"), "{said}");
 }
 
 /// So the command line merges pages: nothing but the list, and `null` where it is empty.

@@ -292,11 +292,9 @@ fn every_format_shows_what_has_changed() {
         format.write(&now, &TableOptions { width: 120, color: false, verbose: false }, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let expected: &[&str] = match format {
-            ReportFormat::Table => &["changes  ", "Resolved: looked for in vain", "Unknown: there before"],
+            ReportFormat::Table => &["changes  ", "Resolved: no longer found", "Unknown: found before"],
             ReportFormat::Json => &["\"status\": \"resolved\"", "\"status\": \"unknown\"", "\"why\": "],
-            ReportFormat::Html => {
-                &["<h2>Resolved</h2>", "<h2>Unknown: not looked for this time</h2>", "name=\"status\""]
-            }
+            ReportFormat::Html => &["<h2>Resolved</h2>", "<h2>Unknown: not checked this time</h2>", "name=\"status\""],
             ReportFormat::Markdown => &["### Resolved", "### Unknown", " unchanged, "],
             ReportFormat::Sarif => &["\"baselineState\": \"unchanged\""],
             ReportFormat::Junit => &["unknown since the earlier report", "type=\"unknown\""],

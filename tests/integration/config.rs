@@ -279,12 +279,12 @@ fn a_fix_takes_evidence_and_consent_from_the_operator_alone() {
         assert_eq!(refused.status.code(), Some(2), "{name}: {said}");
         assert!(
             said.contains(&format!(
-                "`tagaudit.toml`, line 3, column {}: `{name}` says what a fix may write",
+                "`tagaudit.toml`, line 3, column {}: `{name}` decides what a fix may write",
                 name.len() + 4
             )),
             "{said}"
         );
-        assert!(said.contains(&format!("help: say --{name} on the command line")), "{said}");
+        assert!(said.contains(&format!("help: set --{name} on the command line")), "{said}");
         // Nobody asks for a fix, the operator names the file, says it by hand or by a variable, or leaves the file out.
         let flag = format!("--{name}={}", value.trim_matches(['[', ']']).trim_matches('"'));
         let variable = format!("TAGAUDIT_{}", name.replace('-', "_").to_uppercase());
@@ -298,7 +298,7 @@ fn a_fix_takes_evidence_and_consent_from_the_operator_alone() {
             (&["scan", "--fix", "--dry-run", "--no-config", "--cluster-id", "demo"], &[]),
         ] {
             let said = stderr(&folder.run(arguments, environment));
-            assert!(!said.contains("says what a fix may write"), "{name} {arguments:?}: {said}");
+            assert!(!said.contains("decides what a fix may write"), "{name} {arguments:?}: {said}");
         }
     }
     // What says nothing of that kind is taken from it.
@@ -453,14 +453,14 @@ fn every_mistake_is_told_with_its_place_and_ends_with_2() {
         ("[scan]\ncluster-id = demo\n", "line 2, column 14", ""),
         ("[scan]\na = 1\na = 2\n", "line 3, column 1", "duplicate key"),
         ("[scna]\n", "line 1, column 2", "did you mean `scan`?"),
-        ("scan = 1\n", "line 1, column 8", "`scan` is a table"),
+        ("scan = 1\n", "line 1, column 8", "`scan` must be a table"),
         ("[scan]\nclusterid = \"x\"\n", "line 2, column 1", "did you mean `cluster-id`?"),
-        ("[scan]\nfix = true\n", "line 2, column 1", "is said on the command line alone"),
+        ("[scan]\nfix = true\n", "line 2, column 1", "are accepted on the command line only"),
         ("[scan]\nyes = true\n", "line 2, column 1", "no option"),
         ("[scan]\nendpoint-url = \"http://x\"\n", "line 2, column 1", "no option"),
         ("[scan]\noutput = \"x\"\n", "line 2, column 1", "no option"),
-        ("[scan]\nverbose = 1\n", "line 2, column 11", "`verbose` is `true` or `false`"),
-        ("[scan]\nregion = [1.5]\n", "line 2, column 11", "`region` is a text"),
+        ("[scan]\nverbose = 1\n", "line 2, column 11", "`verbose` must be `true` or `false`"),
+        ("[scan]\nregion = [1.5]\n", "line 2, column 11", "`region` must be a string"),
         ("[scan]\nfail-on = \"fatal\"\n", "line 2, column 11", "possible values: error, warning, info, never"),
         ("[scan]\n\ntimeout = 0\n", "line 3, column 11", "invalid value '0'"),
         ("[scan]\nnode-role = [\"name:x=king\"]\n", "line 2, column 13", "invalid value"),
@@ -487,7 +487,7 @@ fn every_mistake_is_told_with_its_place_and_ends_with_2() {
         (
             "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \"x\"\nexpires = \"soon\"\n",
             "line 5, column 11",
-            "`expires` is a date",
+            "`expires` must be a date",
         ),
         (
             "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \"x\"\nexpires = 2026-13-01\n",
@@ -497,7 +497,7 @@ fn every_mistake_is_told_with_its_place_and_ends_with_2() {
         (
             "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \"x\"\nexpires = 2026-12-01T00:00:00Z\n",
             "line 5, column 11",
-            "`expires` is a date",
+            "`expires` must be a date",
         ),
         ("[[waiver]]\nrule = \"orphan-eni\"\nresorce = \"x\"\n", "line 3, column 1", "did you mean `resource`?"),
         (

@@ -174,7 +174,7 @@ fn safe_fixes_are_made_read_back_and_shown() {
     has(&ended.stderr, "+ kubernetes.io/cluster/c-7cjkr = \"owned\"");
     has(&ended.stderr, "3 changes: 3 applied");
     has(&ended.stderr, "instance-cluster-tag-missing: 1 finding before, 0 now");
-    has(&ended.stderr, "to take it back: tagaudit undo");
+    has(&ended.stderr, "to undo it: tagaudit undo");
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 0, "the report is that of the state afterwards");
 }
@@ -223,7 +223,7 @@ fn an_endpoint_that_ignores_dry_runs_is_not_asked_twice() {
     let allow = ["--allow", "imds-hop-limit-low"];
     let ended = site.run(&[&["scan", "--cluster-id", CLUSTER, "--fix", "--dry-run"][..], &allow].concat());
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "the endpoint does not know dry runs and may have made the change");
+    has(&ended.stderr, "the endpoint does not support dry runs and may have made the change");
     assert_eq!(site.mock.count("ec2:ModifyInstanceMetadataOptions"), 1);
 }
 
@@ -255,9 +255,9 @@ fn w2_what_somebody_else_changed_is_left_alone() {
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
     has(
         &ended.stderr,
-        "left out: i-10000 kubernetes.io/cluster/c-7cjkr: check the cluster id first: these nodes are tagged for other",
+        "skipped: i-10000 kubernetes.io/cluster/c-7cjkr: check the cluster id first: these nodes are tagged for other",
     );
-    has(&ended.stderr, "left out: i-10001 kubernetes.io/cluster/c-7cjkr: ");
+    has(&ended.stderr, "skipped: i-10001 kubernetes.io/cluster/c-7cjkr: ");
     assert!(site.mock.writes().is_empty(), "whose the three nodes are is a question now");
 }
 
@@ -266,10 +266,13 @@ fn w3_a_plan_is_for_one_account_region_partition_and_cluster() {
     let inventory = untagged(1);
     type Edit = fn(&mut Inventory);
     let edits: [(Edit, &str); 2] = [
-        (|inventory| inventory.accounts[0].account_id = "999999999999".into(), "the credentials are of 999999999999"),
+        (
+            |inventory| inventory.accounts[0].account_id = "999999999999".into(),
+            "the credentials belong to 999999999999",
+        ),
         (
             |inventory| inventory.accounts[0].caller_arn = "arn:aws-cn:iam::111122223333:user/auditor".into(),
-            "the credentials are of 111122223333 (aws-cn)",
+            "the credentials belong to 111122223333 (aws-cn)",
         ),
     ];
     for (edit, described) in edits {
@@ -284,8 +287,8 @@ fn w3_a_plan_is_for_one_account_region_partition_and_cluster() {
     let site = Site::of(&inventory);
     site.plan(&[]);
     for (more, described) in [
-        (["--region", "eu-west-1"], "the plan is for us-east-1, and --region says eu-west-1"),
-        (["--cluster-id", "other"], "the plan is for the cluster `c-7cjkr`, and --cluster-id says `other`"),
+        (["--region", "eu-west-1"], "the plan is for us-east-1, but --region is eu-west-1"),
+        (["--cluster-id", "other"], "the plan is for the cluster `c-7cjkr`, but --cluster-id is `other`"),
     ] {
         let ended = site.apply(&more);
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
@@ -324,7 +327,7 @@ fn w4_edited_expired_newer_and_applied_plans_are_refused() {
     assert_eq!(site.apply(&[]).code, Some(0));
     let ended = site.apply(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "was applied already");
+    has(&ended.stderr, "was already applied");
     assert_eq!(site.mock.writes().len(), 1);
 }
 
@@ -369,7 +372,7 @@ fn w7_one_bad_id_does_not_lose_the_batch() {
     let ended = site.fix(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
     has(&ended.stderr, "24 applied, 1 stale");
-    has(&ended.stderr, "stale i-10007 kubernetes.io/cluster/c-7cjkr: it is gone");
+    has(&ended.stderr, "stale i-10007 kubernetes.io/cluster/c-7cjkr: it does not exist");
     assert_eq!(site.mock.effects().len(), 24);
 }
 
@@ -507,7 +510,7 @@ fn w14_two_cannot_work_on_one_cluster_at_a_time() {
     let held = Journal::open(&site.path("journal.jsonl"), None).unwrap();
     let ended = site.apply(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "another tagaudit is at work on this cluster");
+    has(&ended.stderr, "another tagaudit process is using this cluster");
     assert!(site.mock.writes().is_empty());
     drop(held);
     assert_eq!(site.apply(&[]).code, Some(0));
@@ -531,7 +534,7 @@ fn stops_and_goes_on(fault: Fault) {
     let ended = site.apply(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
     has(&ended.stderr, "40 changes: 9 applied, 31 not attempted");
-    has(&ended.stderr, "help: run the same again");
+    has(&ended.stderr, "help: run the same command again");
     assert_eq!(site.mock.effects().len(), 9);
     site.mock.heal();
     let ended = site.apply(&[]);
@@ -841,7 +844,7 @@ fn w26_a_policy_of_our_name_that_others_wrote_is_not_replaced() {
     });
     let ended = site.apply(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "left out: rancher-worker inline policy tagaudit-baseline-worker: ");
+    has(&ended.stderr, "skipped: rancher-worker inline policy tagaudit-baseline-worker: ");
     has(&ended.stderr, "holds something that tagaudit did not write");
     assert!(site.mock.writes().is_empty());
 }
@@ -921,7 +924,7 @@ fn a_run_is_taken_back_by_name_and_the_cluster_is_locked_meanwhile() {
     let held = Journal::open(&site.path("other.jsonl"), Some(&lock)).unwrap();
     let ended = site.undo(&["--run", &runs[0]]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "another tagaudit is at work");
+    has(&ended.stderr, "another tagaudit process is using");
     // Another user of the machine has another home, and finds the same lock.
     let other_home = tempfile::tempdir().unwrap();
     let agreed = ["--yes", "--expect-account", ACCOUNT, "--run", &runs[0]];
@@ -1062,11 +1065,11 @@ fn on_a_terminal_questions_are_asked_with_the_proposed_answer_first() {
     let site = Site { cluster_id: "demo", ..Site::of(&named("demo").inventory) };
     let mut session = on_a_terminal(&site, &["scan", "--cluster-id", "demo", "--fix"]);
     session.exp_string("1  keep sg-0d1 (rke2-nodes): every node has it (proposed)").unwrap();
-    session.exp_string("1 to 2, or Enter to leave it:").unwrap();
+    session.exp_string("1 to 2, or Enter to skip it:").unwrap();
     session.send_line("7").unwrap();
-    session.exp_string("that is none of them").unwrap();
+    session.exp_string("that is not one of the choices").unwrap();
     session.send_line("1").unwrap();
-    session.exp_string("1 to 1, or Enter to leave it:").unwrap();
+    session.exp_string("1 to 1, or Enter to skip it:").unwrap();
     session.send_line("").unwrap();
     session.exp_string("Type the account and the cluster").unwrap();
     session.send_line("123456789012 demo").unwrap();
@@ -1142,7 +1145,7 @@ fn what_was_broken_off_is_reconciled_by_the_next_scan_too() {
     site.mock.edit(|inventory| untag(inventory, "i-0wk1"));
     let ended = site.fix(&[]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    has(&ended.stderr, "was broken off; what came of it:");
+    has(&ended.stderr, "was interrupted; its outcome:");
     has(&ended.stderr, "applied i-10029");
     has(&ended.stderr, "1 change: 1 applied");
 }

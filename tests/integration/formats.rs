@@ -356,7 +356,7 @@ fn of_several_formats_all_are_written_or_none() {
     let ended = run(&["report", saved.to_str().unwrap(), "-o", csv.to_str().unwrap(), "-o", ocsf.to_str().unwrap()]);
     let stderr = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("the evidence has no date, and OCSF asks for one"), "{stderr}");
+    assert!(stderr.contains("the evidence has no date, but OCSF requires one"), "{stderr}");
     assert!(!csv.exists() && !ocsf.exists());
 }
 

@@ -197,7 +197,7 @@ mod live {
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
         has(
             &ended.stderr,
-            "left out: i-10000 kubernetes.io/cluster/c-7cjkr: it takes --allow instance-cluster-tag-missing now",
+            "skipped: i-10000 kubernetes.io/cluster/c-7cjkr: it now needs --allow instance-cluster-tag-missing",
         );
         has(&ended.stderr, "others are present in the VPC: staging (i-9staging)");
         assert!(site.mock.writes().is_empty());
@@ -215,7 +215,7 @@ mod live {
         let ended = site.apply(&[]);
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
         has(&ended.stderr, "not read: ec2:DescribeInstances (us-east-1): UnauthorizedOperation");
-        has(&ended.stderr, "left out: i-10000 kubernetes.io/cluster/c-7cjkr: ec2:DescribeInstances was not read");
+        has(&ended.stderr, "skipped: i-10000 kubernetes.io/cluster/c-7cjkr: ec2:DescribeInstances was not read");
         has(&ended.stderr, "instance-cluster-tag-missing: 1 finding before, not checked now");
         assert!(!ended.stderr.contains("nothing found"), "{}", ended.stderr);
         assert!(site.mock.writes().is_empty());
@@ -227,7 +227,7 @@ mod live {
         let site = Site::new(Mock::serve(&untagged(1)).meanwhile("ec2:DescribeInstances", 2, neighbour));
         let ended = site.fix(&[]);
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-        has(&ended.stderr, "left out: i-10000 ");
+        has(&ended.stderr, "skipped: i-10000 ");
         assert!(site.mock.writes().is_empty());
     }
 
@@ -238,9 +238,9 @@ mod live {
         let agreed = ["--yes", "--expect-account", crate::fix_worlds::ACCOUNT, "--journal", "journal.jsonl"];
         let ended = site.run(&[&["apply", "plan.json"][..], &agreed].concat());
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-        has(&ended.stderr, "note: the plan was made with --nodes; what depends on it is left out");
-        has(&ended.stderr, "left out: i-10000 ");
-        has(&ended.stderr, "the plan was made with --nodes, and this command line was not given it");
+        has(&ended.stderr, "note: the plan was created with --nodes; changes that depend on it are skipped");
+        has(&ended.stderr, "skipped: i-10000 ");
+        has(&ended.stderr, "the plan was made with --nodes, which this command line lacks");
         assert!(site.mock.writes().is_empty());
         assert_eq!(site.apply(&[]).code, Some(0), "the printed line has it");
     }
@@ -351,7 +351,7 @@ mod live {
         let writes = site.mock.writes().len();
         let ended = site.undo(&[]);
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-        has(&ended.stderr, "the journal goes on with an undo that is not the inverse of the run");
+        has(&ended.stderr, "the journal continues with an undo that is not the inverse of the run");
         assert_eq!(site.mock.writes().len(), writes);
     }
 }

@@ -94,7 +94,7 @@ fn a_volume_is_where_its_persistent_volume_says() {
     ] {
         let (found, outcome) = of(wrong.clone());
         let [(Severity::Error, message)] = found.as_slice() else { panic!("{wrong}: {found:?}") };
-        assert!(message.contains("us-east-1z, and volume `vol-") && message.ends_with(zone), "{message}");
+        assert!(message.contains("us-east-1z, but volume `vol-") && message.ends_with(zone), "{message}");
         assert_eq!(outcome, Outcome::Failed);
     }
     // All expressions of a term have to hold, and each label.
@@ -104,7 +104,7 @@ fn a_volume_is_where_its_persistent_volume_says() {
         .as_array_mut()
         .unwrap()
         .push(json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1z"]}));
-    assert!(of(both).0[0].1.contains("says two zones at once"));
+    assert!(of(both).0[0].1.contains("names two zones at once"));
     let mut labels = zone_label(id, "topology.kubernetes.io/zone", zone);
     labels["metadata"]["labels"]["failure-domain.beta.kubernetes.io/zone"] = json!("us-east-1z");
     assert_eq!(of(labels).0.len(), 1);
@@ -161,11 +161,11 @@ fn an_address_that_the_kubelet_is_given_is_one_of_its_instance() {
     }
     // As long as it has no providerID its name says which instance it is, and the taint stays.
     let (found, _) = of("", "172.17.0.1", false);
-    let message = format!("Node `{name}` is told 172.17.0.1, which is no address of its instance `{id}`");
+    let message = format!("Node `{name}` is given 172.17.0.1, which is not an address of its instance `{id}`");
     assert_eq!(found, [(Severity::Error, message)]);
     assert_eq!(of("", &own, false).0, []);
     for (text, shown) in [("what-is-none", "what-is-none"), ("", ""), (&format!("{own},"), "")] {
-        let message = format!("Node `{name}` is told `{shown}`, which is no address");
+        let message = format!("Node `{name}` is given `{shown}`, which is not a valid address");
         assert_eq!(of("", text, false).0, [(Severity::Error, message)]);
     }
     // What the cloud configuration leaves out the controller does not know.
@@ -177,7 +177,7 @@ fn an_address_that_the_kubelet_is_given_is_one_of_its_instance() {
     };
     assert_eq!(with("NodeIPFamilies=ipv4\nNodeIPFamilies=ipv6\n"), []);
     let message =
-        format!("Node `{name}` is told 2001:db8::1, and the cloud configuration has no `NodeIPFamilies=ipv6`");
+        format!("Node `{name}` is given 2001:db8::1, but the cloud configuration has no `NodeIPFamilies=ipv6`");
     assert_eq!(with(""), [(Severity::Warning, message)]);
     // Configurations that differ say nothing.
     let map = |name: &str, families: &str| {
@@ -202,7 +202,7 @@ fn the_cloud_configuration_names_the_cluster_of_the_audit() {
     };
     assert_eq!(with(&format!("[Global]\nKubernetesClusterID={CLUSTER}\n")), []);
     let found = with("[Global]\nKubernetesClusterTag = \"other\"\n");
-    let message = format!("`KubernetesClusterTag` is `other`, and the cluster of this audit is `{CLUSTER}`");
+    let message = format!("`KubernetesClusterTag` is `other`, but the audited cluster is `{CLUSTER}`");
     assert_eq!(found, [(Severity::Error, message)]);
 }
 
@@ -260,19 +260,19 @@ fn subnets_that_a_service_names_are_those_of_the_cluster() {
     assert_eq!(of(&first), RIGHT);
     assert_eq!(of(&format!(" {first} , {elsewhere},")), RIGHT);
     assert_eq!(of(&format!("one,{elsewhere}")), RIGHT);
-    assert_eq!(of(&format!("{first},{same_zone}")), [format!("two subnets of {zone}")]);
+    assert_eq!(of(&format!("{first},{same_zone}")), [format!("two subnets in {zone}")]);
     assert_eq!(of(&format!("{first},{first}")), [format!("the subnet `{first}` twice")]);
     assert_eq!(of(&format!("{first},one")), [format!("the subnet `{first}` twice")]);
     assert_eq!(of("subnet-0gone"), [format!("the subnet `subnet-0gone`, which is not in {name}")]);
     assert_eq!(of("three"), [format!("the subnet `three`, which is not in {vpc}")]);
-    assert_eq!(of("two"), ["the subnet `two`, and 2 subnets are called so"]);
+    assert_eq!(of("two"), ["the subnet `two`, but 2 subnets have that name"]);
     // Names are wildcards, and only the number counts.
     assert_eq!(of("on?"), RIGHT);
-    assert_eq!(of("on*,tw?"), ["the subnet `tw?`, and 2 subnets are called so"]);
-    assert_eq!(of("one,tw*,three"), [format!("two subnets of {zone}")]);
+    assert_eq!(of("on*,tw?"), ["the subnet `tw?`, but 2 subnets have that name"]);
+    assert_eq!(of("one,tw*,three"), [format!("two subnets in {zone}")]);
     assert_eq!(
         of("subnet-0foreign"),
-        [format!("the subnet `subnet-0foreign`, which is in vpc-0other, and the nodes are in {vpc}")]
+        [format!("the subnet `subnet-0foreign`, which is in vpc-0other, but the nodes are in {vpc}")]
     );
 }
 
@@ -292,10 +292,10 @@ fn certificates_are_of_the_region_of_the_nodes() {
     assert_eq!(of(&format!("arn:aws:acm:{region}:111122223333:certificate/a")), RIGHT);
     let two =
         format!("arn:aws:acm:{region}:111122223333:certificate/a,arn:aws:acm:{region}:111122223333:certificate/b");
-    assert_eq!(of(&two), [format!("`{two}`, which is no ARN of a certificate")], "the cloud controller takes one");
+    assert_eq!(of(&two), [format!("`{two}`, which is not a certificate ARN")], "the cloud controller takes one");
     assert_eq!(of("arn:aws:iam::111122223333:server-certificate/path/a"), RIGHT);
     let elsewhere = "arn:aws:acm:eu-west-1:111122223333:certificate/b";
-    let message = format!("a certificate of eu-west-1, and the nodes are in {region}");
+    let message = format!("a certificate in eu-west-1, but the nodes are in {region}");
     assert_eq!(of(elsewhere), [message.as_str()]);
     assert_eq!(of(""), RIGHT, "no certificate");
     let on_ports = |ports: Value, of: Option<&str>| {
@@ -327,13 +327,13 @@ fn certificates_are_of_the_region_of_the_nodes() {
     assert_eq!([of_load_balancer_controller(&two), of_load_balancer_controller(&format!("{two},{elsewhere}"))], [0, 1]);
     assert_eq!(
         of("arn:aws-cn:acm:cn-north-1:111122223333:certificate/a"),
-        ["a certificate of the partition aws-cn, and the nodes are in aws"]
+        ["a certificate in the partition aws-cn, but the nodes are in aws"]
     );
     assert_eq!(
         of("arn:aws:iam::111122223333:role/a"),
-        ["`arn:aws:iam::111122223333:role/a`, which is no ARN of a certificate"]
+        ["`arn:aws:iam::111122223333:role/a`, which is not a certificate ARN"]
     );
-    assert_eq!(of("my-certificate"), ["`my-certificate`, which is no ARN of a certificate"]);
+    assert_eq!(of("my-certificate"), ["`my-certificate`, which is not a certificate ARN"]);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn a_provider_id_names_the_zone_of_its_instance() {
     assert_eq!(of(&format!("aws:///{zone}/{id}")), []);
     // Without a zone `node-provider-id-without-zone` has a word to say.
     assert_eq!(of(&format!("aws:////{id}")), []);
-    let message = format!("Node `{name}` names eu-west-1a in its providerID, and its instance `{id}` is in {zone}");
+    let message = format!("Node `{name}` names eu-west-1a in its providerID, but its instance `{id}` is in {zone}");
     assert_eq!(of(&format!("aws:///eu-west-1a/{id}")), [(Severity::Warning, message)]);
 }
 
@@ -554,7 +554,7 @@ fn a_name_that_is_the_id_of_another_cluster_is_told() {
     let of =
         |name: &str, inventory: &Inventory| told(&scan(inventory, &[controller_called(name)]), "ccm-cluster-name").0;
     let both = with_another_cluster();
-    let message = format!("DaemonSet kube-system/ccm has `--cluster-name=other`, and the cluster is `{CLUSTER}`");
+    let message = format!("DaemonSet kube-system/ccm has `--cluster-name=other`, but the cluster is `{CLUSTER}`");
     assert_eq!(of("other", &both), [(Severity::Warning, message)]);
     assert_eq!(of(CLUSTER, &both), []);
     // No cluster of the account is called so: it is a name.

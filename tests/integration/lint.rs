@@ -684,7 +684,7 @@ fn folders_are_read_and_what_cannot_be_is_told() {
     write(".hidden/bad.yaml", "a: [");
     let (code, page) = text(&lint(&[root]));
     assert_eq!(code, Some(0), "{page}");
-    assert!(page.contains("nothing to look at in 1 other file"), "{page}");
+    assert!(page.contains("nothing to check in 1 other file"), "{page}");
     write("chart/templates/ccm.yaml", "apiVersion: apps/v1\nkind: DaemonSet\nmetadata:\n  {{- include \"x\" . }}\n");
     let (code, page) = text(&lint(&[root]));
     assert_eq!(code, Some(0), "a folder may hold templates: {page}");
@@ -694,7 +694,7 @@ fn folders_are_read_and_what_cannot_be_is_told() {
     write("patch.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {replicas: 2}\n");
     let (code, page) = text(&lint(&[root]));
     assert_eq!(code, Some(0), "a patch is no workload: {page}");
-    assert!(page.contains("nothing to look at in 3 other files"), "{page}");
+    assert!(page.contains("nothing to check in 3 other files"), "{page}");
     write("broken.yaml", "apiVersion: v1\nkind: Service\nmetadata:\n\tname: x\n");
     write("z.yaml", &service(&[("aws-load-balancer-type", "external")], ""));
     let (code, page) = text(&lint(&[root]));
@@ -717,7 +717,7 @@ fn hostile_files_end_in_an_error_with_their_place() {
         (format!("a: {}", "[".repeat(5_000)), "recursion limit exceeded at line 1"),
         (format!("{{\"kind\": \"List\", \"items\": {}", "[".repeat(5_000)), "line 1"),
         ("a:\n\t- b\n".to_owned(), "line 2"),
-        ("a: &a [*a]\n".to_owned(), "holds it"),
+        ("a: &a [*a]\n".to_owned(), "contains it"),
         (
             "{\"kind\": \"List\", \"items\": [{\"kind\": \"Service\", \"metadata\": {\"name\": \"x\", \"namespace\": 7}}]}".to_owned(),
             "/items/0",
@@ -950,7 +950,7 @@ fn what_nodes_are_started_with_is_shown_merged_and_without_secrets() {
     }
     let (code, page) = explain(&["other", "--kubernetes", root]);
     assert_eq!(code, Some(2), "{page}");
-    assert!(page.contains("these are known: "), "{page}");
+    assert!(page.contains("known names: "), "{page}");
 }
 
 #[test]
@@ -1214,7 +1214,7 @@ fn waivers_and_severities_hold_for_files_too() {
     assert_eq!(lint("", &[]).0, Some(1));
     let (code, page, error) = lint(&waiver("2999-12-31", "*"), &[]);
     assert_eq!((code, error.as_str()), (Some(0), ""), "{page}");
-    assert!(page.contains("2 waived (-v names them)") && page.contains("0 errors, 1 warning"), "{page}");
+    assert!(page.contains("2 waived (-v lists them)") && page.contains("0 errors, 1 warning"), "{page}");
     assert!(!page.contains("error[ecr-config-invalid]"), "{page}");
     let (_, page, _) = lint(&waiver("2999-12-31", "*"), &["-v"]);
     assert!(page.contains("waived: ecr-config-invalid: ") && page.contains("is replaced (until 2999-12-31"), "{page}");

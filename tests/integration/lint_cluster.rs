@@ -255,7 +255,7 @@ fn a_service_that_goes_needs_somebody_to_take_its_load_balancer_away() {
     let found = with("2026-01-05T09:30:00Z", cleanup, "v1.31.4", false);
     assert_eq!(
         found[0].1,
-        "Service shop/web is being deleted for 30 minutes, and no cloud controller takes its load balancer away"
+        "Service shop/web has been in deletion for 30 minutes, and no cloud controller removes its load balancer"
     );
     assert_eq!(with("2026-01-05T09:51:00Z", cleanup, "v1.31.4", false), []);
     assert_eq!(with("2026-01-05T09:30:00Z", cleanup, "v1.31.4", true), []);

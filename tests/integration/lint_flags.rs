@@ -81,16 +81,16 @@ fn a_flag_that_no_version_knows_is_told_with_what_was_meant() {
     for (flag, message) in [
         (
             "--configure-cloud-route=false",
-            "`--configure-cloud-route`, which it does not know: write `--configure-cloud-routes`",
+            "`--configure-cloud-route`, which is not one of its flags: use `--configure-cloud-routes`",
         ),
         (
             "--service-cluster-ip-range=10.0.0.0/16",
-            "`--service-cluster-ip-range`, which it does not know: take `--service-cluster-ip-range` out",
+            "`--service-cluster-ip-range`, which is not one of its flags: remove `--service-cluster-ip-range`",
         ),
-        ("--port=0", "`--port`, which it knew until 1.23: take `--port` out"),
+        ("--port=0", "`--port`, which it supported until 1.23: remove `--port`"),
         (
             "--concurrent-node-status-updates=1",
-            "`--concurrent-node-status-updates`, which it knows from 1.36 on: take `--concurrent-node-status-updates` out",
+            "`--concurrent-node-status-updates`, which it supports from 1.36 on: remove `--concurrent-node-status-updates`",
         ),
     ] {
         assert_eq!(of(flag), [(Severity::Error, format!("{ccm} {message}"))]);
@@ -108,7 +108,7 @@ fn a_flag_that_goes_on_the_way_to_a_version_is_told_before() {
         let all = told(&[controller(tag, &[], &["--cloud-provider=aws", flag])], "ccm-flag-unknown", aim(target));
         all.into_iter().map(|(_, message, _)| message).collect::<Vec<_>>()
     };
-    let told = "DaemonSet kube-system/ccm has `--logtostderr`, which it knows until 1.25, and the target is 1.26";
+    let told = "DaemonSet kube-system/ccm has `--logtostderr`, which it supports until 1.25, and the target is 1.26";
     assert_eq!(of("v1.25.3", "1.26", "--logtostderr"), [told]);
     assert_eq!(of("v1.24.1", "1.25", "--logtostderr"), Vec::<String>::new());
     assert_eq!(of("latest", "1.26", "--logtostderr"), [told]);
@@ -199,7 +199,7 @@ fn the_cloud_controller_knows_the_variables_of_its_version() {
         assert_eq!(of(tag, line), expected, "{tag} {line}");
     }
     let on_the_way = said_of_global("v1.26.0", "DisableStrictZoneCheck=true", aim("1.27.1"));
-    let message = "`DisableStrictZoneCheck` is a variable before 1.27.1, and the target is 1.27.1".to_owned();
+    let message = "`DisableStrictZoneCheck` exists only before 1.27.1, but the target is 1.27.1".to_owned();
     assert_eq!(on_the_way, [(Severity::Error, message)]);
     assert_eq!(
         said_of_global("v1.26.0", "DisableStrictZoneCheck=true", aim("1.36")).first().map(|one| one.0),
@@ -260,17 +260,17 @@ fn overrides_of_services_are_whole_and_stand_once() {
     for missing in ["Service", "Region", "URL", "SigningRegion"] {
         let kept: Vec<&str> = one.lines().filter(|line| !line.starts_with(&format!("{missing}="))).collect();
         let text = kept.join("\n") + "\n";
-        assert_eq!(of(&text), [format!("the override `1` is without `{missing}`")]);
+        assert_eq!(of(&text), [format!("the override `1` lacks `{missing}`")]);
         let empty = text + &format!("{missing} = \" \"\n");
-        assert_eq!(of(&empty), [format!("the override `1` is without `{missing}`")]);
+        assert_eq!(of(&empty), [format!("the override `1` lacks `{missing}`")]);
     }
     let twice = format!("{one}[ServiceOverride \"2\"]\n{whole}");
-    assert_eq!(of(&twice), ["the overrides `1` and `2` are both of `ec2` in `us-east-1`"]);
+    assert_eq!(of(&twice), ["the overrides `1` and `2` are both for `ec2` in `us-east-1`"]);
     assert_eq!(of(&twice.replacen("us-east-1", "us-west-2", 1)), Vec::<String>::new());
     // A section in two parts is one.
     assert_eq!(of(&format!("{one}[serviceoverride \"1\"]\nSigningName=ec2\n")), Vec::<String>::new());
-    assert_eq!(of(&format!("{one}SignRegion=x\n")), ["`SignRegion` is no variable of `[ServiceOverride]`"]);
-    assert_eq!(of(&format!("{one}[Globl]\nVPC=x\n")), ["`[Globl]` is no section of the cloud configuration"]);
+    assert_eq!(of(&format!("{one}SignRegion=x\n")), ["unknown variable `SignRegion` in `[ServiceOverride]`"]);
+    assert_eq!(of(&format!("{one}[Globl]\nVPC=x\n")), ["unknown section `[Globl]` in the cloud configuration"]);
 }
 
 fn deployment(image: &str, more: &Value) -> Value {
@@ -302,12 +302,15 @@ fn kubelets_fetch_credentials_for_ecr_by_themselves_until_1_26() {
     let given_to_kubelet = r#"["agent","--kubelet-arg","image-credential-provider-config=/etc/x.yaml"]"#;
     let message = |aim: &str| {
         let pulls = "Deployment shop/web pulls from 111122223333.dkr.ecr.us-east-1.amazonaws.com";
-        [(Severity::Warning, format!("the kubelet is given no image credentials{aim}, and {pulls}"))]
+        [(Severity::Warning, format!("the kubelet has no image credentials{aim}, but {pulls}"))]
     };
     assert_eq!(of(node("v1.27.0+rke2r1", in_tree), &bare, IMAGE, None), message(""));
     assert_eq!(of(node("v1.26.15+rke2r1", in_tree), &bare, IMAGE, None), []);
     assert_eq!(of(node("v1.26.15+rke2r1", in_tree), &bare, IMAGE, Some("1.26")), []);
-    assert_eq!(of(node("v1.26.15+rke2r1", in_tree), &bare, IMAGE, Some("1.27")), message(", and the target is 1.27"));
+    assert_eq!(
+        of(node("v1.26.15+rke2r1", in_tree), &bare, IMAGE, Some("1.27")),
+        message(" at the target version 1.27")
+    );
     assert_eq!(of(node("v1.26.15+rke2r1", external), &bare, IMAGE, None), message(""));
     for given in [given, given_to_kubelet] {
         assert_eq!(of(node("v1.31.0+rke2r1", given), &bare, IMAGE, None), []);
@@ -385,7 +388,7 @@ fn rights_are_bound_to_who_runs() {
             .collect::<Vec<_>>()
     };
     const NOBODY: Vec<String> = Vec::new();
-    let runs = "and DaemonSet kube-system/ccm runs as kube-system/ccm";
+    let runs = "but DaemonSet kube-system/ccm runs as kube-system/ccm";
     let role = "system:cloud-controller-manager";
     assert_eq!(of(&[]), NOBODY);
     assert_eq!(of(&[binding(role, account("kube-system", "ccm"))]), NOBODY);
@@ -489,14 +492,14 @@ fn controllers_have_the_names_of_their_version() {
     );
     assert_eq!(
         of("v1.36.0", "*, -service"),
-        ["` -service` in `--controllers`, which it does not have: write `service`"]
+        ["` -service` in `--controllers`, which is not one of its controllers: write `service`"]
     );
     assert_eq!(
         of("v1.36.0", "service-lb"),
-        ["`service-lb` in `--controllers`, which it does not have: write `service`"]
+        ["`service-lb` in `--controllers`, which is not one of its controllers: write `service`"]
     );
-    assert_eq!(of("v1.36.0", "*,-foo"), ["`-foo` in `--controllers`, which it does not have: take it out"]);
-    assert_eq!(of("v1.28.0", "tagging"), ["`tagging` in `--controllers`, which 1.28.0 does not have: take it out"]);
+    assert_eq!(of("v1.36.0", "*,-foo"), ["`-foo` in `--controllers`, which is not one of its controllers: remove it"]);
+    assert_eq!(of("v1.28.0", "tagging"), ["`tagging` in `--controllers`, which 1.28.0 does not have: remove it"]);
 }
 
 #[test]

@@ -43,12 +43,12 @@ fn inputs_come_to_what_the_table_says() {
                 let expected = says.rsplit_once("exit code ").map_or(0, |(_, code)| code.parse().unwrap());
                 assert_eq!(code, Some(expected), "{input:?}: {says}: {page}");
                 assert_eq!(
-                    page.contains("nothing to look at in 1 other file"),
+                    page.contains("nothing to check in 1 other file"),
                     says.contains("counted"),
                     "{input:?}: {page}"
                 );
                 assert_eq!(page.contains("1 template skipped"), says.contains("skipped"), "{input:?}: {page}");
-                assert_eq!(page.contains("Not looked at: 1"), says.contains("not read"), "{input:?}: {page}");
+                assert_eq!(page.contains("Not checked: 1"), says.contains("not read"), "{input:?}: {page}");
             }
         }
     }
@@ -194,7 +194,7 @@ fn what_takes_the_place_of_an_argument_is_named() {
     let finding = found.iter().find(|finding| finding.rule == "in-tree-cloud-provider").unwrap();
     assert!(
         finding.fix.summary.contains(
-            "replace `cloud-provider=aws` by `cloud-provider=external`, once the external controller is installed"
+            "replace `cloud-provider=aws` with `cloud-provider=external`, once the external controller is installed"
         ),
         "{}",
         finding.fix.summary
@@ -242,14 +242,14 @@ fn comments_leave_findings_as_they_are() {
             comment(&format!("svc-owned-by-nobody, {rule}"), " why"),
             "",
             true,
-            ":6: the comment on `svc-owned-by-nobody` leaves no",
+            ":6: the comment for `svc-owned-by-nobody` matches no",
         ),
         (format!("{}    # another\n", comment(rule, " why")), "", true, ""),
         (
             format!("{}\n", comment(rule, " why")),
             "",
             false,
-            ":6: the comment on `svc-annotation-unknown` leaves no finding",
+            ":6: the comment for `svc-annotation-unknown` matches no finding",
         ),
         (comment(rule, ""), "", false, ":6: the comment gives no reason"),
         (comment("svc-annotation", " why"), "", false, ":6: no rule is called `svc-annotation`"),

@@ -511,7 +511,7 @@ fn r19_a_disabled_region_is_told_from_bad_credentials() {
     let output = run(&mock, &regions, &["scan", "--cluster-id", "x"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(4), "{text}");
-    assert!(text.starts_with("error: cannot tell whose account this is"), "{text}");
+    assert!(text.starts_with("error: cannot determine the account"), "{text}");
     assert!(text.contains("\nhelp: the access key is not known there"), "{text}");
 }
 

@@ -389,7 +389,7 @@ fn a_lock_that_nobody_may_take_is_given_back_first() {
     };
     let found = changed(Made::Rke2, "S5", &keep);
     assert_eq!(found.stage, Ok(Stage::Rolling));
-    assert!(advice(&found).0.contains("take `enable-leader-migration` from every kube-controller-manager"));
+    assert!(advice(&found).0.contains("remove `enable-leader-migration` from every external kube-controller-manager"));
 }
 
 #[test]
@@ -630,7 +630,7 @@ fn the_binary_ends_as_every_command_does() {
     let (code, page, error) = migrate(&[]);
     assert_eq!((code, page.as_str()), (Some(2), ""));
     assert!(
-        error.contains("nothing is known of the cluster")
+        error.contains("there is no evidence of the cluster")
             && error.contains("help: give --kube-context NAME, or --kubernetes"),
         "{error}"
     );
@@ -711,7 +711,7 @@ fn a_controller_that_was_stopped_goes_on_with_the_lock() {
         let found = changed(Made::Kubeadm, "S2", &stopped(uses_lock));
         assert_eq!(found.stage, Ok(Stage::MigrationOn));
         let (titles, texts) = advice(&found);
-        assert!(titles.contains("let DaemonSet kube-system/aws-cloud-controller-manager go on"), "{titles}");
+        assert!(titles.contains("resume DaemonSet kube-system/aws-cloud-controller-manager"), "{titles}");
         assert!(texts.contains(GOES_ON) && !texts.contains("helm"), "{texts}");
         assert_eq!(texts.contains("- --enable-leader-migration=true"), !uses_lock, "{texts}");
     }
@@ -723,7 +723,7 @@ fn without_leases_nobody_is_told_to_write_a_lock() {
     let found = changed(Made::Kubeadm, "S2", &without);
     assert_eq!(found.stage, Ok(Stage::MigrationOn));
     let (titles, texts) = advice(&found);
-    assert!(titles.contains("look who holds the lock") && !texts.contains("kubectl patch role"), "{titles}");
+    assert!(titles.contains("check who holds the lock") && !texts.contains("kubectl patch role"), "{titles}");
 }
 
 #[test]
@@ -804,7 +804,7 @@ fn a_controller_that_does_nothing_is_brought_back_and_no_other_is_installed() {
     };
     for stage in ["S4", "S5", "S6"] {
         let (titles, texts) = advice(&changed(Made::Kubeadm, stage, &on_controller(stopped)));
-        assert!(titles.contains("let DaemonSet kube-system/aws-cloud-controller-manager go on"), "{stage}: {titles}");
+        assert!(titles.contains("resume DaemonSet kube-system/aws-cloud-controller-manager"), "{stage}: {titles}");
         assert!(texts.contains("tagaudit.invalid~1stopped") && !texts.contains("helm upgrade"), "{stage}: {texts}");
     }
     let left = |set: &mut Value| {

@@ -139,7 +139,7 @@ fn without_arguments_the_rules_do_not_apply_and_say_why() {
         let rule = report.rules.iter().find(|rule| rule.rule == id).unwrap();
         assert_eq!(
             rule.why.as_deref(),
-            Some("no Node says what it was started with, as those of RKE2 and K3s do, and no configuration was given")
+            Some("no Node reports its arguments, as those of RKE2 and K3s do, and no configuration was given")
         );
     }
 }

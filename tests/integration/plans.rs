@@ -201,7 +201,7 @@ fn answers_that_contradict_each_other_are_refused_with_both_rules() {
     let described = planned.rejected.join("; ");
     assert!(
         described.contains("resource-owned-by-two-clusters wants `shared`")
-            && described.contains("sg-multiple-tagged-on-instance wants it gone"),
+            && described.contains("sg-multiple-tagged-on-instance wants it removed"),
         "{described}"
     );
 }
@@ -243,7 +243,11 @@ fn wishes_that_fit_nothing_say_what_there_is() {
     let choose = |text: &str| Approvals { allow: Vec::new(), answers: vec![text.parse().unwrap()] };
     // The same command is run again when it has done its work: that is no error.
     let planned = with(&world.inventory, "demo", &None, &choose("sg-multiple-tagged-on-instance:i-nowhere=sg-0d1"));
-    assert!(planned.notes[0].contains("matches no finding of that rule; there is i-0d1w0"), "{:?}", planned.notes);
+    assert!(
+        planned.notes[0].contains("matches no finding of that rule; it has findings on i-0d1w0"),
+        "{:?}",
+        planned.notes
+    );
     let mut both = choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d1");
     both.answers.extend(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d2").answers);
     assert!(wrong(both).contains("answer the same question"));
@@ -251,8 +255,8 @@ fn wishes_that_fit_nothing_say_what_there_is() {
     assert!(described.contains("the answers are sg-0d1, sg-0d2"), "{described}");
     for (rule, described) in [
         ("nonsense", "there is no such rule"),
-        ("sg-multiple-tagged-on-instance", "it takes an answer"),
-        ("iam-action-denied", "there is nothing about it that tagaudit could write"),
+        ("sg-multiple-tagged-on-instance", "it needs an answer"),
+        ("iam-action-denied", "tagaudit has no fix for it"),
     ] {
         let approvals = Approvals { allow: vec![rule.into()], answers: Vec::new() };
         assert!(wrong(approvals).contains(described), "{rule}");

@@ -242,7 +242,7 @@ fn patterns_expand_and_shrink() {
     std::fs::write(&file, "tagaudit.catalogue/2\nservice my\na X ListThings - -\n").unwrap();
     let (code, page) = text(&run(&["expand", "my:*", "--catalogue", file.to_str().unwrap()], ""));
     assert_eq!(code, Some(2));
-    assert!(page.contains("cause: line 3: no access level"), "{page}");
+    assert!(page.contains("cause: line 3: unknown access level"), "{page}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn one_request_is_decided_in_the_order_of_ram() {
     );
     let iam = file("iam.json", r#"{"Version":"2012-10-17","Statement":[]}"#);
     for (arguments, expected) in [
-        (vec!["--policy", &iam, "--resource-group-policy", &allow], "policies that hold in a resource group are RAM's"),
+        (vec!["--policy", &iam, "--resource-group-policy", &allow], "only RAM has policies of a resource group"),
         (vec!["--policy", &allow, "--boundary", &allow], "RAM has no permissions boundaries"),
         (vec!["--policy", &allow, "--policy", &iam], "the version is not `1`"),
         (vec!["--policy", &allow, "--dialect", "iam"], "the version is neither `2012-10-17`"),

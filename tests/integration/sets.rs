@@ -448,7 +448,7 @@ fn shards_of_different_runs_are_not_joined() {
     let other = folder.write("other.json", &page(&other, ReportFormat::Json));
     let (code, text) = merged(&[&files[0], &other, &files[1]], &[]);
     assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("a run with 8, and of one with 10"), "{text}");
+    assert!(text.contains("a run with 8 shards, and of one with 10"), "{text}");
     // What an earlier run left behind is only missing.
     let present = vec![PresentShard { index: 9, collected_at: "2026-11-19T02:00:00Z".to_owned() }];
     let old = folder.write(
@@ -713,7 +713,7 @@ fn what_is_new_in_many_targets_and_what_nobody_looked_at() {
     assert_eq!(lost.len(), broken);
     assert!(lost[0].contains("222222222222 was not audited: sts:AssumeRole"), "{}", lost[0]);
     assert_eq!(unknown(&now, "333333333333")[0], "the account is SUSPENDED");
-    assert_eq!(unknown(&now, "444444444444")[0], "this run did not look at the cluster");
+    assert_eq!(unknown(&now, "444444444444")[0], "this run did not audit the cluster");
     assert_eq!(now.targets_of(TargetOutcome::Skipped), 2, "a target that nobody asked for makes nothing incomplete");
     let all = broken + 2 * demo;
     assert_eq!(
@@ -832,7 +832,7 @@ fn a_cluster_that_is_gone_is_resolved_and_one_that_lost_its_tags_is_not() {
     let joined = ReportSet::from_slice("set", joined.as_bytes()).unwrap();
     assert_eq!(joined.targets.len(), 1);
     let why = of(&joined, "demo").unwrap().comparison.unwrap().unknown[0].why.clone().unwrap();
-    assert!(why.starts_with("nothing carries its id any more"), "{why}");
+    assert!(why.starts_with("no resource carries its id any more"), "{why}");
     // Where another region was looked at, nothing is known and nothing new.
     let elsewhere = folder.write("elsewhere.json", &moved.replace("us-east-1", "eu-west-1"));
     let (_, set) = scan(&elsewhere, &compare);
@@ -916,7 +916,7 @@ fn what_does_not_go_together_is_refused() {
         (&["scan", "--organization"], "--target-role"),
         (&["scan", "--organization", "--target-role", "arn:aws:iam::111122223333:role/x"], "give the name"),
         (&["scan", "--cluster-id", "x", "--shard", "0/2"], "required"),
-        (&["scan", "--targets", targets, "--shard", "2/2"], "they count from 0"),
+        (&["scan", "--targets", targets, "--shard", "2/2"], "indexes start at 0"),
         (&["scan", "--targets", targets, "--shard", "/2"], "JOB_COMPLETION_INDEX nor AWS_BATCH_JOB_ARRAY_INDEX is set"),
         (&["scan", "--targets", "nowhere.json"], "cannot read the list of targets"),
         (&["merge"], "<REPORT>"),

@@ -112,7 +112,7 @@ fn nodes_of_another_cluster_are_refused_before_anything_is_planned() {
     assert_eq!(fixes(&told, "safe"), []);
     let refused = scan(&inventory, Some(&nodes), &["--fix", "--plan-out", "plan.json", "--allow", MISSING]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    assert!(refused.stderr.contains("the cluster id and the Nodes are not of one cluster"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("the cluster id and the Nodes do not belong to one cluster"), "{}", refused.stderr);
     assert!(refused.stderr.contains("ip-10-9-0-0.ec2.internal"), "{}", refused.stderr);
     // A terminated instance of the cluster is no Node that is there.
     let mut with_dead = inventory.clone();
@@ -311,7 +311,7 @@ fn nodes_of_another_shoot_are_refused_on_alibaba_cloud() {
     assert!(told.contains("the cluster tag is on i-bp1g1, and the Nodes (i-bp1g2) are other instances"), "{told}");
     let (code, told) = scan(&["i-bp1g2"], &["--fix", "--plan-out", "plan.json"]);
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("the cluster id and the Nodes are not of one cluster"), "{told}");
+    assert!(told.contains("the cluster id and the Nodes do not belong to one cluster"), "{told}");
     assert!(!folder.path().join("plan.json").exists());
     let (code, told) = scan(&["i-bp1g1", "i-bp1g2"], &[]);
     assert!(code == Some(0) && !told.contains("the cluster tag is on"), "{told}");

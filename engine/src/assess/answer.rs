@@ -1,4 +1,4 @@
-//! From the regions of all targets to a verdict with its reasons.
+//! Folds per-region outcomes into one verdict.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::limit::{DeniedOn, Limit, OpenCondition, all_of};
 use super::policy_set::StageKind;
 use super::{Assessment, NotGranted, StatementRef, Verdict};
 
-/// What was found for the regions of all targets.
+/// Outcomes for the regions of all targets.
 #[derive(Default)]
 pub(super) struct Answer {
     pub(super) targets: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The statements of an effect that apply somewhere, each once: of a kind of stages, or of all.
+    /// Statements of one effect that apply somewhere, without duplicates, from the stages that `of` accepts.
     fn statements(&self, effect: Effect, of: impl Fn(usize) -> bool) -> Vec<Seen<'_>> {
         let mut seen: Vec<Seen<'_>> = Vec::new();
         for outcome in &self.outcomes {
@@ -46,7 +46,7 @@ impl Answer {
         seen
     }
 
-    /// Those that always apply everywhere; without one, all of them together.
+    /// Statements that always apply everywhere; if there is none, all of them.
     fn deciding(&self, seen: &[Seen<'_>]) -> Vec<StatementRef> {
         let is_whole = |seen: &&Seen<'_>| seen.always == self.outcomes.len();
         if seen.iter().any(|seen| is_whole(&seen)) {
@@ -57,7 +57,7 @@ impl Answer {
     }
 
     pub(super) fn finish(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
-        // Nothing looked at is nothing proven.
+        // No outcome means no proof.
         if self.undecided || self.outcomes.is_empty() {
             return undecided(vec!["the patterns are too many or too intricate to decide within bounds".to_owned()]);
         }
@@ -74,21 +74,21 @@ impl Answer {
         if lacks && gives {
             return self.part(action, stages);
         }
-        // Between nothing and a part, or a part and all: what decides it is named.
+        // Between nothing and a part, or between a part and all: name the conditions that decide.
         let in_doubt = self.outcomes.iter().filter(|outcome| outcome.allowed.least != outcome.allowed.most);
         let mut why: Vec<String> = in_doubt.flat_map(|outcome| &outcome.open).cloned().collect();
         why.sort();
         why.dedup();
         let is_by_request = self.outcomes.iter().any(|outcome| !outcome.wide.is_empty());
         if why.is_empty() && is_by_request {
-            // Variables that are not those of the question: some requests are granted, others are not.
+            // Variables that the question does not have: some requests are granted, others are not.
             return self.part(action, stages);
         }
         if why.is_empty() {
             why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
         } else {
             let few = crate::display::list(&why.iter().map(String::as_str).collect::<Vec<_>>(), 4);
-            why = vec![format!("only a deployment tells whether {few}")];
+            why = vec![format!("known only at deployment: whether {few}")];
         }
         let because = references(self.statements(Effect::Allow, |_| true).iter())
             .into_iter()
@@ -96,9 +96,9 @@ impl Answer {
         Assessment { because: because.collect(), ..undecided(why) }
     }
 
-    /// Nothing is granted: because nothing grants it, or because it is taken away.
+    /// Answer if nothing is granted: no statement allows it, or something denies it.
     fn nothing(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
-        // Where an Allow would help anywhere, it is missing there.
+        // If an Allow would help anywhere, the verdict is missing.
         let taken = self.outcomes.iter().all(|outcome| outcome.helped == Holds::Never);
         let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
         let not_granted = self.not_granted(action);
@@ -112,7 +112,7 @@ impl Answer {
         Assessment { because, not_granted, ..Assessment::bare(Verdict::Denied) }
     }
 
-    /// Layers that lack an Allow where the identity policies have one.
+    /// Layers that lack an Allow although the identity policies have one.
     fn lacking(&self, stages: &[(String, StageKind)]) -> Vec<StatementRef> {
         let lacking: BTreeSet<usize> = self
             .outcomes
@@ -138,7 +138,7 @@ impl Answer {
             if allows.iter().any(|seen| seen.always == total) {
                 continue;
             }
-            // Where some of the resources are covered by nothing, the patterns are the limit.
+            // If a stage covers only some of the resources, its patterns are the limit.
             let covered =
                 |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.stage == stage);
             if !self.outcomes.iter().all(covered) {
@@ -180,12 +180,13 @@ impl Answer {
             let patterns: Vec<String> = seen.texts.iter().map(|text| (*text).to_owned()).collect();
             let conditions = seen.first.conditions.clone();
             answer.limits.push(if conditions.is_empty() {
-                // What a Deny names is excluded, and what it spares is what remains.
+                // A Deny excludes the resources that it names; `NotResource` in a Deny leaves those that it names.
                 Limit::Resources { stage: StageKind::Identity, negated: !seen.first.negated, patterns }
             } else if everywhere {
                 Limit::Unless { conditions, on: None }
             } else {
-                // A Deny needs both its resources and its conditions to bite; naming them apart would say too much.
+                // A Deny applies only if both its resources and its conditions match; two separate limits would
+                // overstate it.
                 Limit::Unless { conditions, on: Some(DeniedOn { negated: seen.first.negated, patterns }) }
             });
         }
@@ -200,7 +201,7 @@ impl Answer {
         answer
     }
 
-    /// What of the targets is not granted always, in few patterns.
+    /// Parts of the targets that are not always granted, in few patterns.
     fn not_granted(&self, action: &str) -> Vec<NotGranted> {
         let mut found: Vec<NotGranted> = Vec::new();
         let mut whole: Vec<NotGranted> = Vec::new();
@@ -233,7 +234,7 @@ impl Answer {
                             .flat_map(|other| &other.applying)
                             .filter(|applying| applying.effect == Effect::Allow && !applying.negated)
                             .flat_map(|applying| applying.texts.iter().cloned())
-                            // What matches here as well tells nothing apart.
+                            // A pattern that also matches here does not distinguish the two.
                             .filter(|text| !outcome.applying.iter().any(|here| here.texts.contains(text)))
                             .collect();
                         except.sort();
@@ -252,7 +253,7 @@ impl Answer {
         self.join_whole(action, whole, found)
     }
 
-    /// Many kinds of resources of which nothing is granted read as all but those of which something is.
+    /// Merges many resource types of which nothing is granted into one entry: everything except the granted patterns.
     fn join_whole(&self, action: &str, mut whole: Vec<NotGranted>, mut found: Vec<NotGranted>) -> Vec<NotGranted> {
         let Some(first) = whole.first().filter(|_| whole.len() > 3) else {
             whole.append(&mut found);
@@ -290,12 +291,12 @@ fn undecided(why: Vec<String>) -> Assessment {
     Assessment { undecided_by: why, ..Assessment::bare(Verdict::Undecided) }
 }
 
-/// A statement and where it applies.
+/// A statement with the regions and patterns in which it applies.
 struct Seen<'a> {
     first: &'a Applying,
-    /// Regions in which it always applies.
+    /// Number of regions in which it always applies.
     always: usize,
-    /// Its patterns that match somewhere; for `NotResource` those that exclude something.
+    /// Its patterns that match somewhere; for `NotResource` the patterns that exclude something.
     texts: BTreeSet<&'a str>,
 }
 
@@ -306,7 +307,7 @@ fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s Seen<'a>>) -> Vec<State
     references
 }
 
-/// The answer for a pattern, from those for the actions that it covers.
+/// Answer for a pattern, from the answers for the actions that it covers.
 pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment {
     let has = |verdict: Verdict| each.iter().any(|one| one.verdict == verdict);
     let only = |verdict: Verdict| each.iter().all(|one| one.verdict == verdict);

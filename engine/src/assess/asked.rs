@@ -1,4 +1,4 @@
-//! What a question asks for, ready for a region of the resources.
+//! Resources and conditions of a question, prepared for a region of the resources.
 
 use crate::automaton::Language;
 use crate::condition::{Compiled, Truth};
@@ -11,26 +11,26 @@ use super::Prepared;
 use super::judge::Active;
 use super::scope::Scope;
 
-/// The resources that are asked for, and the statements that deny a part of them.
+/// Resources in question, and the statements that deny a part of them.
 #[derive(Clone, Copy)]
 pub(super) struct Meant<'q> {
     pub(super) asked: &'q [Asked<'q>],
     pub(super) denies: &'q [(&'q Prepared, Match)],
 }
 
-/// The same in a region.
+/// Resources and denying statements in question, within one region.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Among<'q> {
     pub(super) asked: &'q [Asked<'q>],
     pub(super) denies: &'q [Active<'q>],
 }
 
-/// Resources that are asked for, with what the requests that are meant fulfil.
+/// A resource pattern in question, with the conditions that the requests in question fulfil.
 pub(super) struct Asked<'q> {
     pub(super) language: Language,
-    /// Set where a variable of the pattern stands for something else in each request.
+    /// Set if a variable of the pattern has a different value in each request.
     pub(super) uncertainty: Option<Atom>,
-    /// True if all resources are meant.
+    /// True if the pattern covers all resources.
     pub(super) is_everything: bool,
     pub(super) conditions: &'q [Condition],
 }

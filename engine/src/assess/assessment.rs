@@ -1,13 +1,13 @@
-//! What is said about an action.
+//! Answer for one action.
 
 use super::limit::Limit;
 
-/// A statement, by policy name and position.
+/// Reference to a statement, by policy name and position.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct StatementRef {
     /// Policy name or ARN.
     pub policy: String,
-    /// Zero-based position; absent when the policy decides by what it lacks, as a boundary does.
+    /// Zero-based position; absent if the policy decides by a missing Allow, as a boundary does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<usize>,
 }
@@ -20,17 +20,17 @@ pub enum Verdict {
     Granted,
     /// On some resources, or under conditions.
     Partial,
-    /// Taken away by a Deny, a boundary or a control policy: adding an Allow cannot help.
+    /// Revoked by a Deny, a boundary or a control policy: adding an Allow cannot help.
     Denied,
     /// No statement grants it.
     Missing,
-    /// It depends on what is known only when a template is deployed, or the patterns are too many or too intricate to decide
-    /// within bounds.
+    /// It depends on values known only at deployment, or the patterns are too many or too intricate to decide within
+    /// bounds.
     Undecided,
 }
 
 impl Verdict {
-    /// The word used in reports.
+    /// Word for the verdict in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,20 +43,20 @@ impl Verdict {
     }
 }
 
-/// A part of what was asked for that is not granted, or only under conditions.
+/// A part of the question that is not granted, or only under conditions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct NotGranted {
-    /// The action, where more than one was asked for.
+    /// The action; it matters if the question covers several.
     pub action: String,
     /// Resources, as a pattern.
     pub resource: String,
-    /// Patterns that are not part of it.
+    /// Patterns excluded from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// Conditions under which it is granted; never when empty.
+    /// Conditions under which it is granted; if empty, it is never granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_if: Vec<String>,
-    /// A resource that shows it.
+    /// A resource that shows the gap.
     #[serde(rename = "example_resource")]
     pub witness: String,
 }
@@ -64,32 +64,32 @@ pub struct NotGranted {
 /// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assessment {
-    /// The answer.
+    /// Verdict on the action.
     pub verdict: Verdict,
-    /// The statements that decided it.
+    /// Statements that decided it.
     pub because: Vec<StatementRef>,
-    /// What it is limited to; empty when not limited.
+    /// Limits of the grant; empty when not limited.
     pub limits: Vec<Limit>,
-    /// What is not granted of what was asked for.
+    /// Parts of the question that are not granted.
     pub not_granted: Vec<NotGranted>,
-    /// Why it is undecided; empty for every other verdict.
+    /// Reasons for the verdict undecided; empty for every other verdict.
     pub undecided_by: Vec<String>,
 }
 
 impl Assessment {
-    /// Resource patterns it is limited to, for a person (`not …` for excluded ones); empty when not limited.
+    /// Resource patterns that limit the grant, for display (`not …` for excluded ones); empty when not limited.
     #[must_use]
     pub fn only_on(&self) -> Vec<String> {
         self.describe_limits(Limit::is_of_resources)
     }
 
-    /// Conditions it is limited to, for a person; empty when not limited.
+    /// Conditions that limit the grant, for display; empty when not limited.
     #[must_use]
     pub fn only_if(&self) -> Vec<String> {
         self.describe_limits(|limit| !limit.is_of_resources())
     }
 
-    /// Some of the limits for a person, in order and each once.
+    /// Descriptions of the limits that `is_wanted` accepts, sorted and without duplicates.
     #[must_use]
     pub fn describe_limits(&self, is_wanted: impl Fn(&Limit) -> bool) -> Vec<String> {
         let limits = self.limits.iter().filter(|limit| is_wanted(limit));

@@ -1,4 +1,4 @@
-//! One region of the resources: which statements apply there, under which facts, and what that comes to.
+//! Judges one region of the resources: the statements that apply there, the facts they depend on, and the result.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,20 +14,20 @@ use super::{OpenCondition, Prepared, StatementRef};
 /// A statement whose conditions are not known to be false.
 pub(super) struct Active<'p> {
     pub(super) prepared: &'p Prepared,
-    /// What its open conditions say.
+    /// Conjunction of its open conditions.
     pub(super) expression: Expression,
     /// Its open conditions.
     pub(super) conditions: Vec<OpenCondition>,
 }
 
 impl Active<'_> {
-    /// The unknowns of the statement: its conditions, and the patterns whose reading is open.
+    /// Unknowns of the statement: its conditions, and the patterns whose reading is open.
     pub(super) fn open(&self) -> Vec<Expression> {
         let uncertain = self.prepared.terms.iter().filter_map(|term| term.uncertainty.clone()).map(Expression::Atom);
         uncertain.chain([self.expression.clone()]).collect()
     }
 
-    /// Under which facts it applies, given which of its patterns match.
+    /// Condition under which the statement applies, given the patterns that match.
     pub(super) fn applies(&self, matched: &[bool]) -> Expression {
         let terms = || self.prepared.terms.iter().zip(matched).filter(|(_, matched)| **matched);
         let negated = self.prepared.compiled.not_resource;
@@ -53,12 +53,12 @@ impl Active<'_> {
     }
 }
 
-/// The facts of the question that was asked last: thousands of actions in a row have the same.
+/// Facts of the last question: thousands of consecutive actions have the same ones.
 #[derive(Default)]
 pub(super) struct LastFacts(RefCell<Option<(Vec<Expression>, Option<Rc<Facts>>)>>);
 
 impl LastFacts {
-    /// The facts of a question; `None` where there are too many to tell apart.
+    /// Facts of a question; `None` if there are too many to enumerate.
     pub(super) fn of(&self, active: &[Active<'_>], asked: &[&Expression]) -> Option<Rc<Facts>> {
         let uncertain: Vec<Expression> = active
             .iter()
@@ -78,29 +78,29 @@ impl LastFacts {
     }
 }
 
-/// What comes of the requests on a region of the resources.
+/// Result of the requests on a region of the resources.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) target: usize,
     pub(super) witness: String,
     pub(super) allowed: Bounds,
-    /// What the identity policies alone grant.
+    /// Result of the identity policies alone.
     pub(super) identity: Holds,
     pub(super) denied: Holds,
-    /// What an Allow of all that is meant would come to.
+    /// Result if an Allow covered the whole question.
     pub(super) helped: Holds,
-    /// What is decided by deployment only, if something of it bears on this region.
+    /// Facts known only at deployment that affect this region.
     pub(super) open: Vec<String>,
-    /// Which patterns match some requests here and others not.
+    /// Patterns that match some requests here and not others.
     pub(super) wide: Vec<String>,
-    /// Layers beside the identity policies that do not always allow.
+    /// Layers other than the identity policies that do not always allow.
     pub(super) lacking: Vec<usize>,
-    /// For each active statement that applies sometimes or always: what it is, and which of its patterns match.
+    /// Active statements that apply sometimes or always, with their patterns that match.
     pub(super) applying: Vec<Applying>,
 }
 
 impl Outcome {
-    /// What has to hold for it to be allowed, in words.
+    /// Conditions that must hold for the requests to be allowed, as text.
     pub(super) fn only_if(&self) -> Vec<String> {
         let open = self.applying.iter().filter(|applying| !applying.conditions.is_empty());
         let mut texts: Vec<String> = open
@@ -114,10 +114,10 @@ impl Outcome {
             let described = self.applying.iter().flat_map(|applying| &applying.conditions);
             let described: BTreeSet<&str> = described.map(|condition| condition.text.as_str()).collect();
             let open = self.open.iter().filter(|open| !described.contains(open.as_str()));
-            texts.extend(open.map(|open| format!("a deployment decides whether {open}")));
+            texts.extend(open.map(|open| format!("the deployment decides whether {open}")));
         }
         if texts.is_empty() {
-            texts.push("conditions too many or too intricate to tell apart".to_owned());
+            texts.push("conditions too many or too intricate to enumerate".to_owned());
         }
         texts.sort();
         texts.dedup();
@@ -136,15 +136,15 @@ pub(super) struct Applying {
     pub(super) conditions: Vec<OpenCondition>,
 }
 
-/// What is asked of a region of the resources.
+/// A question about a region of the resources.
 pub(super) struct Asking {
     pub(super) target: usize,
     pub(super) witness: String,
-    /// Holds in the requests that are meant.
+    /// Holds in the requests in question.
     pub(super) meant: Expression,
 }
 
-/// `None` where no request that is meant can be.
+/// Returns `None` if none of the requests in question can exist.
 pub(super) fn judge(
     asking: Asking,
     matches: &[Vec<bool>],
@@ -163,7 +163,7 @@ pub(super) fn judge(
         }
         combine(facts, active, tables, &meant, stages)
     } else {
-        // With too many facts to tell apart, what is not known counts against a grant, and then for it.
+        // With too many facts to enumerate, resolve the unknowns against the grant, then in its favour.
         let certain = Facts::none();
         let reading = |holding: Effect| {
             let each = active.iter().zip(&expressions);
@@ -229,8 +229,8 @@ struct Combined {
     lacking: Vec<usize>,
 }
 
-/// The order of decision: no Deny, and an Allow on every stage. An Allow of the account's policies ends the step of the
-/// principal's own policies before those of resource groups are looked at.
+/// Order of decision: no Deny, and an Allow in every stage. An Allow of the account's policies ends the step of the
+/// principal's own policies before those of resource groups are evaluated.
 fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table, stages: &[StageKind]) -> Combined {
     let any = |effect: Effect, stage: Option<usize>| {
         let statements = active.iter().zip(tables).filter(|(each, _)| {
@@ -271,7 +271,7 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table
     }
 }
 
-/// An expression with every fact taken for what makes it hold, or not hold.
+/// Replaces every fact by the value that makes the expression hold (or not hold).
 fn once_decided(expression: &Expression, holds: bool) -> Expression {
     match expression {
         Expression::True => Expression::True,

@@ -1,15 +1,15 @@
-//! What a grant is limited to: resources, conditions, or actions, each with the policies that limit it.
+//! Limits of a grant: resources, conditions, or actions, each with the policies that impose it.
 
 use super::policy_set::StageKind;
 
 /// A condition that is neither known to hold nor known not to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OpenCondition {
-    /// What has to hold, or must not.
+    /// Condition that must hold, or must not.
     pub text: String,
-    /// Whether it must not hold.
+    /// True if it must not hold.
     pub negated: bool,
-    /// The condition key, in lower case; `None` for what a deployment decides.
+    /// Condition key, in lower case; `None` for a decision made at deployment.
     pub key: Option<String>,
 }
 
@@ -19,7 +19,7 @@ impl OpenCondition {
     }
 }
 
-/// Conditions that have to hold together, for a person.
+/// Joins conditions that must hold together, for display.
 pub(super) fn all_of(conditions: &[OpenCondition]) -> String {
     conditions.iter().map(OpenCondition::describe).collect::<Vec<_>>().join(" and ")
 }
@@ -27,44 +27,44 @@ pub(super) fn all_of(conditions: &[OpenCondition]) -> String {
 /// One limit of a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Limit {
-    /// Only on resources that one of these patterns matches, or only on those that none does.
+    /// Granted only on resources that one of these patterns matches, or only on those that none matches.
     Resources {
-        /// Whose patterns.
+        /// Policies that have the patterns.
         stage: StageKind,
-        /// Whether they are excluded.
+        /// True if the patterns are excluded.
         negated: bool,
-        /// The patterns.
+        /// Resource patterns.
         patterns: Vec<String>,
     },
-    /// Only if all of one of these sets hold.
+    /// Granted only if all conditions of one of these sets hold.
     Conditions {
-        /// Whose conditions.
+        /// Policies that have the conditions.
         stage: StageKind,
-        /// The sets.
+        /// Sets of conditions.
         any_of: Vec<Vec<OpenCondition>>,
     },
-    /// Not if all of these hold, on the resources that a Deny names where it does not name all.
+    /// Denied if all of these conditions hold, on the resources that the Deny names unless it names all.
     Unless {
-        /// The conditions.
+        /// Conditions of the Deny.
         conditions: Vec<OpenCondition>,
-        /// The resources of the Deny; `None` for all that were asked for.
+        /// Resources of the Deny; `None` for all resources in question.
         on: Option<DeniedOn>,
     },
-    /// Only these of the actions that a pattern covers.
+    /// Granted only for these actions of a pattern.
     Actions(Vec<String>),
 }
 
-/// The resources of a Deny.
+/// Resources of a Deny.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeniedOn {
-    /// Whether it is on all but them.
+    /// True if the Deny applies to everything except the patterns.
     pub negated: bool,
-    /// Their patterns.
+    /// Resource patterns.
     pub patterns: Vec<String>,
 }
 
 impl Limit {
-    /// Whether it is a matter of resources alone.
+    /// True if it limits resources only.
     #[must_use]
     pub fn is_of_resources(&self) -> bool {
         match self {
@@ -73,7 +73,7 @@ impl Limit {
         }
     }
 
-    /// Whether a condition on this key, in any case, is part of it.
+    /// True if it includes a condition on this key, in any case.
     #[must_use]
     pub fn asks_for(&self, key: &str) -> bool {
         let is_it =
@@ -85,7 +85,7 @@ impl Limit {
         }
     }
 
-    /// The limit for a person, after "on" for resources and after "if" for all else.
+    /// Limit for display, to follow "on" for resources and "if" otherwise.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {

@@ -1,9 +1,9 @@
-//! The policies that hold for a principal, in the stages in which they are evaluated.
+//! Policies that apply to a principal, in the stages in which they are evaluated.
 
 use crate::dialect::{DIALECTS, Dialect};
 use crate::document::{Document, Effect};
 
-/// A document with the name it is reported under.
+/// A document with its name in reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedDocument {
     /// Policy name or ARN.
@@ -12,7 +12,7 @@ pub struct NamedDocument {
     pub document: Document,
 }
 
-/// The control policy that the cloud attaches at every level until somebody takes it away. Sources: AWS Organizations User Guide,
+/// Control policy that the cloud attaches at every level until it is detached. Sources: AWS Organizations User Guide,
 /// "SCP evaluation"; Alibaba Cloud Resource Management, "Overview of control policies".
 fn full_access(dialect: &Dialect) -> Option<NamedDocument> {
     let name = if dialect.knows_resources { "FullAWSAccess" } else { "FullAliyunAccess" };
@@ -23,9 +23,10 @@ fn full_access(dialect: &Dialect) -> Option<NamedDocument> {
     Some(NamedDocument { name: name.to_owned(), document: document.ok()? })
 }
 
-/// The levels of control policies that are given one by one: each is a level, on which it must allow. One that only denies is a list
-/// that stands beside another which allows: it is attached to the level before it, or where none allows at all beside the policy
-/// that the cloud attaches itself. Source: AWS Organizations User Guide, "SCP evaluation", "Strategies for using SCPs", deny lists.
+/// Arranges control policies that are given one by one: each is a level, which must allow. A policy that only denies is
+/// a deny list next to one that allows: it joins the preceding level, or, if none allows at all, the policy that the
+/// cloud itself attaches. Source: AWS Organizations User Guide, "SCP evaluation", "Strategies for using SCPs", deny
+/// lists.
 #[must_use]
 pub fn control_levels(policies: &[NamedDocument]) -> Vec<Vec<NamedDocument>> {
     let allows = |named: &NamedDocument| {
@@ -49,29 +50,29 @@ pub fn control_levels(policies: &[NamedDocument]) -> Vec<Vec<NamedDocument>> {
     levels
 }
 
-/// What a stage is.
+/// Kind of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StageKind {
-    /// The policies of the principal itself; in RAM those that hold in the whole account.
+    /// Policies of the principal itself; in RAM those that apply to the whole account.
     Identity,
-    /// Those of its policies that hold in a resource group only. They are looked at where those of the account neither allow
-    /// nor deny.
+    /// Policies of the principal that apply in one resource group only. They are evaluated if the policies of the
+    /// account neither allow nor deny.
     ResourceGroup,
-    /// Its permissions boundary.
+    /// Permissions boundary.
     Boundary,
-    /// The policy of its session.
+    /// Session policy.
     Session,
-    /// A level of service control policies.
+    /// One level of service control policies.
     ControlPolicy,
 }
 
 impl StageKind {
-    /// Whether it is one of the principal's own, of which any may allow.
+    /// True for the principal's own policies, of which any may allow.
     pub(super) fn is_identity(self) -> bool {
         matches!(self, Self::Identity | Self::ResourceGroup)
     }
 
-    /// Stands before a limit of these policies.
+    /// Prefix of a limit that these policies impose.
     pub(super) fn prefix(self) -> &'static str {
         match self {
             Self::Identity => "",
@@ -83,15 +84,15 @@ impl StageKind {
     }
 }
 
-/// A stage of the evaluation: one of its policies has to allow. Those of the principal itself are one stage in two parts where
-/// there are resource groups.
+/// A stage of the evaluation: one of its policies must allow. If there are resource groups, the principal's own
+/// policies are one stage in two parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// What it is.
+    /// Kind of stage.
     pub kind: StageKind,
-    /// The resource group in which they hold, where they hold in one only.
+    /// Resource group to which the policies are confined; `None` if they apply everywhere.
     pub resource_group: Option<String>,
-    /// Its policies.
+    /// Policies of the stage.
     pub policies: Vec<NamedDocument>,
 }
 
@@ -100,8 +101,8 @@ impl Stage {
         Self { kind, resource_group: None, policies }
     }
 
-    /// What it is called where it decides by what it lacks: the policies of the principal are not, for any of them could
-    /// have allowed.
+    /// Name of the stage when it decides by a missing Allow. Empty for the policies of the principal, because any of
+    /// them could have allowed.
     pub(super) fn name(&self) -> String {
         match self.kind {
             StageKind::Identity | StageKind::ResourceGroup => String::new(),
@@ -113,12 +114,13 @@ impl Stage {
     }
 }
 
-/// The policies of one principal. Every stage has to allow, and a Deny in any of them decides; except that of a principal's
-/// own policies those of the account decide first, and those of resource groups only where they do not.
-/// Sources: AWS IAM User Guide, "Policy evaluation logic"; Alibaba Cloud RAM documentation, "Policy evaluation process".
+/// Policies of one principal. Every stage must allow, and a Deny in any of them decides. Exception: among the
+/// principal's own policies those of the account decide first, and those of resource groups only if the former do not.
+/// Sources: AWS IAM User Guide, "Policy evaluation logic"; Alibaba Cloud RAM documentation, "Policy evaluation
+/// process".
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySet {
-    /// The stages; the first holds the policies of the principal itself, also when there are none.
+    /// Stages; the first holds the policies of the principal itself, even if there are none.
     pub(super) stages: Vec<Stage>,
 }
 
@@ -129,13 +131,13 @@ impl Default for PolicySet {
 }
 
 impl PolicySet {
-    /// Inline and attached policies: any of them grants.
+    /// Creates a set of inline and attached policies, any of which grants.
     #[must_use]
     pub fn of_identity(policies: Vec<NamedDocument>) -> Self {
         Self { stages: vec![Stage::new(StageKind::Identity, policies)] }
     }
 
-    /// With a permissions boundary, which must grant too and never grants by itself.
+    /// Adds a permissions boundary, which must also grant and never grants by itself.
     #[must_use]
     pub fn with_boundary(mut self, boundary: Option<NamedDocument>) -> Self {
         let stage = boundary.map(|boundary| Stage::new(StageKind::Boundary, vec![boundary]));
@@ -143,7 +145,7 @@ impl PolicySet {
         self
     }
 
-    /// With policies that hold in a resource group only, as RAM has them.
+    /// Adds policies that apply in one resource group only, as in RAM.
     #[must_use]
     pub fn with_resource_group(mut self, resource_group: &str, policies: Vec<NamedDocument>) -> Self {
         let stage = Stage::new(StageKind::ResourceGroup, policies);
@@ -151,7 +153,7 @@ impl PolicySet {
         self
     }
 
-    /// In a session with a policy of its own, which must grant too.
+    /// Adds a session policy, which must also grant.
     #[must_use]
     pub fn in_session(mut self, policy: Option<NamedDocument>) -> Self {
         let stage = policy.map(|policy| Stage::new(StageKind::Session, vec![policy]));
@@ -159,7 +161,7 @@ impl PolicySet {
         self
     }
 
-    /// Under service control policies, level by level: on each level one must grant too.
+    /// Adds service control policies, level by level: one policy on each level must also grant.
     #[must_use]
     pub fn under(mut self, levels: Vec<Vec<NamedDocument>>) -> Self {
         let stages = levels.into_iter().map(|policies| Stage::new(StageKind::ControlPolicy, policies));
@@ -167,12 +169,12 @@ impl PolicySet {
         self
     }
 
-    /// The policies of the principal itself.
+    /// Policies of the principal itself.
     pub fn identity(&self) -> impl Iterator<Item = &NamedDocument> {
         self.stages.iter().filter(|stage| stage.kind.is_identity()).flat_map(|stage| &stage.policies)
     }
 
-    /// The same with one more policy of the principal.
+    /// Adds one more policy of the principal.
     #[must_use]
     pub(crate) fn with_identity(mut self, policy: NamedDocument) -> Self {
         if let Some(stage) = self.stages.first_mut() {

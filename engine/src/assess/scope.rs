@@ -1,4 +1,4 @@
-//! What a question is about: the regions, contexts and resources that requests may have.
+//! Scope of a question: the regions, contexts and resources that requests may have.
 
 use crate::automaton::Language;
 use crate::catalogue::{Action, Service};
@@ -29,7 +29,7 @@ const OF_AWS: &[(&str, &str)] = &[
     ("waf", "us-east-1"),
 ];
 
-/// The region that requests to a service have in a partition, if it has only one.
+/// The only region of a service's requests in a partition; `None` if there are several.
 pub(super) fn only_region(service: &str, partition: &str) -> Option<&'static str> {
     let of_aws = || OF_AWS.iter().find(|(name, _)| *name == service).map(|(_, region)| *region);
     let is_in_each = OF_EACH_PARTITION.contains(&service);
@@ -42,10 +42,10 @@ pub(super) fn only_region(service: &str, partition: &str) -> Option<&'static str
     }
 }
 
-/// Keys that come with the credentials of an instance, whatever the action is. Source: IAM User Guide, "ec2:SourceInstanceARN".
+/// Keys present with the credentials of an instance, for every action. Source: IAM User Guide, "ec2:SourceInstanceARN".
 pub(crate) const OF_CREDENTIALS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
 
-/// What one action is asked for on.
+/// Scope of a question about one action.
 pub(super) struct Scope<'q> {
     pub(super) folded: &'q str,
     pub(super) known: Option<(&'q Service, &'q Action)>,
@@ -53,15 +53,15 @@ pub(super) struct Scope<'q> {
     pub(super) dialect: &'static Dialect,
 }
 
-/// The kinds of resources that are meant. Source: Service Authorization Reference, "Reading the tables": a kind without an asterisk is
-/// there only if the request names one.
+/// Resource types in question. Source: Service Authorization Reference, "Reading the tables": a type without an
+/// asterisk is present only if the request names one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kinds {
     All,
     Required,
 }
 
-/// A kind of resource that the action can be done on.
+/// A resource type that the action supports.
 pub(super) struct Target {
     pub(super) text: String,
     /// `None` for requests that name no resource.
@@ -77,7 +77,7 @@ impl Target {
 }
 
 impl<'q> Scope<'q> {
-    /// The regions that are meant, one by one; any together.
+    /// Regions in question, one by one; a single `None` for any region.
     pub(super) fn regions(&self) -> Vec<Option<&'q str>> {
         if self.environment.regions.is_empty() || !self.dialect.knows_resources {
             return vec![None];
@@ -85,12 +85,12 @@ impl<'q> Scope<'q> {
         self.environment.regions.iter().map(|region| Some(region.as_str())).collect()
     }
 
-    /// What is known of the requests in a region. Those to global services go to the one region of the partition.
+    /// Known context of the requests in a region. Requests to global services go to the one region of the partition.
     pub(super) fn context(&self, region: Option<&str>) -> Context {
         let mut context = self.environment.context.clone();
         let service = self.folded.split(':').next().unwrap_or_default();
         let region = match (service, self.environment.partition.as_str()) {
-            // STS answers in every region and globally.
+            // STS has both regional and global endpoints.
             ("sts", _) => None,
             (service, partition) => region.map(|region| only_region(service, partition).unwrap_or(region)),
         };
@@ -100,15 +100,15 @@ impl<'q> Scope<'q> {
         context
     }
 
-    /// Whether a key (lower-case) cannot be in requests for the action: because the environment says so, or the documents
-    /// do. That no table lists it is no such proof.
+    /// True if requests for the action cannot carry a key (lower-case), according to the environment or the
+    /// documentation. A key that no table lists is not proven absent.
     pub(super) fn is_absent(&self, key: &str) -> bool {
         self.environment.absent.iter().any(|absent| absent == key)
             || self.dialect.knows_resources
                 && self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
     }
 
-    /// The resources that the action can be done on: of all kinds, or of those that every request for it names.
+    /// Resources that the action supports: of all types, or only of those that every request for it names.
     pub(super) fn targets(&self, region: Option<&str>, kinds: Kinds) -> Vec<Target> {
         if self.known.is_none() || !self.dialect.knows_resources {
             return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];
@@ -116,7 +116,7 @@ impl<'q> Scope<'q> {
         self.target_texts(region, kinds).into_iter().map(|text| Target::new(text, self.dialect)).collect()
     }
 
-    /// Patterns of the resources that the action can be done on; `*` for one that is done on none, or that nobody knows.
+    /// Patterns of the resources that the action supports; `*` if it supports none or is unknown.
     pub(super) fn target_texts(&self, region: Option<&str>, meant: Kinds) -> Vec<String> {
         let Some((service, action)) = self.known.filter(|(_, action)| !action.types.is_empty()) else {
             return vec!["*".to_owned()];
@@ -129,7 +129,7 @@ impl<'q> Scope<'q> {
             // Service-linked roles exist under this path only.
             return vec![format!("arn:{partition}:iam::{account}:role/aws-service-role/*")];
         }
-        // Where none is required, each is one of several that a request may name.
+        // If none is required, each is one of several that a request may name.
         let is_required = meant == Kinds::Required && action.types.iter().any(|(_, is_required)| *is_required);
         let named = || action.types.iter().filter(move |(_, required)| *required || !is_required);
         let kinds = || named().filter_map(|(at, _)| service.types.get(*at));

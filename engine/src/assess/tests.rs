@@ -61,10 +61,10 @@ fn a_deny_anywhere_wins() {
 #[test]
 fn a_narrow_deny_takes_a_part_away() {
     let deny = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/*"}"#;
-    assert_eq!(verdict(&[ALL, deny], "ec2:DeleteVolume").0, Verdict::Denied, "it is done on volumes only");
+    assert_eq!(verdict(&[ALL, deny], "ec2:DeleteVolume").0, Verdict::Denied, "it applies to volumes only");
     let (verdict_, only_on, _) = verdict(&[ALL, deny], "ec2:CreateTags");
     assert_eq!((verdict_, only_on), (Verdict::Partial, vec!["not arn:aws:ec2:*:*:volume/*".to_owned()]));
-    // A Deny on an ARN does not bite an action that takes no resource.
+    // A Deny on an ARN does not apply to an action without resources.
     assert_eq!(verdict(&[ALL, deny], "ec2:DescribeInstances").0, Verdict::Granted);
     let other_account = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:999999999999:volume/*"}"#;
     assert_eq!(verdict(&[ALL, other_account], "ec2:DeleteVolume").0, Verdict::Granted);
@@ -131,7 +131,7 @@ fn tag_conditions_do_not_hold_where_no_resource_can_be() {
     assert_eq!(verdict(&[tagged], "ec2:DeleteVolume").0, Verdict::Partial);
 }
 
-/// The Service Authorization Reference does not say that its lists of condition keys are complete.
+/// The Service Authorization Reference does not claim that its lists of condition keys are complete.
 #[test]
 fn no_verdict_rests_on_a_key_that_a_list_lacks() {
     for key in
@@ -189,7 +189,7 @@ fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
     assert_eq!(ask(question), Verdict::Undecided);
 }
 
-/// What an attack on the engine found: each was granted, and single requests were not.
+/// Cases from an adversarial review of the engine: each was granted although single requests were not.
 #[test]
 fn what_cannot_be_compared_is_not_granted() {
     let if_ = |condition: &str| {
@@ -232,7 +232,7 @@ fn denied_means_that_an_allow_would_not_help_and_layers_go_by_their_names() {
     let allow = r#"{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::a/*"}"#;
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::a/*"}"#;
     assert_eq!(verdict(&[allow, deny], "s3:GetObject").0, Verdict::Missing, "other buckets could be allowed");
-    // A boundary that allows under a condition leaves room for an Allow, one that never does leaves none.
+    // A boundary that allows under a condition leaves room for an Allow; one that never allows does not.
     for (condition, expected) in [("true", Verdict::Missing), ("nothing", Verdict::Denied)] {
         let bound = format!(
             r#"{{"Statement":[{{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{{"Bool":{{"aws:SecureTransport":"{condition}"}}}}}}]}}"#
@@ -272,7 +272,7 @@ mod property {
 
     use super::*;
 
-    /// The documented order of decision, spelt out for one request without conditions.
+    /// The documented order of decision, spelled out for one request without conditions.
     fn naive(documents: &[NamedDocument], boundary: Option<&NamedDocument>, action: &str, resource: &str) -> bool {
         let applies = |statement: &crate::Statement| {
             let listed = statement.action.folded.iter().any(|p| glob::matches(p, &action.to_lowercase()));
@@ -337,8 +337,8 @@ mod property {
     }
 }
 
-/// Every condition key of every service on an action that carries it, and on one that no table says it of, with operators
-/// of every kind: what is not known of a request never proves anything.
+/// Every condition key of every service on an action that carries it, and on one for which no table lists it, with
+/// operators of every kind: an unknown fact about a request never proves anything.
 #[test]
 fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
     const OPERATORS: [(&str, &str); 12] = [
@@ -368,12 +368,12 @@ fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
             }
         }
         for (key, with) in &mut seen {
-            // One that carries other keys only.
+            // An action that carries other keys only.
             let without = service.actions.iter().find(|action| !service.carries(action, key));
             with.extend(without.map(|action| action.name.as_str()));
         }
         for (key, actions) in seen {
-            // What is known of all requests is settled: the account, the region, the principal, TLS.
+            // Facts common to all requests are settled: the account, the region, the principal, TLS.
             let is_about_tags =
                 ["aws:ResourceTag/", "aws:RequestTag/", "aws:TagKeys"].iter().any(|it| key.starts_with(it));
             if key.starts_with("aws:") && !is_about_tags {
@@ -406,7 +406,7 @@ fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
     assert!(wrong.is_empty(), "{} of {asked}: {:#?}", wrong.len(), &wrong[..wrong.len().min(40)]);
 }
 
-/// What a baseline asks for, where it names variables or denies a part itself.
+/// Questions of a baseline with variables, or with its own Deny statements.
 #[test]
 fn a_policy_grants_what_it_asks_for_itself_and_no_other_does_by_its_looks() {
     let policy = |statements: &str| named("p", &format!(r#"{{"Version":"2012-10-17","Statement":[{statements}]}}"#));
@@ -449,6 +449,6 @@ fn a_policy_grants_what_it_asks_for_itself_and_no_other_does_by_its_looks() {
         let both = format!("{},{has}", allow("*"));
         assert_eq!(asks(b, &except, &both), expected, "{except} {has}");
     }
-    // All that is asked for is denied by the one that asks: nothing is lacking.
+    // The policies that ask for it deny all of it themselves: nothing is missing.
     assert_eq!(asks(b, &deny("*", ""), &allow(secret)), Verdict::Granted);
 }

@@ -1,10 +1,10 @@
-//! Resources that show something, as a person would write them.
+//! Formats example resources in a readable form.
 
 use crate::automaton::{Class, Language};
 use crate::dialect::Dialect;
 use crate::pattern::split_name;
 
-/// What a person would write in the parts of a name of a resource that are the same for all: partition, region, account.
+/// Typical values for the common parts of a resource name: partition, region, account.
 fn examples(dialect: &Dialect) -> &'static [(usize, &'static str)] {
     match dialect.resource_parts {
         5 => &[(2, "cn-hangzhou"), (3, "1234567890123456")],
@@ -12,7 +12,7 @@ fn examples(dialect: &Dialect) -> &'static [(usize, &'static str)] {
     }
 }
 
-/// A resource of a pattern, for a person.
+/// Example resource of a pattern, for display.
 pub(super) fn sample(pattern: &str, dialect: &Dialect) -> String {
     if pattern == "*" {
         return "*".to_owned();
@@ -26,7 +26,7 @@ pub(super) fn sample(pattern: &str, dialect: &Dialect) -> String {
     parts.enumerate().map(|(index, part)| example(index, part)).collect::<Vec<_>>().join(":")
 }
 
-/// The witness of a region with its empty parts filled in, as far as that leaves it in the region.
+/// Witness of a region with its empty parts filled in, as long as it stays in the region.
 pub(super) fn readable(region: &Class, universe: &Language, tracked: &[&Language], dialect: &Dialect) -> String {
     let parts = split_name(&region.witness, dialect).map(str::to_owned);
     let is_same = |text: &str| {

@@ -1,4 +1,4 @@
-//! All patterns at once: the classes into which they split what another one matches.
+//! Explores all patterns at once: the classes into which they split the matches of another one.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -7,17 +7,17 @@ use super::{Language, Symbol};
 /// A combination of patterns that some resource of the universe matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// For each pattern, whether the resource matches it.
+    /// For each pattern, true if the resource matches it.
     pub(crate) matches: Vec<bool>,
     /// The shortest such resource.
     pub(crate) witness: String,
 }
 
-/// Work after which an exploration is given up: positions looked at, about 25 ms.
+/// Positions after which an exploration stops: about 25 ms of work.
 pub(crate) const BUDGET: usize = 200_000;
 
-/// Every combination of patterns that resources of the universe match; `None` when the work would be more than the budget,
-/// from which what was done is taken.
+/// Every combination of patterns that resources of the universe match; `None` if the work would exceed the budget. The
+/// work done is subtracted from the budget.
 pub(crate) fn explore(universe: &Language, patterns: &[&Language], budget: &mut usize) -> Option<Vec<Class>> {
     let limit = BUDGET.min(*budget);
     let mut work = 0;
@@ -26,10 +26,10 @@ pub(crate) fn explore(universe: &Language, patterns: &[&Language], budget: &mut 
     found
 }
 
-/// Stands for a pattern that matches whatever follows.
+/// Marks a pattern that matches every continuation.
 pub(super) const UNIVERSAL: u32 = u32::MAX;
 
-/// Combinations beyond which an exploration is given up.
+/// Number of combinations after which an exploration stops.
 pub(super) const MAX_REGIONS: usize = 8_192;
 
 pub(super) fn explore_within(
@@ -44,7 +44,8 @@ pub(super) fn explore_within(
     };
     let numbered = (0_u32..).zip(&all);
     let start: State = numbered.map(|(index, language)| (index, collapse(index, language, language.start()))).collect();
-    // Breadth first, so that the first resource of a combination is a shortest one; where it came from, to spell it out.
+    // Breadth first, so that the first resource of a combination is a shortest one; predecessors are kept to spell it
+    // out.
     let mut came_from: Vec<(usize, char)> = vec![(0, '\0')];
     let mut seen: HashSet<State> = HashSet::from([start.clone()]);
     let mut queue: VecDeque<(usize, State)> = VecDeque::from([(0, start)]);
@@ -104,8 +105,8 @@ pub(super) fn explore_within(
     Some(regions)
 }
 
-/// The letters that can tell what follows apart: the characters that some pattern waits for, a colon where one is not
-/// taken by every wildcard, and one that stands for all others.
+/// Letters that can affect the result: the characters that some pattern expects next, a colon if some wildcard does not
+/// match it, and one that represents all others.
 pub(super) fn letters(all: &[&Language], state: &State) -> Vec<char> {
     let waiting = |(index, positions): &(u32, Vec<u32>)| -> Vec<Symbol> {
         let symbols = all.get(*index as usize).map(|language| language.symbols.as_slice()).unwrap_or_default();
@@ -153,6 +154,6 @@ pub(super) fn spell(came_from: &[(usize, char)], id: usize) -> String {
     letters.into_iter().rev().collect()
 }
 
-/// A state of the product: for the universe (0) and each pattern (from 1) that can still match, its positions. Patterns that
-/// cannot are left out, so that a list of a thousand names costs as much as the few that are still possible.
+/// A state of the product: positions of the universe (0) and of each pattern (from 1) that can still match. Patterns
+/// that cannot are dropped, so that a list of a thousand names costs as much as the few that are still possible.
 pub(super) type State = Vec<(u32, Vec<u32>)>;

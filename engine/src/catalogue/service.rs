@@ -1,4 +1,4 @@
-//! What the catalogue says about a service: its actions, resource types and condition keys.
+//! A service in the catalogue: its actions, resource types and condition keys.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use crate::glob;
 
 use super::{CatalogueError, Entry};
 
-/// What kind of access an action gives. Classes: Service Authorization Reference, "Access levels".
+/// Kind of access that an action gives. Classes: Service Authorization Reference, "Access levels".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessLevel {
@@ -18,15 +18,15 @@ pub enum AccessLevel {
     Tagging,
     /// Changes resources.
     Write,
-    /// Changes who may do what.
+    /// Changes permissions.
     PermissionsManagement,
 }
 
 impl AccessLevel {
-    /// Every level, the least first.
+    /// All levels, lowest first.
     pub const ALL: [Self; 5] = [Self::List, Self::Read, Self::Tagging, Self::Write, Self::PermissionsManagement];
 
-    /// The word used in reports.
+    /// Word for the level in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl AccessLevel {
         }
     }
 
-    /// Whether it can change something.
+    /// True if the action can change something.
     #[must_use]
     pub fn changes_something(self) -> bool {
         self >= Self::Tagging
@@ -56,14 +56,14 @@ impl AccessLevel {
     }
 }
 
-/// A service and what it knows.
+/// A service with its actions, resource types and condition keys.
 #[derive(Debug)]
 pub struct Service {
     /// Prefix of its actions.
     pub prefix: String,
-    /// In order of their lower-case names.
+    /// Actions, ordered by lower-case name.
     pub actions: Vec<Action>,
-    /// Positions of the actions by their lower-case names.
+    /// Positions of the actions, by lower-case name.
     pub(super) by_name: HashMap<String, usize>,
     /// Resource types.
     pub types: Vec<ResourceType>,
@@ -74,27 +74,28 @@ pub struct Service {
 /// An action.
 #[derive(Debug)]
 pub struct Action {
-    /// As AWS spells it, with the prefix.
+    /// Full name in AWS's spelling, with the prefix.
     pub name: String,
-    /// The same in lower case.
+    /// Full name in lower case.
     pub folded: String,
-    /// What it gives.
+    /// Access level.
     pub level: AccessLevel,
-    /// Positions of its resource types, and whether a request always names one of the type. Empty for an action that can
-    /// only be granted on `*`.
+    /// Positions of its resource types; true if every request names a resource of the type. Empty for an action that
+    /// can only be granted on `*`.
     pub types: Vec<(usize, bool)>,
-    /// Positions of the condition keys that its requests may carry beside those of its resource types and global ones.
+    /// Positions of the condition keys that its requests may carry in addition to global ones and those of its resource
+    /// types.
     pub keys: Vec<usize>,
 }
 
 /// A resource type.
 #[derive(Debug)]
 pub struct ResourceType {
-    /// Its name.
+    /// Name of the type.
     pub name: String,
-    /// Its ARN without `arn:${Partition}:`.
+    /// ARN without `arn:${Partition}:`.
     pub arn: String,
-    /// Positions of the condition keys that requests for every action on such a resource may carry. Source: Service
+    /// Positions of the condition keys that requests for any action on such a resource may carry. Source: Service
     /// Authorization Reference, "Actions, resources, and condition keys": the keys of the Resource types table apply to
     /// each action that lists the type.
     pub keys: Vec<usize>,
@@ -103,13 +104,13 @@ pub struct ResourceType {
 /// A condition key.
 #[derive(Debug)]
 pub struct ConditionKey {
-    /// As AWS spells it; `${TagKey}` and the like stand for any text.
+    /// Name in AWS's spelling; `${TagKey}` and similar placeholders stand for any text.
     pub name: String,
     /// Type of the value, such as `String` or `ArrayOfString`.
     pub kind: &'static str,
 }
 
-/// Letters of the types of condition keys.
+/// Codes of the condition key types.
 pub(super) const KINDS: &[(&str, &str)] = &[
     ("S", "String"),
     ("AS", "ArrayOfString"),
@@ -135,24 +136,25 @@ impl Service {
         }
     }
 
-    /// The condition keys that the reference names for an action, those of its resource types included, each once. Global
-    /// keys (`aws:…`) that say nothing of tags are in requests of every service.
+    /// Condition keys that the reference lists for an action and its resource types, without duplicates. Global keys
+    /// (`aws:…`) that do not concern tags are in requests of every service.
     pub fn keys_of<'s>(&'s self, action: &'s Action) -> impl Iterator<Item = &'s ConditionKey> {
         let of_types = action.types.iter().filter_map(|(at, _)| self.types.get(*at)).flat_map(|kind| &kind.keys);
         let all: BTreeSet<usize> = action.keys.iter().chain(of_types).copied().collect();
         all.into_iter().filter_map(|at| self.keys.get(at))
     }
 
-    /// Whether the reference names a condition key for an action or one of its resource types. The reference does not say
-    /// that its lists are complete: `false` is no proof that a request lacks the key ([`Self::cannot_carry`] is).
+    /// True if the reference lists a condition key for an action or one of its resource types. The reference does not
+    /// claim that its lists are complete: `false` does not prove that requests lack the key ([`Self::cannot_carry`]
+    /// does).
     #[must_use]
     pub fn carries(&self, action: &Action, key: &str) -> bool {
         self.keys_of(action).any(|known| known.is(key))
     }
 
-    /// Whether no request for an action can carry a condition key: tags of the resource that is asked for, where the action
-    /// is done on no resource. Source: IAM User Guide, "AWS global condition context keys", `aws:ResourceTag`: the key is
-    /// there when the requested resource has tags, and only for resources that support authorization based on tags.
+    /// True if no request for an action can carry a condition key: a tag of the requested resource, for an action
+    /// without resources. Source: IAM User Guide, "AWS global condition context keys", `aws:ResourceTag`: the key is
+    /// present if the requested resource has tags, and only for resources that support authorization based on tags.
     #[must_use]
     pub fn cannot_carry(&self, action: &Action, key: &str) -> bool {
         let of_resource =
@@ -164,7 +166,7 @@ impl Service {
 }
 
 impl ResourceType {
-    /// Its ARN from the service on, with something in the place of every placeholder, by its name.
+    /// Its ARN from the service on, with a value for every placeholder, by name.
     pub(crate) fn arn_with<'t>(&self, value: impl Fn(&str) -> &'t str) -> String {
         let mut text = String::with_capacity(self.arn.len());
         let mut rest = self.arn.as_str();
@@ -180,7 +182,7 @@ impl ResourceType {
 }
 
 impl ConditionKey {
-    /// Whether this is the key of that name, without regard to case.
+    /// True if the name denotes this key, in any case.
     #[must_use]
     pub fn is(&self, key: &str) -> bool {
         let Some((front, rest)) = self.name.split_once("${") else { return self.name.eq_ignore_ascii_case(key) };
@@ -191,35 +193,35 @@ impl ConditionKey {
 }
 
 pub(super) fn read_service(text: &str, entry: &Entry) -> Result<Service, CatalogueError> {
-    // Counted when there is something to say: the lines before a service are up to a megabyte.
+    // Counts lines only for an error: a service may have up to a megabyte of text before it.
     let line_at =
         |offset: usize| text.get(..entry.lines.start).map_or(0, |before| before.matches('\n').count()) + 1 + offset;
     let mut service = Service::empty(&entry.prefix);
     for (offset, line) in text.get(entry.lines.clone()).unwrap_or_default().lines().enumerate() {
         let fail = |reason: &str| CatalogueError { line: line_at(offset), reason: reason.to_owned() };
         let mut words = line.split(' ');
-        let mut word = || words.next().filter(|word| !word.is_empty()).ok_or_else(|| fail("a word is missing"));
+        let mut word = || words.next().filter(|word| !word.is_empty()).ok_or_else(|| fail("missing word"));
         match word() {
             Ok("k") => {
                 let letter = word()?;
                 let kind = KINDS.iter().find(|(known, _)| *known == letter);
-                let kind = kind.ok_or_else(|| fail("no type of a condition key"))?.1;
+                let kind = kind.ok_or_else(|| fail("unknown condition key type"))?.1;
                 service.keys.push(ConditionKey { kind, name: word()?.to_owned() });
             }
             Ok("t") => {
                 let (name, arn) = (word()?.to_owned(), word()?.to_owned());
-                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("no such condition key"))?;
+                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("unknown condition key"))?;
                 service.types.push(ResourceType { name, arn, keys });
             }
             Ok("a") => {
-                let level = AccessLevel::of_letter(word()?).ok_or_else(|| fail("no access level"))?;
+                let level = AccessLevel::of_letter(word()?).ok_or_else(|| fail("unknown access level"))?;
                 let name = format!("{}:{}", service.prefix, word()?);
-                let types = numbers(word()?, service.types.len()).ok_or_else(|| fail("no such resource type"))?;
-                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("no such condition key"))?;
+                let types = numbers(word()?, service.types.len()).ok_or_else(|| fail("unknown resource type"))?;
+                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("unknown condition key"))?;
                 service.actions.push(Action { folded: name.to_lowercase(), name, level, types, keys });
             }
             Ok(first) if first == "service" || first.starts_with('#') => {}
-            Ok(_) => return Err(fail("neither `service`, `k`, `t` nor `a`")),
+            Ok(_) => return Err(fail("expected `service`, `k`, `t` or `a`")),
             Err(_) => {}
         }
     }
@@ -229,7 +231,7 @@ pub(super) fn read_service(text: &str, entry: &Entry) -> Result<Service, Catalog
     Ok(service)
 }
 
-/// `0,3!,4`: numbers below a bound, and whether each is marked.
+/// Parses `0,3!,4`: numbers below a bound, each with a flag for the mark `!`.
 pub(super) fn numbers(text: &str, bound: usize) -> Option<Vec<(usize, bool)>> {
     if text == "-" {
         return Some(Vec::new());

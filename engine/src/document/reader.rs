@@ -1,4 +1,4 @@
-//! Reading a policy document from JSON values, element by element.
+//! Reads a policy document from JSON values, element by element.
 
 use crate::dialect::Dialect;
 use crate::json::{Either, Member, Node, Span, Value};
@@ -7,7 +7,7 @@ use crate::text::Text;
 
 use super::{Condition, Effect, Element, Guard, Malformed, Principal, Statement};
 
-/// Whether a value is known only when the template is deployed.
+/// True if a value is known only when the template is deployed.
 pub(super) fn is_unknown(value: &Value) -> bool {
     match value {
         Value::Either(_) => true,
@@ -16,7 +16,7 @@ pub(super) fn is_unknown(value: &Value) -> bool {
     }
 }
 
-/// What stands for a statement that is unknown: one that may allow everything, and one that may deny everything.
+/// Placeholders for an unknown statement: one that may allow everything, and one that may deny everything.
 pub(super) fn stand_ins(index: usize, span: Span, what: &str, guards: &[Guard]) -> Vec<Statement> {
     let everything = || Element {
         negated: false,
@@ -41,7 +41,7 @@ pub(super) fn stand_ins(index: usize, span: Span, what: &str, guards: &[Guard]) 
         .into()
 }
 
-/// The text that a plain value is, or what an unknown one reads as.
+/// Text of a plain value, or the textual form of an unknown one.
 pub(super) fn text_of(node: &Node) -> Option<Text> {
     match &node.value {
         Value::String(text) => Some(text.clone()),
@@ -50,11 +50,11 @@ pub(super) fn text_of(node: &Node) -> Option<Text> {
     }
 }
 
-/// The elements of a statement, as far as they have been read.
+/// Elements of a statement read so far.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) sid: Option<(String, Span)>,
-    /// Of an effect that is unknown, both, with what decides.
+    /// The effect; if it is unknown, both effects with the guard that decides.
     effects: Vec<(Effect, Option<Guard>)>,
     pub(super) action: Option<Element>,
     pub(super) resource: Option<Element>,
@@ -73,14 +73,14 @@ impl Reader {
         self.problems.push(Malformed { span: node.span, pointer: pointer.to_owned(), reason: reason.to_owned() });
     }
 
-    /// AWS refuses an element that is there twice; a reader that keeps one of them guesses.
+    /// AWS rejects a repeated element; choosing one of its values would be a guess.
     pub(super) fn repeated_keys(&mut self, node: &Node, pointer: &str) {
         match &node.value {
             Value::Object(members) => {
                 for (index, member) in members.iter().enumerate() {
                     let here = || format!("{pointer}/{}", member.key);
                     if members.iter().take(index).any(|before| before.key == member.key) {
-                        let reason = format!("the key `{}` is there twice", crate::display::printable(&member.key));
+                        let reason = format!("duplicate key `{}`", crate::display::printable(&member.key));
                         self.problems.push(Malformed { span: member.key_span, pointer: here(), reason });
                     }
                     if matches!(member.value.value, Value::Object(_) | Value::Array(_)) {
@@ -100,7 +100,7 @@ impl Reader {
         }
     }
 
-    /// A statement, a list of them, or what a condition of the stack decides between.
+    /// Reads a statement, a list of statements, or the alternatives of a stack condition.
     pub(super) fn statements(&mut self, at: &str, node: &Node, guards: &[Guard], found: &mut Vec<Statement>) {
         match &node.value {
             Value::Array(items) => {
@@ -110,7 +110,7 @@ impl Reader {
             }
             Value::Object(_) | Value::Either(_) => self.statement(at, 0, node, guards, found),
             value if is_unknown(value) => self.statement(at, 0, node, guards, found),
-            _ => self.refuse(node, at, "`Statement` is neither a statement nor a list of them"),
+            _ => self.refuse(node, at, "`Statement` is neither a statement nor a list of statements"),
         }
     }
 
@@ -215,7 +215,7 @@ impl Reader {
                 parts.guards.push(Guard { decision: format!("the condition {text} holds"), holds: true });
             }
             (other, _) => {
-                let reason = format!("`{}` is not understood here", crate::display::printable(other));
+                let reason = format!("`{}` is not valid here", crate::display::printable(other));
                 self.problems.push(Malformed { span: member.key_span, pointer: here.to_owned(), reason });
             }
         }
@@ -223,7 +223,7 @@ impl Reader {
 
     fn operator(&mut self, at: &str, operator: &Member, parts: &mut Parts) {
         if Operator::parse(&operator.key, self.dialect.operators).is_none() {
-            let reason = format!("`{}` is no condition operator", crate::display::printable(&operator.key));
+            let reason = format!("`{}` is not a condition operator", crate::display::printable(&operator.key));
             self.problems.push(Malformed { span: operator.key_span, pointer: at.to_owned(), reason });
         }
         if is_unknown(&operator.value.value) {
@@ -233,7 +233,7 @@ impl Reader {
             return;
         }
         let Some(keys) = operator.value.members() else {
-            self.refuse(&operator.value, at, "an operator holds an object of keys");
+            self.refuse(&operator.value, at, "an operator requires an object of keys");
             return;
         };
         for key in keys {
@@ -259,7 +259,7 @@ impl Reader {
             Value::Array(items) => items.as_slice(),
             Value::String(_) | Value::Either(_) => std::slice::from_ref(node),
             _ => {
-                self.refuse(node, at, "neither a string nor a list of strings");
+                self.refuse(node, at, "expected a string or a list of strings");
                 &[]
             }
         };
@@ -270,13 +270,13 @@ impl Reader {
                     found.0.push(text);
                     found.1.push(item.span);
                 }
-                None => self.refuse(item, at, "the list holds something other than strings"),
+                None => self.refuse(item, at, "a list item is not a string"),
             }
         }
         found
     }
 
-    /// Condition values: strings, numbers and booleans, alone or in a list.
+    /// Reads condition values: strings, numbers and booleans, alone or in a list.
     fn scalars(&mut self, at: &str, node: &Node) -> (Vec<Text>, Vec<Span>) {
         let items = match &node.value {
             Value::Array(items) => items.as_slice(),
@@ -291,7 +291,7 @@ impl Reader {
                     if let Some(text) = text_of(item) {
                         text
                     } else {
-                        self.refuse(item, at, "neither a plain value nor a list of plain values");
+                        self.refuse(item, at, "expected a plain value or a list of plain values");
                         continue;
                     }
                 }
@@ -315,7 +315,7 @@ impl Reader {
             }
             unknown if is_unknown(unknown) => text_of(node).map(|text| ("?".to_owned(), text)).into_iter().collect(),
             _ => {
-                self.refuse(node, at, "neither `*` nor an object of principals");
+                self.refuse(node, at, "expected `*` or an object of principals");
                 Vec::new()
             }
         }

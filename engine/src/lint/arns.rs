@@ -1,4 +1,4 @@
-//! The parts of an ARN before the resource: partition, Region, account.
+//! Parts of an ARN before the resource: partition, Region, account.
 
 use crate::display;
 use crate::document::Statement;
@@ -60,13 +60,13 @@ const PARTITIONS: &[(&str, &[&str])] = &[
     ("aws-iso-f", &["us-isof-east-1", "us-isof-south-1"]),
 ];
 
-/// True if a text stands for a value that is filled in later, or only in a test.
+/// True if a text is a placeholder, to be replaced later or used in a test.
 fn is_placeholder(text: &str) -> bool {
     ["partition", "region", "test", "example", "your", "my-"].iter().any(|word| text.contains(word))
 }
 
-/// True if a text looks like a Region and is none that this version knows. What holds a wildcard, a variable or a
-/// placeholder such as `<region>` is not judged.
+/// True if a text has the form of a Region but is not a Region known to this version. Text with a wildcard, a variable
+/// or a placeholder such as `<region>` is ignored.
 pub(super) fn is_no_region(text: &str) -> bool {
     let is_plain = text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     is_plain
@@ -75,18 +75,19 @@ pub(super) fn is_no_region(text: &str) -> bool {
         && !PARTITIONS.iter().any(|(_, regions)| regions.contains(&text))
 }
 
-/// True if a text is one of digits.
+/// True if a text consists of digits.
 pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// True if a text looks like the id of an account and is none. Source: AWS General Reference, "AWS account identifiers".
+/// True if a text resembles an account id but is not a valid one. Source: AWS General Reference, "AWS account
+/// identifiers".
 pub(super) fn is_no_account(text: &str) -> bool {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     is_number && !(text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Remarks on the partition, Region and account of an ARN.
+/// Checks the partition, Region and account of an ARN.
 pub(super) fn check(statement: &Statement, arn: &Text, span: Span, remarks: &mut Remarks<'_>) {
     let is_arn = arn.is_known() && arn.starts_with("arn:") && remarks.dialect.knows_resources;
     if !is_arn || arn.matches(':').count() < 5 {
@@ -98,16 +99,16 @@ pub(super) fn check(statement: &Statement, arn: &Text, span: Span, remarks: &mut
     let mut say = |message: String| remarks.say("arn-part", Some(statement), span, message);
     let shown = display::printable(arn);
     if is_plain && !is_partition && !is_placeholder(partition) {
-        say(format!("`{shown}` is in no partition: AWS has no `{partition}`"));
+        say(format!("invalid partition in `{shown}`: AWS has no `{partition}`"));
     }
     if is_no_region(region) {
-        say(format!("`{shown}` is in no Region: AWS has no `{region}`"));
+        say(format!("invalid Region in `{shown}`: AWS has no `{region}`"));
     }
     let home = PARTITIONS.iter().find(|(_, regions)| regions.contains(&region));
     if let Some((home, _)) = home.filter(|(home, _)| is_partition && *home != partition) {
         say(format!("`{shown}` does not exist: `{region}` is a Region of the partition `{home}`"));
     }
     if is_no_account(account) {
-        say(format!("`{shown}` is in no account: the id of an account has 12 digits"));
+        say(format!("invalid account in `{shown}`: an account id has 12 digits"));
     }
 }

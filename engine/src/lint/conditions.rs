@@ -1,4 +1,4 @@
-//! Conditions of a statement.
+//! Checks the conditions of a statement.
 
 use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::dialect::Dialect;
@@ -22,11 +22,11 @@ pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Cata
     }
 }
 
-/// Remarks on conditions without an operator, and on operators without a key.
+/// Reports conditions without an operator, and operators without a key.
 fn empty(document: &Document, statement: &Statement, remarks: &mut Remarks<'_>) {
     let Some(statements) = document.root.get("Statement") else { return };
     let statements = statements.items().unwrap_or(std::slice::from_ref(statements));
-    // Where a template decides which statements there are, the position tells nothing.
+    // If a template decides which statements exist, their positions cannot be used.
     let node = statements.iter().find(|node| node.span == statement.span);
     let Some(conditions) = node.and_then(|node| node.get("Condition")) else { return };
     let operators = conditions.members().unwrap_or_default().iter().map(|member| &member.value);
@@ -37,8 +37,8 @@ fn empty(document: &Document, statement: &Statement, remarks: &mut Remarks<'_>) 
     }
 }
 
-/// Remarks on keys that stand twice under one operator. Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Duplicate
-/// keys with different case": keys are compared without regard to case.
+/// Reports keys repeated under one operator. Source: IAM User Guide, "IAM Access Analyzer policy check reference",
+/// "Duplicate keys with different case": keys are not case-sensitive.
 fn twice(statement: &Statement, remarks: &mut Remarks<'_>) {
     for (at, condition) in statement.conditions.iter().enumerate() {
         let is_same = |other: &Condition| {
@@ -50,7 +50,7 @@ fn twice(statement: &Statement, remarks: &mut Remarks<'_>) {
         };
         if condition.key.is_known() && statement.conditions.iter().take(at).any(is_same) {
             let message =
-                format!("`{}` stands under this operator already, in other case", display::printable(&condition.key));
+                format!("duplicate key `{}` under this operator, in another case", display::printable(&condition.key));
             remarks.say("condition-key-twice", Some(statement), condition.key_span, message);
         }
     }
@@ -62,12 +62,12 @@ fn spelling(statement: &Statement, condition: &Condition, operator: Operator, re
         remarks.say("condition-case", Some(statement), condition.operator_span, message);
     }
     if operator.comparison == Comparison::Null && (operator.if_exists || operator.quantifier.is_some()) {
-        let message = "`Null` asks whether the key exists: neither `IfExists` nor a set operator can be added";
+        let message = "`Null` tests if the key exists: it allows neither `IfExists` nor a set operator";
         remarks.say("condition-operator", Some(statement), condition.operator_span, message.to_owned());
     }
 }
 
-/// Looks the key up; says what type its values have, if that is known.
+/// Checks that the key exists; returns the type of its values, if known.
 fn key(
     statement: &Statement,
     condition: &Condition,
@@ -77,12 +77,12 @@ fn key(
     let folded = condition.key.to_ascii_lowercase();
     let shown = display::printable(&condition.key);
     let Some((prefix, _)) = folded.split_once(':') else {
-        let message = format!("`{shown}` is no condition key: it has no prefix");
+        let message = format!("`{shown}` is not a condition key: it has no prefix");
         remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
     };
     if !remarks.dialect.knows_resources {
-        // Nobody publishes all keys.
+        // No complete list of keys is published.
         return RAM_KEYS.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
     }
     if prefix == "aws" {
@@ -95,7 +95,7 @@ fn key(
                     name.replace(['-', '_'], "").contains(folded.trim_end_matches('s')) || folded.contains(name)
                 })
                 .map(|name| format!("did you mean `{name}`?"));
-            let message = format!("no global condition key is called `{shown}`");
+            let message = format!("unknown global condition key `{shown}`");
             remarks.help("condition-key-unknown", Some(statement), condition.key_span, message, help);
             return None;
         }
@@ -109,11 +109,11 @@ fn key(
     if !condition.key.is_known()
         && !catalogue.service(prefix).is_some_and(|service| service.keys.iter().any(|known| known.is(&folded)))
     {
-        // What the name turns out to be is not known.
+        // The name is not known before deployment.
         return None;
     }
     let Some(service) = catalogue.service(prefix) else {
-        // SAML's keys, for one, are in the tables of STS.
+        // For example, the SAML keys are in the tables of STS.
         if let Some(known) = catalogue.services().flat_map(|service| &service.keys).find(|known| known.is(&folded)) {
             return Some(known.kind);
         }
@@ -132,7 +132,7 @@ fn key(
         if DOCUMENTED.iter().any(|key| folded.starts_with(key)) {
             return None;
         }
-        let message = format!("no known condition key is called `{shown}`");
+        let message = format!("unknown condition key `{shown}`");
         remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
     };
@@ -140,9 +140,10 @@ fn key(
     Some(known.kind)
 }
 
-/// Keys, or the start of their names, that the guides of services have and the Service Authorization Reference lacks, in lower case.
-/// Sources: API Gateway Developer Guide, "AWS condition keys that can be used in API Gateway resource policies"; AWS Glue Developer
-/// Guide, "Identity-based policy examples"; AWS `IoT` Core Developer Guide, "`IoT` Core policy variables".
+/// Keys, or their prefixes, that the guides of services list and the Service Authorization Reference lacks, in lower
+/// case. Sources: API Gateway Developer Guide, "AWS condition keys that can be used in API Gateway resource policies";
+/// AWS Glue Developer Guide, "Identity-based policy examples"; AWS `IoT` Core Developer Guide, "`IoT` Core policy
+/// variables".
 const DOCUMENTED: [&str; 6] = [
     "apigateway:cognitouserpoolproviderarn",
     "glue:resourcetag/",
@@ -152,13 +153,14 @@ const DOCUMENTED: [&str; 6] = [
     "iot:domainname",
 ];
 
-/// Keys that the guides of services compare with plain operators and with those of sets, in lower case. Sources: Amazon `EventBridge` User
-/// Guide, "Using IAM policy conditions in Amazon `EventBridge`"; AWS Secrets Manager User Guide, "Resource-based policies"; AWS
-/// Organizations User Guide, "Example SCPs for AWS RAM"; IAM User Guide, examples of policies for AWS Data Pipeline.
+/// Keys that the guides of services compare with both plain and set operators, in lower case. Sources: Amazon
+/// `EventBridge` User Guide, "Using IAM policy conditions in Amazon `EventBridge`"; AWS Secrets Manager User Guide,
+/// "Resource-based policies"; AWS Organizations User Guide, "Example SCPs for AWS RAM"; IAM User Guide, examples of
+/// policies for AWS Data Pipeline.
 const WITH_EITHER: [&str; 4] =
     ["datapipeline:pipelinecreator", "events:detail-type", "ram:principal", "secretsmanager:versionstage"];
 
-/// The known actions that the statement speaks of; none when it speaks of everything.
+/// Known actions that the statement covers; none if it covers everything.
 fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
     let patterns: Vec<ActionPattern> =
         statement.action.folded.iter().map(|folded| ActionPattern::of(folded, catalogue.dialect)).collect();
@@ -169,7 +171,8 @@ fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Actio
     patterns.iter().flat_map(|pattern| catalogue.matching(pattern)).collect()
 }
 
-/// A key that none of the statement's actions carries: the condition is decided before any request.
+/// Reports a key that none of the statement's actions carries: the result of the condition is the same for every
+/// request.
 fn absent(
     statement: &Statement,
     condition: &Condition,
@@ -182,8 +185,8 @@ fn absent(
         catalogue.action(&action.folded).is_some_and(|(service, action)| service.carries(action, folded))
     };
     let Some((prefix, name)) = folded.split_once(':') else { return };
-    // Keys of one service in requests of another are not always in the tables of the other. Those of resource tags are: the
-    // services that support `iam:ResourceTag`, for one, list it.
+    // The tables of a service do not always list the keys of other services. They do list keys of resource tags: for
+    // example, the services that support `iam:ResourceTag` list it.
     let of_tags = name.starts_with("resourcetag/");
     let own =
         prefix == "aws" || of_tags || covered.iter().all(|action| action.folded.split(':').next() == Some(prefix));
@@ -191,13 +194,14 @@ fn absent(
     if covered.is_empty() || !own || comes_with_credentials || covered.iter().any(carries) {
         return;
     }
-    // The tables give it to the actions on agreements only. Source: AWS Marketplace Buyer Guide, "Controlling access to AWS Marketplace
-    // subscriptions", policies that name products.
-    // The tags of OpsItems are in requests for them: AWS Systems Manager User Guide, "Setting up OpsCenter".
+    // The tables list it for the actions on agreements only. Source: AWS Marketplace Buyer Guide, "Controlling access
+    // to AWS Marketplace subscriptions", policies that name products.
+    // Requests for OpsItems carry their tags: AWS Systems Manager User Guide, "Setting up OpsCenter".
     if folded == "aws-marketplace:productid" || folded.starts_with("ssm:resourcetag/") {
         return;
     }
-    // A key that the tables give to no action at all, such as `states:HTTPEndpoint`, is missing there, not in requests.
+    // A key that the tables list for no action, such as `states:HTTPEndpoint`, is missing from the tables, not from
+    // requests.
     let is_given = |service: &Service| service.actions.iter().any(|action| service.carries(action, folded));
     if prefix != "aws" && !catalogue.service(prefix).is_some_and(is_given) {
         return;
@@ -213,13 +217,13 @@ fn absent(
         (false, Effect::Deny) => "the statement denies nothing",
     };
     let message = format!(
-        "by the Service Authorization Reference none of the statement's actions carries `{}`: {effect}",
+        "according to the Service Authorization Reference, none of the statement's actions carries `{}`: {effect}",
         display::printable(&condition.key)
     );
     remarks.say("condition-key-absent", Some(statement), condition.key_span, message);
 }
 
-/// Whether a condition does not hold in requests without a key. A tag of the request is one of `aws:TagKeys`.
+/// True if a condition fails for requests without a key. A tag of the request counts as one of `aws:TagKeys`.
 fn needs(condition: &Condition, key: &str, dialect: &Dialect) -> bool {
     let Some(operator) = Operator::parse(&condition.operator, dialect.operators) else { return false };
     let is_same = condition.key.eq_ignore_ascii_case(key)
@@ -233,9 +237,10 @@ fn needs(condition: &Condition, key: &str, dialect: &Dialect) -> bool {
     is_same && fails_without
 }
 
-/// True if requests of these actions may lack a key with many values. Those of a service are in its requests, but for a few; tags are
-/// in every request that only tags. Sources: Amazon `DynamoDB` Developer Guide, "Using IAM policy conditions for fine-grained access
-/// control"; AWS KMS Developer Guide, "AWS KMS condition keys"; IAM User Guide, "Multivalued context keys".
+/// True if requests for these actions may lack a multivalued key. With a few exceptions, requests to a service carry
+/// its own keys; tag keys are in every request that only changes tags. Sources: Amazon `DynamoDB` Developer Guide,
+/// "Using IAM policy conditions for fine-grained access control"; AWS KMS Developer Guide, "AWS KMS condition keys";
+/// IAM User Guide, "Multivalued context keys".
 fn may_lack(key: &str, covered: &[&Action]) -> bool {
     const OPTIONAL: [&str; 4] =
         ["dynamodb:attributes", "dynamodb:leadingkeys", "kms:encryptioncontextkeys", "s3:requestobjecttagkeys"];
@@ -257,7 +262,7 @@ fn quantifier(
         && statement.effect == Effect::Allow
         && may_lack(&condition.key, &covered(statement, catalogue))
     {
-        // Together with a test that the key is there, nothing slips through.
+        // A test for the presence of the key closes the gap.
         if !statement.conditions.iter().any(|other| needs(other, &condition.key, remarks.dialect)) {
             let message =
                 format!("`ForAllValues` holds when `{shown}` is missing, so the statement allows requests without it");
@@ -271,7 +276,7 @@ fn quantifier(
         }
     }
     let Some(kind) = kind else { return };
-    // The table has it as a text. Source: IAM User Guide, "Available keys for AWS OIDC federation", `amr`.
+    // The reference lists it as a string. Source: IAM User Guide, "Available keys for AWS OIDC federation", `amr`.
     let folded = condition.key.to_ascii_lowercase();
     if WITH_EITHER.contains(&folded.as_str()) {
         return;
@@ -279,19 +284,19 @@ fn quantifier(
     let is_many = kind.starts_with("ArrayOf") || folded.ends_with(":amr");
     match operator.quantifier {
         Some(_) if !is_many => {
-            let message = format!("`{shown}` has one value, and set operators are for keys with many");
+            let message = format!("`{shown}` has one value; set operators are for multivalued keys");
             remarks.say("set-operator-single", Some(statement), condition.operator_span, message);
         }
         None if is_many && operator.comparison != Comparison::Null => {
             let message = format!(
-                "`{shown}` has many values: without `ForAnyValue` or `ForAllValues` the operator compares none of them"
+                "`{shown}` is multivalued: without `ForAnyValue` or `ForAllValues` the operator compares no value"
             );
             remarks.say("set-operator-missing", Some(statement), condition.operator_span, message);
         }
         _ => {}
     }
     if operator.comparison == Comparison::Null {
-        // It asks whether the key is there, whatever its values are.
+        // `Null` tests the presence of the key, not its values.
         return;
     }
     let single = kind.trim_start_matches("ArrayOf");
@@ -302,13 +307,13 @@ fn quantifier(
         Comparison::Bool => single == "Bool" || single == "String",
         Comparison::Arn => single == "ARN" || single == "String",
         Comparison::Binary => single == "Binary" || single == "String",
-        // A variable stands for the value of another key: operators for addresses and numbers take none.
+        // A variable has the type of another key; operators for addresses and numbers do not support variables.
         _ if condition.values.iter().all(|value| value.contains("${")) => true,
-        // Strings compare with everything that is written as one.
+        // String operators accept every type that is written as a string.
         _ => !matches!(single, "Numeric" | "Date" | "IPAddress"),
     };
     if !fits {
-        let message = format!("`{shown}` is of type {single}, and `{}` compares something else", condition.operator);
+        let message = format!("`{shown}` has type {single}, which `{}` does not compare", condition.operator);
         remarks.say("condition-type", Some(statement), condition.operator_span, message);
     }
 }

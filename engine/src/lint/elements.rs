@@ -1,4 +1,4 @@
-//! Actions and resources of a statement.
+//! Checks the actions and resources of a statement.
 
 use std::collections::HashMap;
 
@@ -23,24 +23,24 @@ pub(super) fn check(
 ) {
     let mut types = Types { is_known: catalogue.dialect.knows_resources, ..Types::default() };
     let on = Resources::new(document, statement);
-    // What a control policy allows is granted by others, or not at all.
+    // A control policy does not grant its Allow actions; other policies must.
     let grants =
         statement.effect == Effect::Allow && !matches!(kind, PolicyKind::Control | PolicyKind::ResourceControl);
     actions(statement, grants, &on, &mut types, catalogue, remarks);
     let Some(resource) = &statement.resource else { return };
     if resource.patterns.is_empty() {
         let message = if resource.negated {
-            "`NotResource` leaves nothing out: the statement is about every resource"
+            "`NotResource` excludes nothing: the statement covers every resource"
         } else {
             "an empty list of resources: the statement has no effect"
         };
         remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
     }
     if resource.negated && resource.patterns.iter().any(|pattern| pattern.is_known() && is_everything(pattern)) {
-        let message = "`NotResource` with `*` leaves no resource: the statement has no effect";
+        let message = "`NotResource` with `*` excludes every resource: the statement has no effect";
         remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
     } else if resource.negated && grants {
-        let message = "`NotResource` with Allow grants every other resource, those to come included";
+        let message = "`NotResource` with Allow grants every other resource, including future ones";
         remarks.say("allow-not-resource", Some(statement), resource.key_span, message.to_owned());
     }
     for (pattern, span) in resource.patterns.iter().zip(&resource.spans) {
@@ -60,7 +60,7 @@ fn actions(
     let action = &statement.action;
     if action.patterns.is_empty() {
         let message = if action.negated {
-            "`NotAction` leaves nothing out: the statement is about every action"
+            "`NotAction` excludes nothing: the statement covers every action"
         } else {
             "an empty list of actions: the statement has no effect"
         };
@@ -70,48 +70,48 @@ fn actions(
         let message = if matches!(on, Resources::Any) {
             "`NotAction` with Allow grants every other action of every service"
         } else {
-            "`NotAction` with Allow grants every other action on these resources, those to come included"
+            "`NotAction` with Allow grants every other action on these resources, including future ones"
         };
         remarks.say("allow-not-action", Some(statement), action.key_span, message.to_owned());
     }
     for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
         let compiled = ActionPattern::of(folded, catalogue.dialect);
-        // Almost every pattern is right, and then nothing has to be shown.
+        // Formats the pattern lazily: almost every one is correct.
         let shown = || display::printable(pattern);
         match &compiled {
             ActionPattern::Nothing => {
                 let rest =
                     if remarks.dialect.has_service_wildcards { "" } else { ", without a wildcard before the colon" };
-                let message = format!("`{}` is not an action: it has to be `service:Name`{rest}", shown());
+                let message = format!("`{}` is not an action: expected `service:Name`{rest}", shown());
                 remarks.say("action-form", Some(statement), *span, message);
             }
             ActionPattern::Exact(_) => {
                 if catalogue.action(folded).is_none() && !DOCUMENTED.contains(&&**folded) {
                     let meant = catalogue.did_you_mean(pattern);
-                    // Of RAM not every action is published: a name that is like no other is no mistake.
+                    // Not every RAM action is published: a name that resembles no other may be valid.
                     if remarks.dialect.knows_resources || meant.is_some() {
                         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                        let message = format!("no known action is called `{}`", shown());
+                        let message = format!("unknown action `{}`", shown());
                         remarks.help("action-unknown", Some(statement), *span, message, help);
                     }
                 }
             }
             ActionPattern::Everything => {
-                // A policy of a resource, or of an endpoint, speaks of that one alone.
+                // A policy of a resource or an endpoint applies to that one only.
                 if grants && !action.negated && statement.principal.is_none() && !excludes_everything(statement) {
                     let message = format!("`{}` grants every action of every service", shown());
                     remarks.say("action-wildcard-wide", Some(statement), *span, message);
                 }
             }
             ActionPattern::Open(_) => {
-                // What it may turn out to be can be judged where the service is known.
+                // Its possible values can be checked if the service is known.
                 if folded.known_start().contains(':') && catalogue.matching(&compiled).is_empty() {
-                    let message = format!("whatever is filled in, `{}` is no known action", shown());
+                    let message = format!("`{}` covers no known action for any value", shown());
                     remarks.say("action-wildcard-empty", Some(statement), *span, message);
                 }
             }
             ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
-                // The default policy of a key, for one, gives all of it to its account.
+                // For example, the default policy of a KMS key grants all access to its account.
                 let grants = grants
                     && (statement.principal.is_none()
                         || statement.conditions.is_empty() && principals::is_for_everybody(statement));
@@ -121,13 +121,14 @@ fn actions(
     }
 }
 
-/// Actions that the guides of services name and the Service Authorization Reference lacks, in lower case. Sources: AWS Lake Formation
-/// Developer Guide, "Managing cross-account permissions"; Amazon `OpenSearch` Service Developer Guide, "Monitoring `OpenSearch` logs with
-/// Amazon `CloudWatch` Logs"; AWS `IoT` Core Developer Guide, "Authorizing direct calls to AWS services".
+/// Actions that the guides of services list and the Service Authorization Reference lacks, in lower case. Sources: AWS
+/// Lake Formation Developer Guide, "Managing cross-account permissions"; Amazon `OpenSearch` Service Developer Guide,
+/// "Monitoring `OpenSearch` logs with Amazon `CloudWatch` Logs"; AWS `IoT` Core Developer Guide, "Authorizing direct
+/// calls to AWS services".
 const DOCUMENTED: [&str; 3] = ["glue:shareresource", "iot:assumerolewithcertificate", "logs:putlogeventsbatch"];
 
-/// A pattern that covers no action, or that gives away permissions.
-#[expect(clippy::too_many_arguments, reason = "one pattern with all that is known of its statement")]
+/// Reports a pattern that covers no action, or that grants permissions management.
+#[expect(clippy::too_many_arguments, reason = "one pattern with the context of its statement")]
 fn wildcard(
     statement: &Statement,
     grants: bool,
@@ -140,12 +141,12 @@ fn wildcard(
 ) {
     let covered = catalogue.matching(compiled);
     if covered.is_empty() && !remarks.dialect.knows_resources {
-        // Of RAM not every action is published.
+        // Not every RAM action is published.
     } else if covered.is_empty() {
         let help = folded
             .split_once(':')
             .filter(|(prefix, _)| catalogue.service(prefix).is_none())
-            .map(|(prefix, _)| format!("no known service has the prefix `{}`", display::printable(prefix)));
+            .map(|(prefix, _)| format!("unknown service prefix `{}`", display::printable(prefix)));
         remarks.help(
             "action-wildcard-empty",
             Some(statement),
@@ -154,7 +155,7 @@ fn wildcard(
             help,
         );
     } else if grants && !statement.action.negated && !excludes_everything(statement) {
-        // What cannot be done on the statement's resources is not granted, where that is known.
+        // Skip actions that are known not to apply to the statement's resources.
         let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
         let granted: Vec<&&Action> =
             covered.iter().filter(|action| service.is_none_or(|service| on.take(action, service, types))).collect();
@@ -167,9 +168,9 @@ fn wildcard(
             let (number, shown) = (granted.len(), display::printable(pattern));
             let listed = display::list(&managing, 3);
             let message = if number == 1 {
-                format!("`{shown}` grants one action, over permissions: {listed}")
+                format!("`{shown}` grants one action, which manages permissions: {listed}")
             } else {
-                format!("`{shown}` grants {number} actions, {} of them over permissions: {listed}", managing.len())
+                format!("`{shown}` grants {number} actions, {} of which manage permissions: {listed}", managing.len())
             };
             remarks.say("action-wildcard-wide", Some(statement), span, message);
         }
@@ -194,11 +195,11 @@ fn resource_form(
     let dialect = document.dialect;
     let shown = display::printable(pattern);
     if !pattern.is_known() {
-        // Only what no value can fix is said.
+        // Report only what no value can fix.
         let start = pattern.known_start();
         let prefix = format!("{}:", dialect.resource_prefix);
         if !start.starts_with(&prefix) && !prefix.starts_with(start) && !is_everything(start) {
-            let message = format!("whatever is filled in, `{shown}` is neither `*` nor {}", dialect.resource_form);
+            let message = format!("`{shown}` is neither `*` nor {} for any value", dialect.resource_form);
             remarks.say("resource-form", Some(statement), span, message);
         }
         variables_of(document, statement, pattern, span, remarks);
@@ -212,12 +213,12 @@ fn resource_form(
         remarks.say("resource-form", Some(statement), span, message);
         return;
     }
-    // Region and account hold no slash: what does is meant for the resource.
+    // Region and account contain no slash: a slash there belongs to the resource.
     let parts = split_name(pattern, dialect);
     let misplaced = parts.iter().skip(dialect.resource_parts - 3).take(2).any(|part| part.contains('/'));
     if colons + 1 < dialect.resource_parts && misplaced && pattern.trim_end_matches('*').contains('*') {
         let message = format!(
-            "the first `*` of `{shown}` would have to cross colons to match, which {} does not promise",
+            "`{shown}` matches only if its first `*` crosses colons, which {} does not guarantee",
             dialect.vendor
         );
         remarks.help(
@@ -235,7 +236,7 @@ fn resource_form(
         && service.contains(['*', '?'])
         && !(is_everything(service) && colons == 2)
     {
-        let message = format!("the service of `{shown}` holds a wildcard, which AWS does not take");
+        let message = format!("the service of `{shown}` has a wildcard, which AWS does not accept");
         remarks.say("resource-form", Some(statement), span, message);
     }
     if dialect.has_variables && pattern.contains("${") {
@@ -247,7 +248,7 @@ fn resource_form(
     }
 }
 
-/// What is wrong with the variables of a resource or value.
+/// Reports malformed variables in a resource or value.
 pub(super) fn variables_of(
     document: &Document,
     statement: &Statement,
@@ -255,7 +256,7 @@ pub(super) fn variables_of(
     span: crate::json::Span,
     remarks: &mut Remarks<'_>,
 ) {
-    // What is filled in when the template is deployed is no variable of the policy.
+    // A value inserted at deployment is not a variable of the policy.
     if !document.dialect.has_variables {
         return;
     }
@@ -271,7 +272,7 @@ pub(super) fn variables_of(
         return;
     }
     let errors = known.iter().flat_map(|known| variables::errors(known));
-    // What stands before a value that is filled in may be closed behind it.
+    // A variable before an inserted value may be closed after it.
     for error in errors.filter(|error| text.is_known() || !matches!(error, VariableError::Unclosed)) {
         let what = match error {
             VariableError::Unclosed => "has no closing brace",
@@ -293,10 +294,10 @@ pub(super) fn variables_of(
     }
 }
 
-/// The languages of resource types, each made once.
+/// Languages of resource types, each built once.
 #[derive(Default)]
 struct Types {
-    /// Whether the catalogue knows what actions are done on.
+    /// True if the catalogue has the resources of actions.
     is_known: bool,
     made: HashMap<(String, usize), Option<Language>>,
 }
@@ -312,14 +313,14 @@ impl Types {
     }
 }
 
-/// The pattern for a part of a resource type's ARN: the region is not empty where the type has one. What AWS shares, such as public
-/// parameters of Systems Manager, has no account. Source: IAM User Guide, "Access Analyzer policy check reference", "Missing ARN
-/// Region".
+/// Pattern for a part of a resource type's ARN: if the type has a Region, it is not empty. Resources shared by AWS,
+/// such as public parameters of Systems Manager, have no account. Source: IAM User Guide, "Access Analyzer policy check
+/// reference", "Missing ARN Region".
 fn filled(part: &str) -> &'static str {
     if part == "Region" { "?*" } else { "*" }
 }
 
-/// Whether a statement is about nothing at all.
+/// True if a statement covers no resource at all.
 fn excludes_everything(statement: &Statement) -> bool {
     statement
         .resource
@@ -327,7 +328,7 @@ fn excludes_everything(statement: &Statement) -> bool {
         .is_some_and(|resource| resource.negated && resource.patterns.iter().any(|one| is_everything(one)))
 }
 
-/// True if everything that a pattern matches has a slash in its last part, variables left out: no name of a bucket has one.
+/// True if everything that a pattern matches has a slash in its last part, ignoring variables: bucket names have none.
 fn has_slash(pattern: &Text) -> bool {
     let mut is_within = false;
     let widest = pattern.widest();
@@ -343,11 +344,11 @@ fn has_slash(pattern: &Text) -> bool {
     false
 }
 
-/// What a statement's resources can be.
+/// Possible resources of a statement.
 enum Resources {
-    /// Anything, or what cannot be told: `*`, `NotResource`, no such element.
+    /// Any resource, or unknown: `*`, `NotResource`, no such element.
     Any,
-    /// These, each with whether all that it matches has a slash.
+    /// Patterns; the flag is true if everything that the pattern matches has a slash.
     These(Vec<(Language, bool)>),
 }
 
@@ -371,7 +372,7 @@ impl Resources {
         if languages.is_empty() { Self::Any } else { Self::These(languages) }
     }
 
-    /// Whether an action can be done on one of them.
+    /// True if an action supports one of the resources.
     fn take(&self, action: &Action, service: &Service, types: &mut Types) -> bool {
         let Self::These(languages) = self else { return true };
         if !types.is_known {
@@ -388,12 +389,12 @@ impl Resources {
     }
 }
 
-/// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS `CodePipeline` User
-/// Guide and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform.
-/// Amazon EKS User Guide, "Create a cluster"; AWS Step Functions Developer Guide and aws/aws-cdk#8486 (tokens of tasks);
-/// Amazon `CloudWatch` Logs User Guide, "Identity-based policy examples"; Amazon S3 User Guide, "Identity-based policy examples", and IAM
-/// User Guide, "S3 full access except production" (lists of the account on `arn:aws:s3:::*`); API Gateway Developer Guide, "Control
-/// access to a WebSocket API with IAM authorization".
+/// Further resources of actions, which the Service Authorization Reference lacks. Source: AWS `CodePipeline` User Guide
+/// and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform. Amazon
+/// EKS User Guide, "Create a cluster"; AWS Step Functions Developer Guide and aws/aws-cdk#8486 (tokens of tasks);
+/// Amazon `CloudWatch` Logs User Guide, "Identity-based policy examples"; Amazon S3 User Guide, "Identity-based policy
+/// examples", and IAM User Guide, "S3 full access except production" (lists of the account on `arn:aws:s3:::*`); API
+/// Gateway Developer Guide, "Control access to a WebSocket API with IAM authorization".
 const ALSO_ON: &[(&str, &str)] = &[
     ("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*"),
     ("eks:createcluster", "arn:*:eks:*:*:cluster/*"),
@@ -412,7 +413,7 @@ fn also_on(action: &Action) -> impl Iterator<Item = Language> {
     named.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::of_arns(arn)))
 }
 
-/// Actions whose resources are none that the statement names.
+/// Reports actions that support none of the statement's resources.
 fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     let Some(resource) = statement.resource.as_ref().filter(|resource| !resource.negated) else { return };
     if statement.action.negated {
@@ -425,7 +426,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
     if matches!(on, Resources::Any) || !catalogue.dialect.knows_resources {
         return;
     }
-    // A value that only a deployment tells may be `*`.
+    // A value known only at deployment may be `*`.
     let may_be_everything =
         resource.patterns.iter().any(|pattern| !pattern.is_known() && pattern.known_start().is_empty());
     for ((pattern, folded), span) in
@@ -437,7 +438,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
         }
         let covered = catalogue.matching(&compiled);
         let Some(service) = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix)) else { continue };
-        // The policy of a resource may name what the resource is in or holds; S3 alone refuses such a statement.
+        // A resource policy may name parents or children of its resource; only S3 rejects such a statement.
         if statement.principal.is_some() && service.prefix != "s3" {
             continue;
         }
@@ -448,7 +449,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
                 continue;
             }
             let message = format!(
-                "`{}` takes no resource: only a statement on `*` {} it",
+                "`{}` does not support resources: only a statement on `*` {} it",
                 display::printable(pattern),
                 if statement.effect == Effect::Allow { "grants" } else { "denies" }
             );
@@ -478,7 +479,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
                 );
             }
             let message = format!(
-                "`{}` is done on {}, and none of the statement's resources can be one",
+                "`{}` applies to {}, which none of the statement's resources can match",
                 display::printable(pattern),
                 display::list(&kinds, 3)
             );
@@ -499,7 +500,7 @@ fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
         && statement.action.folded.get(at).is_some_and(|folded| !is_everything(folded))
     {
         let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
-        let message = format!("`{}` on `*`: any role can be handed to any service", dialect.pass_role);
+        let message = format!("`{}` on `*`: any role can be passed to any service", dialect.pass_role);
         remarks.help(
             "pass-role-everywhere",
             Some(statement),
@@ -510,14 +511,15 @@ fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
     }
 }
 
-/// Remarks on `iam:CreateServiceLinkedRole` on `*` without a condition on the service. A wildcard that covers it is remarked on as
-/// one. Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Create SLR with star in resource".
+/// Reports `iam:CreateServiceLinkedRole` on `*` without a condition on the service. The wildcard check reports patterns
+/// that cover it. Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Create SLR with star in
+/// resource".
 fn service_linked_role(statement: &Statement, remarks: &mut Remarks<'_>) {
     let is_limited = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:AWSServiceName"));
     let position = statement.action.folded.iter().position(|folded| **folded == *"iam:createservicelinkedrole");
     let Some(at) = position.filter(|_| statement.effect == Effect::Allow && !is_limited) else { return };
     let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
-    let message = "`iam:CreateServiceLinkedRole` on `*` creates the role of any service";
+    let message = "`iam:CreateServiceLinkedRole` on `*` can create the role of any service";
     let help = "name the role, or limit `iam:AWSServiceName`";
     remarks.help("service-linked-role-everywhere", Some(statement), span, message.to_owned(), Some(help.to_owned()));
 }

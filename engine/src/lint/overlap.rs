@@ -1,4 +1,4 @@
-//! Patterns and statements that others cover.
+//! Finds patterns and statements that others cover.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::text::Text;
 use super::Remarks;
 use super::principals::{account_of, is_account, is_for_everybody};
 
-/// Statements beyond which they are not compared with each other.
+/// Maximum number of statements that are compared with each other.
 const MAX_STATEMENTS: usize = 200;
 
 pub(super) fn check(document: &Document, remarks: &mut Remarks<'_>) {
@@ -39,7 +39,7 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
     let mut seen: HashSet<&str> = HashSet::new();
     for (at, ((pattern, folded), span)) in action.patterns.iter().zip(&action.folded).zip(&action.spans).enumerate() {
         if !seen.insert(folded) {
-            let message = format!("`{}` is in the list already", display::printable(pattern));
+            let message = format!("duplicate pattern `{}`", display::printable(pattern));
             remarks.say("duplicate", Some(statement), *span, message);
             continue;
         }
@@ -52,7 +52,7 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
             *other != at && **glob != **folded && covers
         });
         if let Some((_, by, _)) = by {
-            let message = format!("`{}` covers `{}` already", display::printable(by), display::printable(pattern));
+            let message = format!("`{}` already covers `{}`", display::printable(by), display::printable(pattern));
             remarks.say("duplicate", Some(statement), *span, message);
         }
     }
@@ -60,7 +60,7 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
 
 fn languages(document: &Document, statement: &Statement) -> Vec<Option<Language>> {
     let resource = statement.resource.iter().flat_map(|resource| &resource.patterns);
-    // A pattern with variables is a different one for every request: it covers and is covered by itself only.
+    // A pattern with variables differs between requests: it covers only itself.
     resource
         .map(|pattern| {
             let open = !pattern.is_known() || (pattern.contains("${") && document.has_variables());
@@ -82,12 +82,12 @@ fn duplicate_resources(statement: &Statement, languages: &[Option<Language>], re
         });
         if let Some((_, (by, _))) = by {
             let (by, shown) = (display::printable(by), display::printable(pattern));
-            remarks.say("duplicate", Some(statement), *span, format!("`{by}` covers `{shown}` already"));
+            remarks.say("duplicate", Some(statement), *span, format!("`{by}` already covers `{shown}`"));
         }
     }
 }
 
-/// Statements that another covers: an Allow by a Deny, which makes it void, or one by another of the same effect.
+/// Reports statements that another covers: an Allow revoked by a Deny, or a statement with the same effect.
 fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks: &mut Remarks<'_>) {
     let plain = |statement: &Statement| {
         !statement.is_stand_in && !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated)
@@ -109,7 +109,7 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
                 == outer.conditions.iter().map(|c| (&c.operator, &c.key, &c.values)).collect::<Vec<_>>();
             let same = inner.effect == outer.effect && (outer.conditions.is_empty() || same_conditions);
             let denies = inner.effect == Effect::Allow && outer.effect == Effect::Deny && outer.conditions.is_empty();
-            // A statement that may turn out not to be there makes no other one void.
+            // A statement that may be absent makes no other one redundant.
             let is_there = outer.guards.is_empty() || outer.guards == inner.guards;
             if inner.index == outer.index || !(same || denies) || !is_there || !is_about(outer, inner, denies) {
                 continue;
@@ -120,7 +120,7 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
                     wide_text == text
                         || match (language, wide) {
                             (Some(language), Some(wide)) => relation(language, wide) == Relation::Covers,
-                            // Whatever a variable stands for is within everything.
+                            // Everything contains all values of a variable.
                             (None, Some(wide)) => *wide == Language::everything(),
                             _ => false,
                         }
@@ -135,13 +135,13 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
                 remarks.say("statement-denied", Some(inner), inner.span, message);
                 break;
             }
-            // Of two equal ones the second is too much.
+            // Of two equal statements only the second is reported.
             let mutual = outer_actions.iter().all(|action| covered(action, inner_actions))
                 && outer.index > inner.index
                 && inner.conditions.is_empty() == outer.conditions.is_empty()
                 && is_about(inner, outer, denies);
             if !mutual {
-                let message = format!("statement {} says all of this already", outer.index);
+                let message = format!("statement {} already covers this one", outer.index);
                 remarks.say("statement-covered", Some(inner), inner.span, message);
                 break;
             }
@@ -149,8 +149,8 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
     }
 }
 
-/// True if a statement is about everybody whom another is about. An account as a principal lets the account give the permission to its
-/// users and roles, and so does not cover them; a Deny of an account is about all of them.
+/// True if a statement applies to every principal of another. An account as a principal delegates the permission to its
+/// users and roles, and so does not cover them; a Deny of an account applies to all of them.
 /// Source: IAM User Guide, "AWS JSON policy elements: Principal", "AWS account principals".
 fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
     let is_for_everybody = is_for_everybody(outer);
@@ -173,7 +173,7 @@ fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
     is_for_everybody || (!inner.entries.is_empty() && inner.entries.iter().all(is_in))
 }
 
-/// The account that a principal is, by its id or as `arn:aws:iam::ID:root`.
+/// Account that a principal denotes, by its id or as `arn:aws:iam::ID:root`.
 fn whole_account(value: &str) -> Option<&str> {
     let is_whole = is_account(value) || value.ends_with(":root");
     is_whole.then(|| account_of(value)).filter(|id| is_account(id))

@@ -1,10 +1,10 @@
-//! Text of a policy that is a template itself: what stands for a value to be filled in is as unknown as what a deployment tells.
+//! Placeholders in a policy that is itself a template; they are as unknown as values inserted at deployment.
 
 use crate::document::{Document, Element};
 use crate::text::Text;
 
-/// Marks the placeholders of a document as unknown: `${name}` without the colon that every policy variable has, `<name>`,
-/// `{{ name }}`, `{name}`, `[NAME]`, `%(name)s` and `%name%`. None of them is text that a policy has.
+/// Marks the placeholders of a document as unknown: `${name}` without the colon of a policy variable, `<name>`,
+/// `{{ name }}`, `{name}`, `[NAME]`, `%(name)s` and `%name%`. None of them is valid text in a policy.
 pub(super) fn mark(document: &mut Document) {
     for statement in &mut document.statements {
         element(&mut statement.action);
@@ -19,7 +19,7 @@ pub(super) fn mark(document: &mut Document) {
 }
 
 fn element(element: &mut Element) {
-    // Both have the same text, but for its case.
+    // Both have the same text, except for case.
     for (pattern, folded) in element.patterns.iter_mut().zip(&mut element.folded) {
         if may_have_one(pattern) {
             each([pattern, folded].into_iter());
@@ -37,12 +37,12 @@ fn each<'t>(texts: impl Iterator<Item = &'t mut Text>) {
     }
 }
 
-/// True unless a text is plain, as almost every one is.
+/// True if a text may have a placeholder; almost none does.
 fn may_have_one(text: &Text) -> bool {
     text.bytes().any(|byte| matches!(byte, b'$' | b'<' | b'{' | b'[' | b'%'))
 }
 
-/// The text with its placeholders unknown; `None` where it has none, or where a deployment fills it in already.
+/// The text with its placeholders unknown; `None` if it has none, or is already unknown until deployment.
 fn marked(text: &Text) -> Option<Text> {
     if !text.is_known() {
         return None;
@@ -58,7 +58,7 @@ fn marked(text: &Text) -> Option<Text> {
     (!found.is_known()).then_some(found)
 }
 
-/// The known parts of a text in which placeholders may stand.
+/// A text without its placeholders.
 pub(super) fn without(text: &str) -> String {
     let (mut known, mut rest) = (String::new(), text);
     while let Some((before, _, behind)) = next(rest) {
@@ -68,7 +68,7 @@ pub(super) fn without(text: &str) -> String {
     known + rest
 }
 
-/// The text before the first placeholder, its name, and the text behind it.
+/// The text before the first placeholder, the name, and the text after it.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let starts = text.match_indices(['$', '<', '{', '[', '%']);
     starts.map(|(at, _)| text.split_at(at)).find_map(|(before, rest)| {
@@ -77,14 +77,14 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// The name of the placeholder that a text begins with, and what follows.
+/// Name of the placeholder at the start of a text, and the rest.
 fn placeholder(text: &str) -> Option<(&str, &str)> {
     let within = |open: &str, close: &str, is_name: fn(&str) -> bool| {
         let (name, behind) = text.strip_prefix(open)?.split_once(close)?;
         let name = name.trim();
         (!name.is_empty() && is_name(name)).then_some((name, behind))
     };
-    // Every variable of a policy has a prefix before one colon, or is one of `${*}`, `${?}` and `${$}`.
+    // A policy variable has a prefix before one colon, or is one of `${*}`, `${?}` and `${$}`.
     let is_no_variable = |name: &str| {
         !name.contains(char::is_whitespace)
             && !matches!(name, "*" | "?" | "$")

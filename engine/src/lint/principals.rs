@@ -1,4 +1,4 @@
-//! Whom a statement trusts, and what it lets them do.
+//! Checks the principals of a statement, and the actions that it allows them.
 
 use crate::dialect::{IAM, PolicyKind};
 use crate::display;
@@ -18,19 +18,19 @@ pub(super) fn check(
 ) {
     match (&statement.principal, is_trust) {
         (Some(principal), false) => {
-            let message = "an identity policy names no principal: it holds for whatever it is attached to";
+            let message = "an identity policy has no principal: it applies to the identity to which it is attached";
             remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
         }
         (None, true) => {
             let message = if is_role_trust(document, kind) {
-                "a trust policy has to say whom it trusts"
+                "a trust policy requires a principal"
             } else {
-                "the policy of a resource has to say for whom it is"
+                "a resource policy requires a principal"
             };
             remarks.say("principal", Some(statement), statement.span, message.to_owned());
         }
         (Some(principal), true) if principal.negated && statement.effect == Effect::Allow => {
-            let message = "`NotPrincipal` with Allow is for everybody else, strangers included";
+            let message = "`NotPrincipal` with Allow applies to everyone else, including other accounts";
             remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
         }
         _ => {}
@@ -56,11 +56,11 @@ pub(super) fn check(
     }
 }
 
-/// True if a document is the trust policy of a role: no policy of another resource allows to assume roles. Resource control policies
-/// only deny it.
+/// True if a document is the trust policy of a role: no other resource policy allows to assume roles. Resource control
+/// policies only deny it.
 fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
     let is_assumed = |folded: &Text| folded.starts_with("sts:assumerole");
-    // A resource control policy denies everybody something, on a resource.
+    // A resource control policy has a Deny for everyone, on a resource.
     let is_of_organization = |statement: &Statement| {
         statement.effect == Effect::Deny && statement.resource.is_some() && is_for_everybody(statement)
     };
@@ -72,7 +72,7 @@ fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
             .statements
             .iter()
             .filter(|statement| statement.effect == Effect::Allow && statement.principal.is_some())
-            // The policy of an endpoint of STS is for everybody, and has a resource.
+            // An STS endpoint policy is for everyone, and has a resource.
             .filter(|statement| !(statement.resource.is_some() && is_for_everybody(statement)))
             .any(|statement| statement.action.folded.iter().any(is_assumed)),
         _ => false,
@@ -85,12 +85,12 @@ pub(super) fn is_for_everybody(statement: &Statement) -> bool {
     statement.principal.as_ref().is_some_and(|principal| !principal.negated && principal.entries.iter().any(is_all))
 }
 
-/// Remarks on what the trust policy of a role may not hold. Source: IAM User Guide, "IAM Access Analyzer policy check reference",
-/// "Unsupported resource ARN in policy" and "Unsupported action in policy".
+/// Reports elements that a role trust policy does not allow. Source: IAM User Guide, "IAM Access Analyzer policy check
+/// reference", "Unsupported resource ARN in policy" and "Unsupported action in policy".
 fn of_role(statement: &Statement, remarks: &mut Remarks<'_>) {
     if let Some(resource) = &statement.resource {
-        let message = "the trust policy of a role has no resource: IAM refuses it";
-        let help = "leave out the element: the policy is about the role that it belongs to";
+        let message = "IAM rejects a resource in the trust policy of a role";
+        let help = "remove the element: the policy applies to its own role";
         remarks.help(
             "resource-forbidden",
             Some(statement),
@@ -107,7 +107,7 @@ fn of_role(statement: &Statement, remarks: &mut Remarks<'_>) {
         };
         if service != "sts" && !statement.action.negated {
             let message = format!(
-                "`{}` is not what a trust policy allows: IAM takes actions of STS only",
+                "`{}` is not valid in a trust policy: IAM accepts only actions of STS",
                 display::printable(pattern)
             );
             remarks.say("principal-action", Some(statement), *span, message);
@@ -115,10 +115,11 @@ fn of_role(statement: &Statement, remarks: &mut Remarks<'_>) {
     }
 }
 
-/// Remarks on principals that IAM refuses, and on those that are no more. Source: IAM User Guide, "AWS JSON policy elements: Principal".
+/// Reports principals that IAM rejects, and deleted ones. Source: IAM User Guide, "AWS JSON policy elements:
+/// Principal".
 fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remarks<'_>) {
     if principal.entries.is_empty() {
-        let message = "an empty principal: the statement is about nobody";
+        let message = "an empty principal: the statement applies to no one";
         remarks.say("empty", Some(statement), principal.key_span, message.to_owned());
     }
     let mut keys: Vec<&str> = Vec::new();
@@ -129,13 +130,13 @@ fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remark
             let right =
                 ["AWS", "Service", "Federated", "CanonicalUser"].into_iter().find(|one| one.eq_ignore_ascii_case(key));
             let message = format!(
-                "principals are of the kind `AWS`, `Service`, `Federated` or `CanonicalUser`, not `{}`",
+                "unknown principal type `{}`: expected `AWS`, `Service`, `Federated` or `CanonicalUser`",
                 display::printable(key)
             );
             let help = right.map(|right| format!("write `{right}`"));
             remarks.help("principal", Some(statement), principal.key_span, message, help);
         }
-        // A placeholder is filled in before IAM gets the policy.
+        // A placeholder is replaced before IAM receives the policy.
         if !is_key || !value.is_known() || value.contains(['$', '{', '<', '%', '[']) {
             continue;
         }
@@ -143,27 +144,17 @@ fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remark
         let mut say = |check, message| remarks.say(check, Some(statement), principal.key_span, message);
         match key.as_str() {
             "AWS" if is_gone(value) => {
-                say(
-                    "principal-gone",
-                    format!("`{shown}` is the id of a user or role that was deleted: nobody has it any more"),
-                );
+                say("principal-gone", format!("`{shown}` is the id of a deleted user or role"));
             }
             "AWS" if !is_account_or_identity(value) && **value != *"*" => {
-                let why = if value.contains(['*', '?']) {
-                    ": the only wildcard that a principal takes is `*` alone"
-                } else {
-                    ""
-                };
-                say("principal", format!("`{shown}` does not name an account, a user, a role or a session{why}"));
+                let why = if value.contains(['*', '?']) { ": the only valid wildcard is `*` alone" } else { "" };
+                say("principal", format!("`{shown}` is not an account, user, role or session{why}"));
             }
             "Service" if !is_service(value) => {
-                say(
-                    "principal",
-                    format!("`{shown}` does not name a service: the names of services end in `.amazonaws.com`"),
-                );
+                say("principal", format!("`{shown}` is not a service principal: these end in `.amazonaws.com`"));
             }
             "Federated" if !is_provider(value) => {
-                say("principal", format!("`{shown}` does not name an identity provider"));
+                say("principal", format!("`{shown}` is not an identity provider"));
             }
             _ => {}
         }
@@ -171,15 +162,15 @@ fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remark
     redundant(statement, principal, remarks);
 }
 
-/// The id of a user, role or group in place of its ARN, which IAM puts there when the user or role is deleted. Source: IAM User Guide,
-/// "IAM identifiers", "Unique identifiers".
+/// True for the id of a user, role or group, with which IAM replaces the ARN when the user or role is deleted. Source:
+/// IAM User Guide, "IAM identifiers", "Unique identifiers".
 fn is_gone(value: &str) -> bool {
     ["AIDA", "AROA", "AGPA"].iter().any(|prefix| value.starts_with(prefix))
         && value.len() >= 16
         && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
-/// The account that a principal of the kind `AWS` belongs to: that of its ARN, or its id.
+/// Account of a principal of the type `AWS`: from its ARN, or its id.
 pub(super) fn account_of(value: &str) -> &str {
     value.split(':').nth(4).unwrap_or(value)
 }
@@ -200,13 +191,13 @@ fn is_account_or_identity(value: &str) -> bool {
         "sts" => is_named(&["assumed-role/", "federated-user/"]),
         _ => false,
     };
-    // CloudFront's origin access identities are users of an account of that name.
+    // CloudFront's origin access identities are users of an account with that name.
     let is_one = !account.is_empty() && !account.contains(['*', '?']) && !super::arns::is_no_account(account);
     *prefix == "arn" && region.is_empty() && is_one && is_identity
 }
 
-/// The domains of services are those of their partitions. Source: boto/botocore `botocore/data/partitions.json`, `dnsSuffix`;
-/// Alexa's triggers of AWS Lambda are on `amazon.com`.
+/// True if a value ends in the service domain of a partition. Source: boto/botocore `botocore/data/partitions.json`,
+/// `dnsSuffix`; Alexa's triggers of AWS Lambda are on `amazon.com`.
 fn is_service(value: &str) -> bool {
     const DOMAINS: [&str; 9] = [
         ".amazonaws.com",
@@ -223,8 +214,8 @@ fn is_service(value: &str) -> bool {
     is_alexa || (!value.contains(['*', '?']) && DOMAINS.iter().any(|domain| value.ends_with(domain)))
 }
 
-/// Providers that are ARNs of IAM, and the four that have none. Source: IAM User Guide, "AWS JSON policy elements: Principal",
-/// "OIDC federated principals".
+/// True for identity providers with an IAM ARN, and for the four without one. Source: IAM User Guide, "AWS JSON policy
+/// elements: Principal", "OIDC federated principals".
 fn is_provider(value: &str) -> bool {
     if !value.starts_with("arn:") {
         return value.contains('.') && !value.contains([':', '/', '*', ' ']);
@@ -237,8 +228,8 @@ fn is_provider(value: &str) -> bool {
     !account.is_empty() && !super::arns::is_no_account(account) && is_named && !name.contains(['*', '?'])
 }
 
-/// Remarks on users and roles beside the account that holds them. Source: IAM User Guide, "IAM Access Analyzer policy check
-/// reference", "Redundant principal in role trust policy".
+/// Reports users and roles next to the account that holds them. Source: IAM User Guide, "IAM Access Analyzer policy
+/// check reference", "Redundant principal in role trust policy".
 fn redundant(statement: &Statement, principal: &Principal, remarks: &mut Remarks<'_>) {
     if principal.negated || statement.effect != Effect::Allow {
         return;
@@ -249,15 +240,17 @@ fn redundant(statement: &Statement, principal: &Principal, remarks: &mut Remarks
         values().filter(|value| is_account(value) || value.ends_with(":root")).map(|value| account_of(value)).collect();
     for value in values().filter(|value| value.contains(":role/") || value.contains(":user/")) {
         if whole.contains(&account_of(value)) {
-            let message = format!("the account of `{}` is in the list already", display::printable(value));
+            let message = format!("the account of `{}` is already in the list", display::printable(value));
             remarks.say("duplicate", Some(statement), principal.key_span, message);
         }
     }
 }
 
-/// Identity providers that many share, or all Pods of a cluster: who does not limit the subject trusts all of them. Sources: GitHub Actions, "Configuring `OpenID` Connect in Amazon Web Services"; GitLab
-/// CI/CD, "Configure `OpenID` Connect in AWS"; HCP Terraform, "Use dynamic credentials with the AWS provider"; Amazon EKS User Guide,
-/// "IAM roles for service accounts"; Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
+/// Identity providers shared by many, or by all Pods of a cluster: a statement that does not limit the subject trusts
+/// all of them. Sources: GitHub Actions, "Configuring `OpenID` Connect in Amazon Web Services"; GitLab CI/CD,
+/// "Configure `OpenID` Connect in AWS"; HCP Terraform, "Use dynamic credentials with the AWS provider"; Amazon EKS User
+/// Guide, "IAM roles for service accounts"; Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for
+/// pods".
 const SHARED: [Shared; 5] = [
     Shared {
         issuer: "token.actions.githubusercontent.com",
@@ -291,15 +284,16 @@ const SHARED: [Shared; 5] = [
     },
 ];
 
-/// An identity provider that many share.
+/// A shared identity provider.
 struct Shared {
-    /// Its issuer, or the start of it where it ends in a dot or hyphen.
+    /// Issuer, or its prefix if it ends in a dot or hyphen.
     issuer: &'static str,
-    /// The start of every subject.
+    /// Prefix of every subject.
     subjects: &'static str,
-    /// True if anybody can have a subject of any name, so that a pattern which begins with a wildcard holds for strangers.
+    /// True if anyone can have a subject of any name, so that a pattern with a leading wildcard matches those of other
+    /// customers.
     is_named_by_anybody: bool,
-    /// The ones who are trusted where nothing limits the subject.
+    /// Trusted identities if nothing limits the subject.
     who: &'static str,
 }
 
@@ -311,7 +305,7 @@ impl Shared {
         SHARED.iter().find(is_of)
     }
 
-    /// True if a pattern with wildcards holds for subjects of strangers.
+    /// True if a pattern with wildcards matches subjects of other customers.
     fn takes_anybody(&self, pattern: &str) -> bool {
         let Some(wildcard) = pattern.find(['*', '?']) else { return false };
         let (start, rest) = pattern.split_at(wildcard);
@@ -320,18 +314,18 @@ impl Shared {
     }
 }
 
-/// Remarks on roles that everybody with an AWS account can assume. Source: IAM User Guide, "AWS JSON policy elements: Principal", "All
-/// principals".
+/// Reports roles that anyone with an AWS account can assume. Source: IAM User Guide, "AWS JSON policy elements:
+/// Principal", "All principals".
 fn open_to_all(statement: &Statement, remarks: &mut Remarks<'_>) {
     let Some(principal) = &statement.principal else { return };
     if statement.effect == Effect::Allow && statement.conditions.is_empty() && is_for_everybody(statement) {
-        let message = "every principal of every account can assume the role: no condition limits whom `*` means";
+        let message = "every principal of every account can assume the role: no condition limits `*`";
         let help = "name the accounts or roles, or add a condition on `aws:PrincipalOrgID`";
         remarks.help("trust-open", Some(statement), principal.key_span, message.to_owned(), Some(help.to_owned()));
     }
 }
 
-/// Remarks on statements that trust everybody whom a shared provider knows.
+/// Reports statements that trust every identity of a shared provider.
 fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
     let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
     if statement.effect != Effect::Allow {
@@ -344,7 +338,7 @@ fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
             continue;
         };
         let Some(shared) = Shared::of(provider) else { continue };
-        // RAM calls the claims of every provider `oidc:…`.
+        // RAM names the claims of every provider `oidc:…`.
         let issuer = if remarks.dialect == &IAM { provider } else { "oidc" };
         let limits = statement.conditions.iter().any(|condition| {
             let Some(operator) = Operator::parse(&condition.operator, remarks.dialect.operators) else { return true };
@@ -368,15 +362,16 @@ fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
     }
 }
 
-/// Remarks on statements that allow an action which none of their principals calls. Source: IAM User Guide, "Access Analyzer policy check reference", "Mismatched action for
-/// principal"; AWS STS API Reference, `AssumeRoleWithWebIdentity` and `AssumeRoleWithSAML`.
+/// Reports statements that allow an action which none of their principals calls. Source: IAM User Guide, "Access
+/// Analyzer policy check reference", "Mismatched action for principal"; AWS STS API Reference,
+/// `AssumeRoleWithWebIdentity` and `AssumeRoleWithSAML`.
 fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
     const ACTIONS: [&str; 3] = ["sts:assumerole", "sts:assumerolewithwebidentity", "sts:assumerolewithsaml"];
     let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
     if statement.effect != Effect::Allow || statement.action.negated || remarks.dialect != &IAM {
         return;
     }
-    // Whom each of the three is for; `None` where the value does not tell.
+    // The action that a principal calls; `None` if the value does not determine it.
     let calls = |(kind, value): &(String, Text)| match kind.as_str() {
         "AWS" | "Service" => Some(ACTIONS[0]),
         "Federated" if !value.is_known() => None,
@@ -397,7 +392,7 @@ fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
         Some(&"sts:assumerolewithsaml") => "sts:AssumeRoleWithSAML",
         _ => "sts:AssumeRole",
     };
-    let message = format!("the principals of the statement call `{wanted}`, which it does not allow: it trusts nobody");
+    let message = format!("the statement does not allow `{wanted}`, which its principals call: it trusts no one");
     remarks.help(
         "principal-action",
         Some(statement),

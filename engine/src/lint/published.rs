@@ -1,14 +1,14 @@
-//! A test for each published check of IAM Access Analyzer that holds for identity, trust and control policies, named as AWS
-//! names it. Source: IAM User Guide, "IAM Access Analyzer policy check reference".
+//! A test for each published check of IAM Access Analyzer that applies to identity, trust and control policies, under
+//! its AWS name. Source: IAM User Guide, "IAM Access Analyzer policy check reference".
 
 use super::{Catalogue, PolicyKind, lint};
 
-/// The names of the checks that remark on a document.
+/// Names of the checks that report a document.
 fn remarks(kind: PolicyKind, text: &str) -> Vec<&'static str> {
     lint(text, kind, Catalogue::embedded()).1.into_iter().map(|finding| finding.check).collect()
 }
 
-/// A document around the elements of one Allow; what is a whole document stays as it is.
+/// Completes the elements of one Allow to a document; a whole document is unchanged.
 fn document(text: &str) -> String {
     if text.trim_start().starts_with('"') {
         format!(r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow",{text}}}]}}"#)
@@ -17,7 +17,7 @@ fn document(text: &str) -> String {
     }
 }
 
-/// One test a check: AWS's name, the kind of the policy, the policy or its one statement, and our check.
+/// Defines one test for each check: AWS's name, the kind of policy, the policy or its only statement, and our check.
 macro_rules! published {
     ($($name:ident $kind:ident $text:literal => $check:literal)*) => {
         $(#[test]

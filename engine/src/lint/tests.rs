@@ -48,7 +48,7 @@ fn principals_of_a_trust_policy_call_what_is_theirs() {
     }
 }
 
-/// The examples of the IAM User Guide, "AWS JSON policy elements: Principal", and their neighbours.
+/// Examples of the IAM User Guide, "AWS JSON policy elements: Principal", and variants.
 #[test]
 fn principals_that_iam_takes_have_no_remark() {
     let found = |principal: &str| {
@@ -102,7 +102,7 @@ fn principals_that_iam_takes_have_no_remark() {
     }
 }
 
-/// Anybody may have a token of a shared provider: conditions on the subject tell one from the other.
+/// Anyone can obtain a token of a shared provider: conditions on the subject distinguish the identities.
 #[test]
 fn trust_is_open_where_no_condition_limits_the_subject() {
     let issuers = [
@@ -255,11 +255,11 @@ fn every_check_can_be_met_and_is_known() {
     ];
     let mut met: std::collections::BTreeSet<&str> =
         ["syntax", "size", "principal", "principal-action", "version"].into();
-    // The published checks meet these.
+    // Reported in the tests of the published checks.
     met.extend(["principal-gone", "trust-open", "resource-forbidden", "arn-part", "service-linked-role-everywhere"]);
     met.extend(["condition-value-other", "condition-key-twice", "condition-booleans", "source-ip-private"]);
     met.extend(["address-range", "wildcard-without-like"]);
-    // `statements_that_differ_in_their_kind` meets these.
+    // Reported in `statements_that_differ_in_their_kind`.
     met.extend(["mfa-key-absent", "size-white-space"]);
     for (check, statement) in &statements {
         let found = of_statement(statement);
@@ -267,7 +267,7 @@ fn every_check_can_be_met_and_is_known() {
         met.insert(check);
     }
     let known: std::collections::BTreeSet<&str> = CHECKS.iter().map(|(name, ..)| *name).collect();
-    // Of IAM every element is documented: tests/ram.rs meets that check.
+    // Every element of IAM is documented: tests/ram.rs covers that check.
     met.insert("element-undocumented");
     assert_eq!(met, known);
 }
@@ -304,7 +304,7 @@ fn places_are_lines_and_columns() {
     assert_eq!(text.get(finding.span.range()), Some("\"ecr:BatchGetImages\""));
 }
 
-/// Found by the fuzz target `document`: the place of a mistake in an encoded document is one of the decoded text.
+/// Found by the fuzz target `document`: positions of errors in an encoded document refer to the decoded text.
 #[test]
 fn places_of_encoded_documents_are_those_of_the_decoded_text() {
     let (text, found) = lint("%7b\"%ef%bb%bfJ\n%25", PolicyKind::Unknown, Catalogue::embedded());
@@ -312,24 +312,24 @@ fn places_of_encoded_documents_are_those_of_the_decoded_text() {
     assert!(text.get(found[0].span.range()).is_some(), "{found:?}");
 }
 
-/// Remarks on real policies that AWS's documentation contradicts, and the neighbours of each that are to be found.
+/// False positives that AWS's documentation disproves, each with a variant that must be reported.
 #[test]
 fn what_the_documentation_contradicts_is_not_said() {
     let allow = |rest: &str| of_statement(&format!(r#"{{"Effect":"Allow",{rest}}}"#));
     let has = |rest: &str, check: &str| allow(rest).contains(&check);
     let everyone = r#""Principal":"*","#;
-    // API Gateway completes the ARN; nobody else does.
+    // Only API Gateway completes the ARN.
     let invoke = r#""Action":"execute-api:Invoke","Resource":"execute-api:/*""#;
     assert!(!has(&format!("{everyone}{invoke}"), "resource-form"));
     assert!(has(invoke, "resource-form"));
-    // The policy of an endpoint speaks of its one service; who excludes everything grants nothing.
+    // An endpoint policy applies to its one service; a statement that excludes everything grants nothing.
     let all = r#""Action":"*","Resource":"*""#;
     assert!(!has(&format!("{everyone}{all}"), "action-wildcard-wide"));
     assert!(has(all, "action-wildcard-wide"));
     assert!(!has(r#""Action":"*","NotResource":"*""#, "action-wildcard-wide"));
     assert!(!has(r#""Action":"s3:*","NotResource":"*""#, "action-wildcard-wide"));
     assert!(has(r#""Action":"s3:*","NotResource":"arn:aws:s3:::b""#, "action-wildcard-wide"));
-    // No name of a bucket has a slash.
+    // Bucket names do not have a slash.
     let messages = |resource: &str| {
         let text = format!(
             r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Action":"s3:*","Resource":"{resource}"}}]}}"#
@@ -341,7 +341,7 @@ fn what_the_documentation_contradicts_is_not_said() {
     assert!(messages("arn:aws:s3:::b*").contains("DeleteBucketPolicy"));
     assert!(has(r#""Action":"s3:ListBucket","Resource":"arn:aws:s3:::b/*""#, "resource-mismatch"));
     assert!(has(r#""Action":"s3:GetObject","Resource":"arn:aws:s3:::b""#, "resource-mismatch"));
-    // Actions that the services take on resources, though the reference has no types for them.
+    // Actions that the services apply to resources, although the reference has no types for them.
     for (action, arn) in [
         ("eks:CreateCluster", "arn:aws:eks:*:*:cluster/*"),
         ("states:SendTaskSuccess", "arn:aws:states:*:*:stateMachine:x"),
@@ -351,7 +351,7 @@ fn what_the_documentation_contradicts_is_not_said() {
         assert_eq!(allow(&on(arn)), Vec::<&str>::new(), "{action}");
         assert!(has(&on("arn:aws:ec2:*:*:instance/*"), "resource-mismatch"), "{action}");
     }
-    // What is done on anything of a service is all that an exception lets through.
+    // An exception for all actions of a service must cover every resource.
     let message = |resource: &str| {
         let statement = format!(r#"{{"Effect":"Allow","NotAction":"rds:CreateDBInstance","Resource":"{resource}"}}"#);
         let text = format!(r#"{{"Version":"2012-10-17","Statement":[{statement}]}}"#);

@@ -1,4 +1,4 @@
-//! Values of conditions.
+//! Checks the values of conditions.
 
 use std::net::IpAddr;
 
@@ -21,7 +21,7 @@ pub(super) fn check(
 ) {
     if condition.values.is_empty() {
         let message = format!(
-            "no value for `{}`: the condition does not do what it seems to",
+            "no value for `{}`: the condition does not have the apparent effect",
             display::printable(&condition.key)
         );
         remarks.say("empty", Some(statement), condition.key_span, message);
@@ -51,7 +51,7 @@ pub(super) fn check(
                 _ => "an ARN",
             };
             let message =
-                format!("`{}` is not {wanted}, which `{}` compares", display::printable(value), condition.operator);
+                format!("`{}` is not {wanted}, as `{}` requires", display::printable(value), condition.operator);
             remarks.say("condition-value", Some(statement), *span, message);
             continue;
         }
@@ -69,8 +69,8 @@ pub(super) fn check(
     together(statement, condition, operator, remarks);
 }
 
-/// Remarks on variables in values that are no text and no ARN. Source: IAM User Guide, "IAM Access Analyzer policy check reference",
-/// "Invalid variable for operator".
+/// Reports variables in values that are neither text nor ARNs. Source: IAM User Guide, "IAM Access Analyzer policy
+/// check reference", "Invalid variable for operator".
 fn without_variables(
     document: &Document,
     statement: &Statement,
@@ -85,7 +85,7 @@ fn without_variables(
     );
     if takes_none && document.has_variables() && value.is_known() && variables::is_used(value) {
         let message = format!(
-            "`{}` compares no text: it takes the variable in `{}` as it stands",
+            "`{}` does not compare text, so the variable in `{}` is literal",
             condition.operator,
             display::printable(value)
         );
@@ -93,8 +93,8 @@ fn without_variables(
     }
 }
 
-/// Remarks on wildcards that are none. Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Wildcard without like
-/// operator".
+/// Reports literal wildcards. Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Wildcard without
+/// like operator".
 fn plain_wildcard(
     statement: &Statement,
     condition: &Condition,
@@ -107,12 +107,12 @@ fn plain_wildcard(
         return;
     }
     let like = if operator.negated { "StringNotLike" } else { "StringLike" };
-    let message = format!("`{}` takes the `*` of `{}` as it stands", condition.operator, display::printable(value));
+    let message = format!("`{}` treats the `*` of `{}` as literal", condition.operator, display::printable(value));
     remarks.help("wildcard-without-like", Some(statement), span, message, Some(format!("write `{like}`")));
 }
 
-/// Remarks on values that a global key never has. Sources: AWS User Guides, "AWS global condition context keys"; Amazon VPC API Reference: ids
-/// of endpoints start with `vpce-`, those of VPCs with `vpc-`.
+/// Reports values that a global key never has. Sources: AWS User Guides, "AWS global condition context keys"; Amazon
+/// VPC API Reference: ids of endpoints start with `vpce-`, those of VPCs with `vpc-`.
 fn other(
     statement: &Statement,
     condition: &Condition,
@@ -128,19 +128,19 @@ fn other(
         return;
     }
     let (is, should) = match condition.key.to_ascii_lowercase().as_str() {
-        "aws:sourcevpc" if value.starts_with("vpce-") => ("an endpoint's id", "the key has the id of a VPC"),
-        "aws:sourcevpce" if value.starts_with("vpc-") => ("a VPC's id", "the key has the id of an endpoint"),
-        "aws:requestedregion" | "ec2:region" if arns::is_no_region(value) => ("no Region", "the key has one"),
+        "aws:sourcevpc" if value.starts_with("vpce-") => ("an endpoint id", "the key has a VPC id"),
+        "aws:sourcevpce" if value.starts_with("vpc-") => ("a VPC id", "the key has an endpoint id"),
+        "aws:requestedregion" | "ec2:region" if arns::is_no_region(value) => ("not a Region", "the key has one"),
         "aws:principalaccount" | "aws:resourceaccount" | "aws:sourceaccount" if arns::is_no_account(value) => {
-            ("the id of no account", "that has 12 digits")
+            ("not an account id", "that has 12 digits")
         }
         "aws:principalorgid" | "aws:resourceorgid" | "aws:sourceorgid"
             if arns::is_number(value) || value.starts_with("ou-") || value.starts_with("r-") =>
         {
-            ("the id of no organization", "that begins with `o-`")
+            ("not an organization id", "that begins with `o-`")
         }
         "iam:passedtoservice" if !value.contains(['.', '*', '?']) => {
-            ("the name of no service", "that is a domain, such as `ec2.amazonaws.com`")
+            ("not a service principal", "that is a domain, such as `ec2.amazonaws.com`")
         }
         _ => return,
     };
@@ -148,7 +148,7 @@ fn other(
     remarks.say("condition-value-other", Some(statement), span, message);
 }
 
-/// Remarks on blocks of addresses with bits beyond their length.
+/// Reports CIDR blocks with bits set beyond the prefix length.
 fn range(statement: &Statement, operator: Operator, (value, span): (&Text, Span), remarks: &mut Remarks<'_>) {
     let Some((address, length)) = block(value).filter(|_| operator.comparison == Comparison::IpAddress) else { return };
     let first: IpAddr = match address {
@@ -163,7 +163,7 @@ fn range(statement: &Statement, operator: Operator, (value, span): (&Text, Span)
     };
     if first != address {
         let message = format!(
-            "`{}` begins with {first}: the bits beyond the length count for nothing",
+            "`{}` begins with {first}: the bits beyond the prefix length are ignored",
             display::printable(value)
         );
         remarks.help("address-range", Some(statement), span, message, Some(format!("write `{first}/{length}`")));
@@ -186,8 +186,9 @@ fn is_private((address, length): (IpAddr, u8)) -> bool {
     }
 }
 
-/// Remarks on private addresses of `aws:SourceIp`: requests that come by a VPC endpoint carry `aws:VpcSourceIp` in its place. Source: IAM
-/// User Guide, "IAM Access Analyzer policy check reference", "Private IP address", "Private `NotIpAddress`" and their subsets.
+/// Reports private addresses in `aws:SourceIp`: requests through a VPC endpoint carry `aws:VpcSourceIp` instead.
+/// Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Private IP address", "Private `NotIpAddress`"
+/// and their subsets.
 fn private(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
     if operator.comparison != Comparison::IpAddress || !condition.key.eq_ignore_ascii_case("aws:SourceIp") {
         return;
@@ -198,18 +199,17 @@ fn private(statement: &Statement, condition: &Condition, operator: Operator, rem
     let what = match (all, operator.negated) {
         (true, false) => "the condition never holds",
         (true, true) => "the condition always holds",
-        (false, _) => "this value counts for nothing",
+        (false, _) => "this value has no effect",
     };
     for (value, span) in condition.values.iter().zip(&condition.spans).filter(|(value, _)| is_private_text(value)) {
-        let message =
-            format!("no request carries the private address `{}` as its source: {what}", display::printable(value));
-        let help = "for requests by a VPC endpoint write `aws:VpcSourceIp`";
+        let message = format!("no request has the private source address `{}`: {what}", display::printable(value));
+        let help = "for requests through a VPC endpoint write `aws:VpcSourceIp`";
         remarks.help("source-ip-private", Some(statement), *span, message, Some(help.to_owned()));
     }
 }
 
-/// Remarks on a Deny without MFA that looks for `false`: requests with access keys carry no such key. Source: IAM User Guide, "AWS global
-/// condition context keys", `aws:MultiFactorAuthPresent`.
+/// Reports a Deny without MFA that tests for `false`: requests with access keys do not carry the key. Source: IAM User
+/// Guide, "AWS global condition context keys", `aws:MultiFactorAuthPresent`.
 fn multi_factor(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
     let looks_for_false = condition.values.iter().all(|value| value.eq_ignore_ascii_case("false"));
     if statement.effect == Effect::Deny
@@ -218,7 +218,7 @@ fn multi_factor(statement: &Statement, condition: &Condition, operator: Operator
         && looks_for_false
         && condition.key.eq_ignore_ascii_case("aws:MultiFactorAuthPresent")
     {
-        let message = "requests with the access keys of a user lack the key: the statement denies them nothing";
+        let message = "requests with a user's access keys lack the key: the statement does not deny them";
         let help = "write `BoolIfExists`";
         remarks.help(
             "mfa-key-absent",
@@ -230,8 +230,9 @@ fn multi_factor(statement: &Statement, condition: &Condition, operator: Operator
     }
 }
 
-/// Remarks on values that say nothing beside the others: both of `Bool`, and limits within another. Source: IAM User Guide, "IAM Access
-/// Analyzer policy check reference", "Invalid condition multiple Boolean" and "Redundant condition value num".
+/// Reports values that are redundant or conflict with others: both values of `Bool`, and limits within another. Source:
+/// IAM User Guide, "IAM Access Analyzer policy check reference", "Invalid condition multiple Boolean" and "Redundant
+/// condition value num".
 fn together(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
     let is_known = condition.values.iter().all(|value| value.is_known() && !value.contains("${"));
     if !is_known || condition.values.len() < 2 {
@@ -241,7 +242,7 @@ fn together(statement: &Statement, condition: &Condition, operator: Operator, re
         Comparison::Bool | Comparison::Null => {
             let has = |wanted: &str| condition.values.iter().any(|value| value.eq_ignore_ascii_case(wanted));
             if has("true") && has("false") {
-                let message = format!("`{}` takes one of `true` and `false`, not both", condition.operator);
+                let message = format!("`{}` requires either `true` or `false`, not both", condition.operator);
                 remarks.say("condition-booleans", Some(statement), condition.key_span, message);
             }
         }
@@ -255,7 +256,7 @@ fn together(statement: &Statement, condition: &Condition, operator: Operator, re
             let Some(widest) = widest.filter(|_| numbers().count() == condition.values.len()) else { return };
             for (value, span) in condition.values.iter().zip(&condition.spans) {
                 if value.parse::<f64>().is_ok_and(|one| one.total_cmp(&widest).is_ne()) {
-                    let message = format!("`{}` is within the limit {widest} already", display::printable(value));
+                    let message = format!("`{}` is already within the limit {widest}", display::printable(value));
                     remarks.say("duplicate", Some(statement), *span, message);
                 }
             }

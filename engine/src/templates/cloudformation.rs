@@ -1,4 +1,4 @@
-//! CloudFormation templates, as JSON or YAML.
+//! Reads CloudFormation templates, as JSON or YAML.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::text::{Text, TextPart};
 
 mod serverless;
 
-/// Elements of a template, by which one is recognised. Source: AWS CloudFormation User Guide, "Template sections".
+/// Sections by which a template is recognised. Source: AWS CloudFormation User Guide, "Template sections".
 pub(super) const SECTIONS: &[&str] = &[
     "AWSTemplateFormatVersion",
     "Resources",
@@ -21,24 +21,24 @@ pub(super) const SECTIONS: &[&str] = &[
     "Globals",
 ];
 
-/// A resource that holds policies of its own.
+/// A resource with policies.
 struct Holder<'t> {
     name: &'t str,
     node: &'t Node,
-    /// Property that says its name.
+    /// Property for its name.
     named_by: &'static str,
     /// Properties of a policy that list such holders.
     listed_by: &'static [&'static str],
 }
 
-/// Types that hold identity policies: the property of their name, and the properties by which a policy names them.
+/// Types with identity policies: the property for their name, and the properties with which a policy references them.
 const HOLDERS: &[(&str, &str, &[&str])] = &[
     ("AWS::IAM::Role", "RoleName", &["Roles", "RoleName"]),
     ("AWS::IAM::User", "UserName", &["Users", "UserName"]),
     ("AWS::IAM::Group", "GroupName", &["Groups", "GroupName"]),
 ];
 
-/// Types that are an identity policy.
+/// Types that are identity policies.
 const POLICIES: &[(&str, Use)] = &[
     ("AWS::IAM::ManagedPolicy", Use::Managed),
     ("AWS::IAM::Policy", Use::Inline),
@@ -47,11 +47,11 @@ const POLICIES: &[(&str, Use)] = &[
     ("AWS::IAM::GroupPolicy", Use::GroupInline),
 ];
 
-/// Properties that hold a policy which is none of an identity.
+/// Properties with policies that are not identity policies.
 const OTHER_DOCUMENTS: &[&str] =
     &["PolicyDocument", "KeyPolicy", "ResourcePolicy", "RepositoryPolicyText", "Policy", "Policies", "PolicyText"];
 
-/// The certainty with which a value names a holder.
+/// Certainty with which a value identifies a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meant {
     Surely,
@@ -74,7 +74,7 @@ fn property<'n>(resource: &'n Node, name: &str) -> Option<&'n Node> {
     resource.at(&["Properties", name]).filter(|node| !is_no_value(node))
 }
 
-/// The values that a property may have, each with the conditions of the stack under which it has it.
+/// Possible values of a property, each with the stack conditions under which it applies.
 fn alternatives<'n>(node: &'n Node, decisions: &[Decision], found: &mut Vec<(Vec<Decision>, &'n Node)>) {
     if is_no_value(node) {
         return;
@@ -92,7 +92,7 @@ fn alternatives<'n>(node: &'n Node, decisions: &[Decision], found: &mut Vec<(Vec
     }
 }
 
-/// CloudFormation makes text of a number where text is asked for. Source: AWS CloudFormation User Guide,
+/// Converts numeric ids to text, as CloudFormation does for text properties. Source: AWS CloudFormation User Guide,
 /// `AWS::EventSchemas::RegistryPolicy`, example with `Sid: 1`.
 fn with_text_ids(mut document: Node) -> Node {
     fn of_statement(statement: &mut Node) {
@@ -118,13 +118,13 @@ fn with_text_ids(mut document: Node) -> Node {
 }
 
 impl<'t> Template<'t> {
-    /// A document, which the property may also give as JSON text.
+    /// Reads a document; the property may also have it as JSON text.
     fn document(&self, node: &Node) -> Result<Node, JsonError> {
         let values = BTreeMap::new();
         let filled = |text: &str, node: &Node, values: &BTreeMap<String, Text>| {
             let mut document = match nested::parse(text, node.span, self.file) {
                 Ok(document) => document,
-                // What is filled in is a part of the document's own syntax.
+                // The inserted value is a part of the document's own syntax.
                 Err(error) if self.file.get(error.offset..).is_some_and(|rest| rest.starts_with('$')) => {
                     return Ok(Node { span: node.span, value: Value::String(Text::unknown(text)) });
                 }
@@ -146,7 +146,7 @@ impl<'t> Template<'t> {
                 _ => Ok(self.unknown(node)),
             },
             _ => match resolve(node, self.pseudo) {
-                // Text that a function joins is text of a document too, where all of it is known.
+                // Text joined by a function is a document too if all of it is known.
                 Some(Node { value: Value::String(text), .. }) if text.is_known() => {
                     nested::parse(&text, node.span, self.file)
                 }
@@ -156,7 +156,7 @@ impl<'t> Template<'t> {
         }
     }
 
-    /// What stands for a document of which nothing is known.
+    /// Placeholder for an unknown document.
     fn unknown(&self, node: &Node) -> Node {
         let text = functions::text(node, self.pseudo);
         Node { span: node.span, value: Value::String(if text.is_known() { Text::unknown(&text) } else { text }) }
@@ -167,7 +167,7 @@ impl<'t> Template<'t> {
         FoundPolicy { address, used_as, document }
     }
 
-    /// The condition that a resource hangs on, where its holder does not hang on the same.
+    /// Condition of a resource, unless its holder has the same one.
     fn own_condition(resource: &Node, holder: Option<&Node>) -> Vec<Decision> {
         let of = |node: &Node| node.get("Condition").and_then(Node::as_str).map(str::to_owned);
         let own = of(resource).filter(|own| holder.and_then(of).as_ref() != Some(own));
@@ -177,7 +177,7 @@ impl<'t> Template<'t> {
     fn read_documents(&mut self) {
         for (name, resource) in self.resources.clone() {
             let used_as = POLICIES.iter().find(|(known, _)| *known == kind(resource)).map(|(_, used_as)| *used_as);
-            // The shortest quota holds for a policy of several holders.
+            // A policy of several holders has the smallest of their quotas.
             let used_as = used_as.map(|used_as| match used_as {
                 Use::Inline if property(resource, "Users").is_some() => Use::UserInline,
                 Use::Inline if property(resource, "Groups").is_some() => Use::GroupInline,
@@ -190,7 +190,7 @@ impl<'t> Template<'t> {
         }
     }
 
-    /// The policy that a holder gets, with the conditions of the stack that decide about it.
+    /// Policy of a holder, with the stack conditions that decide about it.
     fn given(&self, name: &str, holder: &Node, decisions: &[Decision]) -> Option<FoundPolicy> {
         let policy = self.documents.get(name)?.clone();
         let resource = self.resources.iter().find(|(known, _)| *known == name)?.1;
@@ -212,7 +212,7 @@ impl<'t> Template<'t> {
             if let Some(document) = inline.get("PolicyDocument") {
                 role.policies.push(self.policy(address, used_as, document, &decisions));
             } else {
-                self.found.unknown.push(format!("{address}: an inline policy is known when the stack is made only"));
+                self.found.unknown.push(format!("{address}: an inline policy is known only when the stack is created"));
                 let document = Ok(guarded(self.unknown(inline), &decisions));
                 role.policies.push(FoundPolicy { address, used_as, document });
             }
@@ -239,7 +239,7 @@ impl<'t> Template<'t> {
         Some(FoundPolicy::not_here(&text, boundary.span))
     }
 
-    /// Policies that name the holder.
+    /// Adds the policies that name the holder.
     fn attach(&self, holder: &Holder<'t>, role: &mut FoundRole) {
         for (name, resource) in &self.resources {
             if !self.documents.contains_key(name) {
@@ -253,8 +253,8 @@ impl<'t> Template<'t> {
         }
     }
 
-    /// By reference, or by the name that the template gives the holder. What two values have to be the same of is known when the
-    /// stack is made: one of them may name the holder then.
+    /// Matches a reference, or the name that the template gives the holder. Values that are not fully known until the
+    /// stack is created may match.
     fn is_meant(&self, holder: &Holder<'t>, target: &Node) -> Option<Meant> {
         let reference = referred(target).filter(|name| self.resources.iter().any(|(known, _)| known == name));
         if let Some(name) = reference {
@@ -264,7 +264,7 @@ impl<'t> Template<'t> {
         if target == Text::unknown(holder.name) {
             return Some(Meant::Surely);
         }
-        // A name that CloudFormation makes up nobody can give.
+        // A name generated by CloudFormation cannot be given by anyone.
         let own = functions::text(property(holder.node, holder.named_by)?, self.pseudo);
         if own == target {
             return Some(Meant::Surely);
@@ -272,7 +272,7 @@ impl<'t> Template<'t> {
         may_be_equal(&own, &target).then_some(Meant::Perhaps)
     }
 
-    /// The holders of a list, each with what has to hold for it to be meant.
+    /// Holders in a list, each with the decisions under which it is included.
     fn named<'h>(
         &self,
         who: &str,
@@ -292,7 +292,8 @@ impl<'t> Template<'t> {
         found
     }
 
-    /// Groups of a user, each with what has to hold for it to be in one. Source: IAM User Guide, "IAM user groups".
+    /// Groups of a user, each with the decisions under which the user is a member. Source: IAM User Guide, "IAM user
+    /// groups".
     fn groups<'h>(&self, user: &Holder<'t>, holders: &'h [Holder<'t>]) -> Vec<(&'h Holder<'t>, Vec<Decision>)> {
         let mut found = self.named(user.name, user.node, "Groups", holders);
         let additions = self.resources.iter().filter(|(_, node)| kind(node) == "AWS::IAM::UserToGroupAddition");
@@ -309,7 +310,7 @@ impl<'t> Template<'t> {
         found
     }
 
-    /// Policies that name a holder which is not in the template, and documents that are none of an identity.
+    /// Collects policies whose holder is not in the template, and documents that are not identity policies.
     fn note_the_rest(&mut self, holders: &[Holder<'t>]) {
         for (name, resource) in self.resources.clone() {
             if self.documents.contains_key(name) {
@@ -319,7 +320,7 @@ impl<'t> Template<'t> {
                     |target: &Node| holders.iter().any(|holder| self.is_meant(holder, target) == Some(Meant::Surely));
                 let strangers = targets.iter().filter(|(_, target)| !is_here(target)).count();
                 if strangers > 0 {
-                    let what = "it is put into a role, user or group that is not in the template, or is known when the stack is made only";
+                    let what = "its role, user or group is not in the template, or unknown until the stack is created";
                     self.found.unknown.push(format!("Resources.{name}: {what}"));
                 }
                 continue;
@@ -336,7 +337,7 @@ impl<'t> Template<'t> {
                     self.single(name, resource, "Content", Use::Control);
                 }
                 (kind, Some(other)) => {
-                    self.found.left_out.push(format!("Resources.{name}.{other} ({kind}), no policy of an identity"));
+                    self.found.left_out.push(format!("Resources.{name}.{other} ({kind}), not an identity policy"));
                 }
                 _ => {}
             }
@@ -352,7 +353,7 @@ impl<'t> Template<'t> {
         }
     }
 
-    /// A permission set with its policies; those that are named are not in the template.
+    /// A permission set with its policies; policies referenced by name are not in the template.
     fn permission_set(&mut self, name: &str, resource: &'t Node) -> Option<FoundRole> {
         if kind(resource) != "AWS::SSO::PermissionSet" {
             return None;
@@ -375,7 +376,7 @@ impl<'t> Template<'t> {
         (!set.policies.is_empty()).then_some(set)
     }
 
-    /// A stand-in for a managed policy that a holder names and the template does not hold.
+    /// Placeholder for a managed policy that a holder references but the template does not contain.
     fn not_here(&mut self, address: &str, arn: &Node) -> FoundPolicy {
         let text = functions::text(arn, self.pseudo);
         self.found.unknown.push(format!("{address}: the managed policy \"{text}\" is not in the template"));
@@ -390,7 +391,7 @@ impl<'t> Template<'t> {
     }
 }
 
-/// Finds the policies of a template. The places are those of the file.
+/// Finds the policies of a template. Positions refer to the file.
 pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
     let resources = template.get("Resources").and_then(Node::members).unwrap_or_default();
     let mut template = Template {
@@ -422,7 +423,7 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
                 }));
             }
         }
-        // A user or group without any policy is no principal to compare.
+        // Skip users and groups without policies: there is nothing to compare.
         if holder.named_by == "RoleName" || !role.policies.is_empty() {
             roles.push(role);
         }
@@ -434,7 +435,7 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
             template
                 .found
                 .unknown
-                .push(format!("Resources.{name}: what it makes is known when the stack is made only"));
+                .push(format!("Resources.{name}: its resources are known only when the stack is created"));
         }
     }
     template.note_the_rest(&holders);
@@ -449,7 +450,7 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
     found
 }
 
-/// True if a value holds a resource of IAM, or one that makes a role.
+/// True if a value holds an IAM resource, or one that creates a role.
 fn holds_identities(node: &Node) -> bool {
     let is_one = |kind: &str| kind.starts_with("AWS::IAM::") || serverless::TYPES.contains(&kind);
     node.get("Type").and_then(Node::as_str).is_some_and(is_one)
@@ -457,7 +458,7 @@ fn holds_identities(node: &Node) -> bool {
         || node.items().unwrap_or_default().iter().any(holds_identities)
 }
 
-/// True if two texts may be the same when the stack is made: they are not known to differ in how they begin and end.
+/// True if two texts may be equal when the stack is created: their known prefixes and suffixes are compatible.
 fn may_be_equal(one: &Text, other: &Text) -> bool {
     if one.is_known() && other.is_known() {
         return false;
@@ -475,7 +476,7 @@ fn may_be_equal(one: &Text, other: &Text) -> bool {
         && (end.ends_with(&other_end) || other_end.ends_with(&end))
 }
 
-/// The items of a property that is a list, each with the decisions that lead to it.
+/// Items of a list property, each with the decisions that lead to it.
 fn listed<'n>(resource: &'n Node, name: &str) -> Vec<(Vec<Decision>, &'n Node)> {
     let mut found = Vec::new();
     if let Some(node) = property(resource, name) {

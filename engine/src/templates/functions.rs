@@ -1,4 +1,4 @@
-//! CloudFormation's functions: replaced by what they give, as far as that is known.
+//! Evaluates CloudFormation's intrinsic functions, as far as their values are known.
 //! Source: AWS CloudFormation User Guide, "Intrinsic function reference" and "Pseudo parameters reference".
 
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use super::Pseudo;
 use crate::json::{Either, Member, Node, Value};
 use crate::text::{Text, TextPart};
 
-/// Longest argument of a function that is shown in full.
+/// Maximum length of a function argument that is shown in full.
 const MAX_SHOWN: usize = 60;
 
-/// The function that a value is, with its argument.
+/// The function call in a value, with its argument.
 pub(super) fn function(node: &Node) -> Option<(&str, &Node)> {
     match node.members()? {
         [member] if *member.key == *"Ref" || member.key.starts_with("Fn::") => Some((&member.key, &member.value)),
@@ -20,7 +20,7 @@ pub(super) fn function(node: &Node) -> Option<(&str, &Node)> {
     }
 }
 
-/// The logical name that a property refers to.
+/// Logical name that a property references.
 pub(super) fn referred(node: &Node) -> Option<&str> {
     match function(node)? {
         ("Ref", target) => target.as_str(),
@@ -32,12 +32,12 @@ pub(super) fn referred(node: &Node) -> Option<&str> {
     }
 }
 
-/// Whether a value is `AWS::NoValue`: the property is as if it were not there.
+/// True if a value is `AWS::NoValue`, which removes the property.
 pub(super) fn is_no_value(node: &Node) -> bool {
     referred(node) == Some("AWS::NoValue")
 }
 
-/// The condition and the two values of `Fn::If`.
+/// Condition and the two values of `Fn::If`.
 pub(super) fn choice(node: &Node) -> Option<(&str, &Node, &Node)> {
     match function(node)? {
         ("Fn::If", argument) => match argument.items()? {
@@ -48,7 +48,7 @@ pub(super) fn choice(node: &Node) -> Option<(&str, &Node, &Node)> {
     }
 }
 
-/// A value with its functions replaced; `None` for no value.
+/// Evaluates the functions in a value; `None` for no value.
 pub(super) fn resolve(node: &Node, pseudo: &Pseudo) -> Option<Node> {
     if let Some((condition, then, otherwise)) = choice(node) {
         let (then, otherwise) = (resolve(then, pseudo), resolve(otherwise, pseudo));
@@ -76,7 +76,7 @@ pub(super) fn resolve(node: &Node, pseudo: &Pseudo) -> Option<Node> {
     Some(Node { span: node.span, value })
 }
 
-/// A value as text; what is none reads as the function that gives it.
+/// A value as text; an unknown value is shown as its function.
 pub(super) fn text(node: &Node, pseudo: &Pseudo) -> Text {
     match resolve(node, pseudo).map(|node| node.value) {
         Some(Value::String(text)) => text,
@@ -120,7 +120,7 @@ fn call(name: &str, argument: &Node, pseudo: &Pseudo) -> Text {
     }
 }
 
-/// What a function reads as. Two that give different values never read alike.
+/// Textual form of a function. Functions with different values have different forms.
 fn shown(name: &str, argument: &Node) -> String {
     let text = argument.to_string();
     let text = if text.len() > MAX_SHOWN {
@@ -129,7 +129,7 @@ fn shown(name: &str, argument: &Node) -> String {
     } else {
         text.trim_matches('"').to_owned()
     };
-    // A closing brace would end the name for a reader.
+    // A closing brace would end the name early.
     format!("{name} {text}").trim().replace(['{', '}'], "|")
 }
 
@@ -147,13 +147,13 @@ fn reference(name: &str, pseudo: &Pseudo) -> Text {
     known.map_or_else(|| Text::unknown(name), Text::from)
 }
 
-/// The map of a `Fn::Sub` with two arguments.
+/// Map of a `Fn::Sub` with two arguments.
 pub(super) fn substitutes(map: Option<&Node>, pseudo: &Pseudo) -> BTreeMap<String, Text> {
     let members = map.and_then(Node::members).unwrap_or_default();
     members.iter().map(|member| (member.key.to_string(), text(&member.value, pseudo))).collect()
 }
 
-/// A template of `Fn::Sub` with its variables filled in.
+/// A `Fn::Sub` template with its variables replaced.
 pub(super) fn substitute(template: &str, values: &BTreeMap<String, Text>, pseudo: &Pseudo) -> Text {
     let mut out = Text::default();
     let mut rest = template;
@@ -178,8 +178,8 @@ pub(super) fn substitute(template: &str, values: &BTreeMap<String, Text>, pseudo
     out
 }
 
-/// Where what is asked is about the account and region that the stack is in, an ARN whose partition, region or account is
-/// that of the stack is one of any.
+/// Replaces partition, region and account of the stack in an ARN by `*`, if the question concerns the account and
+/// region of the stack.
 pub(super) fn whole_parts(text: &Text, pseudo: &Pseudo) -> Text {
     if text.is_known() || !pseudo.is_home || !text.starts_with("arn:") {
         return text.clone();

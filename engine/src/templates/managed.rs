@@ -1,7 +1,6 @@
-//! AWS managed policies that deny something. All others only allow, so that one which is not in a template can take nothing
-//! away.
+//! AWS managed policies that deny something. All others only allow, so that a missing one cannot revoke anything.
 
-/// Names of AWS managed policies with a statement that denies, in order, without their path.
+/// Names of AWS managed policies with a Deny statement, sorted, without their path.
 /// Source: iann0036/iam-dataset `aws/managedpolicies` of 2026-08-22: 47 of 1,645, some twice under different paths.
 const THAT_DENY: &[&str] = &[
     "AWSCertificateManagerPrivateCAPrivilegedUser",
@@ -50,8 +49,8 @@ const THAT_DENY: &[&str] = &[
     "SageMakerStudioUserIAMPermissiveExecutionPolicy",
 ];
 
-/// True if an AWS managed policy of a name, with or without its path, denies something. AWS adds versions of the quarantine
-/// policy as it goes.
+/// True if an AWS managed policy with this name, with or without its path, denies something. AWS keeps adding versions
+/// of the quarantine policy.
 pub(super) fn denies(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.starts_with("AWSCompromisedKeyQuarantine") || THAT_DENY.contains(&name)

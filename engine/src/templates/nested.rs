@@ -1,4 +1,4 @@
-//! Documents as JSON text inside of another document.
+//! Documents as JSON text within another document.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use super::functions::{substitute, whole_parts};
 use crate::json::{JsonError, Node, Span, Value, line_and_column};
 use crate::text::Text;
 
-/// The document that a text is, with the places that it has in the file: the text is the value of a string that stands at
-/// `span`.
+/// Parses a document from text, with its positions in the file: the text is the value of the string at `span`.
 pub(super) fn parse(text: &str, span: Span, file: &str) -> Result<Node, JsonError> {
     let raw = file.get(span.range()).unwrap_or_default();
     let places = align(text, raw);
@@ -26,7 +25,7 @@ pub(super) fn parse(text: &str, span: Span, file: &str) -> Result<Node, JsonErro
     }
 }
 
-/// The same with the variables of `Fn::Sub` in its texts and keys filled in.
+/// Replaces the variables of `Fn::Sub` in all texts and keys of a document.
 pub(super) fn fill(node: &mut Node, values: &BTreeMap<String, Text>, pseudo: &Pseudo) {
     match &mut node.value {
         Value::String(text) => *text = whole_parts(&substitute(text, values, pseudo), pseudo),
@@ -41,8 +40,8 @@ pub(super) fn fill(node: &mut Node, values: &BTreeMap<String, Text>, pseudo: &Ps
     }
 }
 
-/// For each byte of a text, where it is written in its source: a JSON string with escapes, or a YAML scalar with
-/// indentation. What cannot be found is at the end.
+/// Maps each byte of a text to its position in the source: a JSON string with escapes, or a YAML scalar with
+/// indentation. Bytes that cannot be found map to the end.
 fn align(text: &str, raw: &str) -> Vec<usize> {
     let mut places = Vec::with_capacity(text.len() + 1);
     let mut at = 0;
@@ -69,7 +68,7 @@ fn align(text: &str, raw: &str) -> Vec<usize> {
     places
 }
 
-/// The character that an escape stands for, and how many bytes it is behind the backslash.
+/// Decodes an escape: the character, and the number of bytes after the backslash.
 fn escape(behind: &str) -> Option<(char, usize)> {
     let unit = |at: usize| u32::from_str_radix(behind.get(at..at + 4)?, 16).ok();
     Some(match behind.chars().next()? {

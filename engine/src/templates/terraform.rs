@@ -1,5 +1,6 @@
-//! Terraform plans and states, as `terraform show -json` writes them. A value that is known decides what belongs together;
-//! where it is known after apply only, what the configuration refers to does, as far as that names exactly one. All else may be.
+//! Terraform plans and states, in the format of `terraform show -json`. A known value determines the associations; if
+//! the value is known only after apply, the references in the configuration do, provided that they identify exactly one
+//! resource. All others are possible associations.
 
 use std::collections::BTreeSet;
 
@@ -19,15 +20,15 @@ struct Resource<'v> {
     place: Address,
 }
 
-/// Types that hold identity policies: the type of their inline policies, the type that attaches a managed one, the argument
-/// that names the holder, and the argument of `aws_iam_policy_attachment`.
+/// Types with identity policies: the type of their inline policies, the type that attaches a managed one, the argument
+/// for the holder, and the argument of `aws_iam_policy_attachment`.
 const HOLDERS: &[(&str, &str, &str, &str, &str)] = &[
     ("aws_iam_role", "aws_iam_role_policy", "aws_iam_role_policy_attachment", "role", "roles"),
     ("aws_iam_user", "aws_iam_user_policy", "aws_iam_user_policy_attachment", "user", "users"),
     ("aws_iam_group", "aws_iam_group_policy", "aws_iam_group_policy_attachment", "group", "groups"),
 ];
 
-/// The use of an inline policy, by the type of the resource.
+/// Use of an inline policy, by the type of the resource.
 fn inline_of(kind: &str) -> Use {
     match kind {
         "aws_iam_user_policy" => Use::UserInline,
@@ -36,11 +37,11 @@ fn inline_of(kind: &str) -> Use {
     }
 }
 
-/// Types that put users into groups: the argument of the user, and that of the group.
+/// Types that add users to groups: the argument of the user, and that of the group.
 const MEMBERSHIPS: [(&str, &str, &str); 2] =
     [("aws_iam_user_group_membership", "user", "groups"), ("aws_iam_group_membership", "users", "group")];
 
-/// Every resource of a plan's modules.
+/// Collects every resource of a plan's modules.
 fn planned<'v>(module: &'v Node, found: &mut Vec<Resource<'v>>) {
     for resource in module.get("resources").and_then(Node::items).unwrap_or_default() {
         let text = |key: &str| resource.get(key).and_then(Node::as_str).unwrap_or_default();
@@ -60,30 +61,30 @@ fn text_of<'v>(values: &'v Node, key: &str) -> Option<&'v str> {
     values.get(key).and_then(Node::as_str)
 }
 
-/// Resources of a type that an argument names.
+/// Resources of a type to which an argument refers.
 #[derive(Debug, Default)]
 struct Meant {
-    /// Those that it names for certain, by their index.
+    /// Indices of resources to which it certainly refers.
     surely: Vec<usize>,
-    /// Those that it may name.
+    /// Indices of resources to which it may refer.
     perhaps: Vec<usize>,
-    /// True if it may name something that is not in the plan.
+    /// True if it may refer to something that is not in the plan.
     is_open: bool,
-    /// Names that none of them has.
+    /// Names that none of the resources has.
     strangers: Vec<String>,
 }
 
 impl Meant {
-    /// All of them, those that only may be meant marked.
+    /// All indices; the flag is true if the reference is certain.
     fn all(&self) -> impl Iterator<Item = (usize, bool)> {
         self.surely.iter().map(|one| (*one, true)).chain(self.perhaps.iter().map(|one| (*one, false)))
     }
 }
 
-/// A policy of a holder, and what has to hold for it to be one.
+/// A policy of a holder, with the conditions under which it is attached.
 type Attached = (FoundPolicy, Vec<String>);
 
-/// A Terraform plan, taken apart.
+/// A parsed Terraform plan.
 struct Plan<'v> {
     file: &'v str,
     resources: Vec<Resource<'v>>,
@@ -104,20 +105,20 @@ impl<'v> Plan<'v> {
         Self { file, resources, configuration: Configuration::new(plan), found, used: BTreeSet::new() }
     }
 
-    /// The document of an argument, which is JSON as text; one that is known after apply only says so.
+    /// Document of an argument, which is JSON text; notes a document that is known only after apply.
     fn policy(&mut self, address: &str, used_as: Use, value: Option<&Node>) -> FoundPolicy {
         let value = value.filter(|node| node.value != Value::Null);
         let document = if let Some((node, Some(text))) = value.map(|node| (node, node.as_str())) {
             nested::parse(text, node.span, self.file)
         } else {
-            self.note(format!("{address}: its document is known after apply only"));
+            self.note(format!("{address}: its document is known only after apply"));
             let span = value.map(|node| node.span).unwrap_or_default();
             Ok(Node { span, value: Value::String(Text::unknown(address)) })
         };
         FoundPolicy { address: address.to_owned(), used_as, document }
     }
 
-    /// Notes once what the plan does not tell.
+    /// Notes a fact that the plan does not have, without duplicates.
     fn note(&mut self, what: String) {
         if !self.found.unknown.contains(&what) {
             self.found.unknown.push(what);
@@ -129,8 +130,8 @@ impl<'v> Plan<'v> {
         all.filter(|(_, resource)| resource.kind == kind).map(|(index, _)| index).collect()
     }
 
-    /// The resources of a type that an argument names. A known value is compared with their `key`; `planned_values` writes
-    /// what is known to be none as null, leaves out what is not known, and writes an element that is not known as null.
+    /// Resources of a type to which an argument refers. A known value is compared with their `key`. `planned_values`
+    /// has null for a value known to be absent, drops an unknown value, and has null for an unknown element.
     fn meant(&self, by: &Resource<'v>, argument: &str, kind: &str, key: &str) -> Meant {
         let mut meant = Meant::default();
         let candidates = self.of_kind(kind);
@@ -149,7 +150,7 @@ impl<'v> Plan<'v> {
             self.by_name(by, text, (&candidates, key), &mut meant);
         }
         if unknown == Some(0) {
-            // A name that is known may be of a holder whose name is not: then the reference says so.
+            // A known name may belong to a holder whose own name is unknown: in that case use the reference.
             let targets = self.referred(by, argument, &candidates);
             let is_unnamed =
                 |one: &&usize| self.resources.get(**one).is_some_and(|one| text_of(one.values, key).is_none());
@@ -160,7 +161,7 @@ impl<'v> Plan<'v> {
             }
             return meant;
         }
-        // An argument that every such resource has is there, whatever a plan without its configuration says.
+        // A required argument is present even if a plan without its configuration lacks it.
         let is_required = ["role", "user", "group", "policy_arn"].contains(&argument);
         let is_said = self.configuration.says(&by.place, argument);
         let may_be_absent = !is_required || self.configuration.has(&by.place);
@@ -173,7 +174,7 @@ impl<'v> Plan<'v> {
         let is_single = unknown.is_none() && !["roles", "users", "groups", "managed_policy_arns"].contains(&argument);
         let is_exact = !is_open
             && match unknown {
-                // The elements of a set differ: as many as there are candidates are all of them.
+                // The elements of a set differ: if there are as many as candidates, they are all of them.
                 Some(count) => count == rest.len(),
                 None => is_single && rest.len() == 1,
             };
@@ -188,7 +189,7 @@ impl<'v> Plan<'v> {
         meant
     }
 
-    /// Those of the candidates that the configuration of an argument refers to, and whether it may refer to others.
+    /// Candidates to which the configuration of an argument refers; true if it may refer to others.
     fn referred(&self, by: &Resource<'v>, argument: &str, candidates: &[usize]) -> (Vec<usize>, bool) {
         let targets = self.configuration.targets(&by.place, argument);
         let mut is_open = targets.is_open;
@@ -197,7 +198,7 @@ impl<'v> Plan<'v> {
             let is_it = |one: &&usize| self.resources.get(**one).is_some_and(|one| target.covers(&one.place));
             let before = found.len();
             found.extend(candidates.iter().filter(is_it).copied());
-            // What another resource gives may be made of anything.
+            // The outputs of another resource may derive from anything.
             is_open |= found.len() == before;
         }
         found.sort_unstable();
@@ -205,7 +206,8 @@ impl<'v> Plan<'v> {
         (found, is_open)
     }
 
-    /// Names are those of an account: where two resources have the same one, that of the same provider is meant.
+    /// Names are unique in an account: if two resources have the same one, the reference is to that of the same
+    /// provider.
     fn by_name(&self, by: &Resource<'v>, text: &str, (candidates, key): (&[usize], &str), meant: &mut Meant) {
         let named = candidates.iter().filter_map(|index| Some((*index, self.resources.get(*index)?)));
         let named: Vec<_> = named.filter(|(_, one)| text_of(one.values, key) == Some(text)).collect();
@@ -222,7 +224,7 @@ impl<'v> Plan<'v> {
         }
     }
 
-    /// Managed policies that an argument names, with what stands for one that is not in the plan.
+    /// Managed policies to which an argument refers, with a placeholder for one that is not in the plan.
     fn attached(&mut self, what: &str, by: usize, argument: &str) -> Vec<Attached> {
         let Some(resource) = self.resources.get(by) else { return Vec::new() };
         let (address, span) =
@@ -235,7 +237,7 @@ impl<'v> Plan<'v> {
             let policy = self.policy(name, Use::Managed, document);
             self.used.insert(name.to_owned());
             if !is_sure {
-                self.note(format!("{address}: whether {name} is its {what} is known after apply only"));
+                self.note(format!("{address}: it is known only after apply if {name} is its {what}"));
             }
             found.push((policy, if is_sure { Vec::new() } else { vec![format!("{address} names {name}")] }));
         }
@@ -245,14 +247,14 @@ impl<'v> Plan<'v> {
         }
         if meant.is_open {
             self.note(format!(
-                "{address}: the {what} of a data source, a local value or another module is not in the plan"
+                "{address}: the {what} from a data source, a local value or another module is not in the plan"
             ));
             found.push((FoundPolicy::not_here(&Text::from(format!("that {address} names")), span), Vec::new()));
         }
         found
     }
 
-    /// Holders that a resource names, each with whether that is certain; one that the plan does not name notes it.
+    /// Holders to which a resource refers; an uncertain one has its condition and is noted.
     fn holders(&mut self, by: usize, argument: &str, kind: &str) -> Vec<(usize, Option<String>)> {
         let Some(resource) = self.resources.get(by) else { return Vec::new() };
         let address = resource.address;
@@ -261,9 +263,9 @@ impl<'v> Plan<'v> {
         for (index, is_sure) in meant.all() {
             let Some(holder) = self.resources.get(index).map(|holder| holder.address) else { continue };
             if !is_sure {
-                self.note(format!("{address}: whether its `{argument}` is {holder} is known after apply only"));
+                self.note(format!("{address}: it is known only after apply if its `{argument}` is {holder}"));
             }
-            found.push((index, (!is_sure).then(|| format!("{address} is of {holder}"))));
+            found.push((index, (!is_sure).then(|| format!("{address} belongs to {holder}"))));
         }
         found
     }
@@ -305,7 +307,7 @@ impl<'v> Plan<'v> {
         links
     }
 
-    /// Groups of each user, with what has to hold for it to be in one. Source: IAM User Guide, "IAM user groups".
+    /// Groups of each user, with the conditions of the membership. Source: IAM User Guide, "IAM user groups".
     fn memberships(&mut self) -> Vec<(usize, usize, Vec<String>)> {
         let mut found = Vec::new();
         for by in 0..self.resources.len() {
@@ -321,7 +323,7 @@ impl<'v> Plan<'v> {
         found
     }
 
-    /// A role, user or group with what belongs to it.
+    /// A role, user or group with its policies.
     fn holder(&mut self, index: usize, links: &[Vec<Attached>], groups: &[(usize, Vec<String>)]) -> FoundRole {
         let Some((address, values)) = self.resources.get(index).map(|one| (one.address, one.values)) else {
             return FoundRole::default();
@@ -329,7 +331,7 @@ impl<'v> Plan<'v> {
         let mut attached: Vec<Attached> = Vec::new();
         for inline in values.get("inline_policy").and_then(Node::items).unwrap_or_default() {
             let label = text_of(inline, "name").unwrap_or_default();
-            // The provider writes one without name and text for a role without inline policies.
+            // For a role without inline policies the provider writes one with empty name and text.
             if label.is_empty() && text_of(inline, "policy").is_some_and(str::is_empty) {
                 continue;
             }
@@ -349,7 +351,7 @@ impl<'v> Plan<'v> {
         FoundRole { address: address.to_owned(), policies, boundary: one_of(bounds, address) }
     }
 
-    /// Trust policies, control policies, permission sets, and documents that are none of an identity.
+    /// Collects trust policies, control policies, permission sets, and documents that are not identity policies.
     fn note_the_rest(&mut self) {
         for index in 0..self.resources.len() {
             let Some((address, kind, values)) =
@@ -401,11 +403,11 @@ impl<'v> Plan<'v> {
                     let mut other = other.filter(|key| text_of(values, key).is_some_and(is_document));
                     if let Some(key) = other.next() {
                         let what = match kind {
-                            "aws_organizations_policy" => "a policy of another kind than service control policies",
+                            "aws_organizations_policy" => "not a service control policy",
                             kind if kind.starts_with("alicloud_ram_") => {
-                                "a policy of Alibaba Cloud's RAM, which is read from a file of its own"
+                                "an Alibaba Cloud RAM policy, which must be in a separate file"
                             }
-                            _ => "no policy of an identity",
+                            _ => "not an identity policy",
                         };
                         self.found.left_out.push(format!("{address}.{key} ({kind}), {what}"));
                     }
@@ -415,7 +417,7 @@ impl<'v> Plan<'v> {
     }
 }
 
-/// Arguments that hold policies which are not compared.
+/// Arguments with policies that are not compared.
 const OF_OTHERS: [&str; 8] = [
     "policy",
     "access_policies",
@@ -427,19 +429,19 @@ const OF_OTHERS: [&str; 8] = [
     "access_policy",
 ];
 
-/// A policy that is there only if all conditions hold.
+/// Makes a policy conditional on all of the conditions.
 fn under(policy: FoundPolicy, conditions: &[String]) -> FoundPolicy {
     let decisions: Vec<(String, bool)> = conditions.iter().map(|condition| (condition.clone(), true)).collect();
     FoundPolicy { document: policy.document.map(|document| guarded(document, &decisions)), ..policy }
 }
 
-/// The one of several policies that a role has as its boundary: which, the plan does not say.
+/// Merges several possible boundaries of a role: the plan does not determine which one applies.
 fn one_of(bounds: Vec<Attached>, address: &str) -> Option<FoundPolicy> {
     let mut bounds = bounds.into_iter();
     let (first, conditions) = bounds.next()?;
     let rest: Vec<Attached> = bounds.collect();
     if rest.is_empty() {
-        // One that only may be the boundary leaves it open what else is.
+        // If the only candidate is uncertain, the boundary is unknown.
         return Some(if conditions.is_empty() { first } else { not_known(address, &first) });
     }
     let is_whole = |policy: &FoundPolicy| {
@@ -483,7 +485,7 @@ pub(super) fn find(file: &str, plan: &Node) -> Found {
             let groups: Vec<(usize, Vec<String>)> =
                 own.map(|(_, group, conditions)| (*group, conditions.clone())).collect();
             let role = plan.holder(index, &links, &groups);
-            // A user or group without any policy is no principal to compare.
+            // Skip users and groups without policies: there is nothing to compare.
             if kind == "aws_iam_role" || !role.policies.is_empty() {
                 plan.found.roles.push(role);
             }

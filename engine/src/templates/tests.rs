@@ -164,7 +164,7 @@ fn terraform_plans_join_policies_and_roles_by_value_or_reference() {
     assert_eq!(found.unknown.len(), 2, "{:?}", found.unknown);
 }
 
-/// localstack/localstack `tests/aws/templates/cfn_lambda_serverless.yml`, which AWS took, is one.
+/// localstack/localstack `tests/aws/templates/cfn_lambda_serverless.yml`, which AWS accepted, is an example.
 #[test]
 fn yaml_in_braces_is_a_template_and_a_broken_policy_is_none() {
     let template = r#"{"Resources": {"P": {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*",},]},}},},}"#;

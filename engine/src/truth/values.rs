@@ -1,4 +1,4 @@
-//! Which conditions on one key can hold together: found by trying values that tell them apart.
+//! Finds the conditions on one key that can hold together, by trying values that distinguish them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,27 +12,27 @@ use crate::variables::{self, Piece};
 
 use super::Atom;
 
-/// Combinations of one key beyond which it is not tried further.
+/// Maximum number of combinations that are tried for one key.
 const MAX_VECTORS: usize = 512;
 
-/// The facts about one key.
+/// Facts about one key.
 pub(super) struct KeyFacts {
-    /// Their bits.
+    /// Bit mask of the facts.
     pub(super) mask: usize,
-    /// Combinations that some request makes.
+    /// Combinations that some request has.
     pub(super) witnessed: HashSet<usize>,
-    /// All combinations that a request can make, where that is known.
+    /// All combinations that a request can have; `None` if unknown.
     pub(super) possible: Option<HashSet<usize>>,
 }
 
-/// The facts about each key.
+/// Facts about each key.
 pub(super) fn by_key(atoms: &[Atom]) -> Vec<KeyFacts> {
     let keys: BTreeSet<&str> = atoms.iter().filter_map(Atom::key).collect();
     keys.into_iter().map(|key| of_key(atoms, key)).collect()
 }
 
-/// Whether what hangs on policy variables is taken singly in a combination, and on nothing else that is asked of them:
-/// the value of one variable can decide several facts, so that others may not be together.
+/// True if at most one fact in a combination depends on policy variables, and no other fact concerns those variables:
+/// the value of one variable can decide several facts, so that a combination of others may be impossible.
 pub(super) fn is_plain(atoms: &[Atom], combination: usize) -> bool {
     let mut holding = atoms.iter().enumerate().filter(|(at, atom)| {
         let hangs = match atom {
@@ -95,13 +95,13 @@ fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
     let (every, some) = (all_of(Quantifier::All), all_of(Quantifier::Any));
     let (closed, whole) = closure(&lists, every, some);
     let mut possible = witnessed.clone();
-    // A key that is known to have one value has no list of them.
+    // A single-valued key has no list of values.
     let is_single = global_kind(key).is_some_and(|kind| !kind.starts_with("ArrayOf"));
     if !is_single {
         possible.extend(&closed);
     }
     if every | some != 0 && !is_single {
-        // Who asks for every or some value knows that the key has many.
+        // A condition on every or some value implies a multivalued key.
         witnessed.extend(&closed);
     }
     if let [only] = with_variables.as_slice()
@@ -113,8 +113,8 @@ fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
     KeyFacts { mask, witnessed, possible }
 }
 
-/// What lists of several values make of the facts, from what each value alone makes: every one of the list for `ForAllValues`,
-/// some one for `ForAnyValue`; and whether those are all.
+/// Facts of lists with several values, from the facts of each single value: all values of the list for `ForAllValues`,
+/// any for `ForAnyValue`. The flag is true if the set is complete.
 fn closure(single: &BTreeSet<usize>, every: usize, some: usize) -> (BTreeSet<usize>, bool) {
     let mut found = single.clone();
     if every | some == 0 {
@@ -135,7 +135,7 @@ fn closure(single: &BTreeSet<usize>, every: usize, some: usize) -> (BTreeSet<usi
     (found, true)
 }
 
-/// Comparisons of one family see the same in a value.
+/// Family of comparisons that parse a value in the same way.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Family {
     Text,
@@ -161,7 +161,7 @@ fn family(comparison: Comparison) -> Family {
     }
 }
 
-/// What values of a type look like, where a comparison can find nothing comparable in a value that does not.
+/// Family of the values of a type, if comparisons of that family cannot parse other values; `None` otherwise.
 fn family_of_kind(kind: &str) -> Option<Family> {
     match kind.trim_start_matches("ArrayOf") {
         "Numeric" => Some(Family::Number),
@@ -173,7 +173,7 @@ fn family_of_kind(kind: &str) -> Option<Family> {
     }
 }
 
-/// Values of a key that tell the conditions apart in every way that there is, if the second answer is true.
+/// Values of a key that distinguish the conditions; complete if the flag is true.
 fn candidates(key: &str, compared: &[(usize, Compiled)]) -> (Vec<String>, bool) {
     let mut found = Vec::new();
     let families = compared.iter().map(|(_, one)| family(one.operator.comparison));
@@ -185,7 +185,7 @@ fn candidates(key: &str, compared: &[(usize, Compiled)]) -> (Vec<String>, bool) 
     });
     let declared = global_kind(key).and_then(family_of_kind);
     if declared.is_none_or(|declared| families != [declared]) {
-        // Something that is none of what anybody compares with.
+        // A value that differs from all values in the conditions.
         found.push("\u{1}".to_owned());
     }
     let mut whole = families.len() < 2;
@@ -214,7 +214,7 @@ fn witnesses(universe: &Language, languages: &[Language], found: &mut Vec<String
 
 fn of_text<'c>(conditions: impl Iterator<Item = &'c Compiled>, found: &mut Vec<String>) -> bool {
     let mut languages: Vec<Language> = Vec::new();
-    // Beyond ASCII, some letters have another length in the other case.
+    // Some letters beyond ASCII change their length with their case.
     let mut is_plain = true;
     for condition in conditions {
         for value in &condition.values {
@@ -266,7 +266,7 @@ fn of_instants(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
 fn of_addresses(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     for (address, length) in texts.iter().filter_map(|text| block(text)) {
-        // The ends of a block, and the addresses just outside of it.
+        // First and last address of a block, and the addresses just outside it.
         let ends = |bits: u128, width: u32| {
             let free = width.saturating_sub(u32::from(length));
             let mask = 1_u128.checked_shl(free).map_or(u128::MAX, |size| size - 1);
@@ -284,6 +284,6 @@ fn of_addresses(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
             }
         }
     }
-    // An address of either kind that no block is asked of, if there is one.
+    // An address of each kind outside of all blocks, if possible.
     found.extend(["203.0.113.77".to_owned(), "2001:db8:ffff::77".to_owned()]);
 }

@@ -1,4 +1,5 @@
-//! The commands of a report, tried: alone, together in printed order, and each answer of a question with the first answers of the others.
+//! Trials of the commands of a report: alone, together in printed order, and each answer to a question with the first
+//! answers to the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +8,15 @@ use crate::finding::{Applicability, Caveat, Finding};
 use crate::plan::Trial;
 use crate::transition::{Operation, Transition};
 
-/// Trials times instances up to which every finding is tried by itself; beyond it, each kind of write once.
+/// Largest product of trials and instances at which every finding is tried by itself; above it, each kind of write is
+/// tried once.
 const EXACT: usize = 10_000;
-/// Findings of a kind that are tried one by one where the kind as a whole is refused.
+/// Maximum number of findings of a refused kind that are tried one by one.
 const ONE_BY_ONE: usize = 16;
-/// Findings that are dropped one after the other before the rest is dropped as a whole.
+/// Maximum number of findings that are dropped one after the other before the rest is dropped as a whole.
 const LEFT_OUT: usize = 16;
 
-/// Something that is tried: a finding, and which answer of its question.
+/// Subject of a trial: a finding, and the index of an answer to its question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     finding: usize,
@@ -85,8 +87,8 @@ fn refuse(findings: &mut [&mut Finding], candidate: Candidate, why: String) {
     }
 }
 
-/// One command for each policy: what several findings grant to one role goes into one, which stands with the first of them.
-/// A second one of the same name would replace the first. Source: IAM API Reference, `PutRolePolicy`.
+/// Merges the policies that several findings grant to one role into one command, printed with the first of them. A
+/// second policy of the same name would replace the first. Source: IAM API Reference, `PutRolePolicy`.
 fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), BaselineError> {
     let mut of_role: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
@@ -102,7 +104,7 @@ fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(),
         let rules: BTreeSet<&'static str> = wanted.iter().map(|(finding, _)| finding.rule).collect();
         let tried = trial.run(&wanted)?;
         if tried.refused.is_some() {
-            // Together they are too much; which of them may be run, the trial of all says.
+            // Too much together; the trial of all commands decides which of them may be run.
             continue;
         }
         let Some((first, others)) = indexes.split_first() else { continue };
@@ -121,10 +123,10 @@ fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(),
     Ok(())
 }
 
-/// What a kind of write is: whose fix, which answer, and which calls.
+/// Kind of a write: rule, answer and calls.
 type Kind = (&'static str, Option<usize>, Vec<Operation>);
 
-/// Candidates that do harm by themselves or with others of their kind, and true if one trial of all candidates held.
+/// Candidates that do harm by themselves or with others of their kind, and true if one trial of all candidates passed.
 fn refused_alone(
     trial: &Trial<'_>,
     findings: &[&mut Finding],
@@ -164,14 +166,14 @@ fn refused_alone(
         let Some(why) = run(members)? else { continue };
         let (some, many) = members.split_at(members.len().min(ONE_BY_ONE));
         one_by_one(some)?;
-        rest.extend(many.iter().map(|candidate| (*candidate, format!("with the others of its kind {why}"))));
+        rest.extend(many.iter().map(|candidate| (*candidate, format!("together with others of its kind {why}"))));
     }
     refused.extend(rest);
     let was_all_at_once = kinds.len() == 1 && refused.is_empty();
     Ok((refused, was_all_at_once))
 }
 
-/// The first answer that holds is the proposed one: its writes are those that are printed.
+/// Proposes the first answer that passes its trial; its writes are the ones printed.
 fn propose_first_that_holds(finding: &mut Finding) {
     if finding.fix.applicability != Applicability::Choice {
         return;
@@ -191,7 +193,7 @@ fn printed(findings: &[&mut Finding]) -> Vec<usize> {
     findings.iter().enumerate().filter_map(has).collect()
 }
 
-/// Takes out what does harm after the commands before it, until all that is left can be run from the first to the last.
+/// Drops commands that do harm after those before them, until the rest can be run from first to last.
 fn refuse_together(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), BaselineError> {
     for round in 0.. {
         let order = printed(findings);
@@ -207,7 +209,7 @@ fn refuse_together(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(
             return Ok(());
         }
         let Some(mut why) = run(order.len())? else { return Ok(()) };
-        // The shortest beginning that does harm ends in what does it.
+        // The shortest harmful prefix ends with the command that does the harm.
         let (mut holds, mut harms) = (0, order.len());
         while harms - holds > 1 {
             let middle = holds.midpoint(harms);
@@ -230,7 +232,7 @@ fn refuse_together(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(
     Ok(())
 }
 
-/// The other answers, each with the first answers of the other questions and all that is printed.
+/// Other answers that do harm, each tried with the first answers to the other questions and everything that is printed.
 fn refused_answers(
     trial: &Trial<'_>,
     findings: &[&mut Finding],

@@ -1,4 +1,4 @@
-//! Arguments of everything that writes.
+//! Arguments of the commands that write.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ pub(in crate::cli) const MAX_CHANGES: usize = 50;
 /// Default of `--verify-timeout`, in seconds.
 const VERIFY_TIMEOUT: u64 = 60;
 
-/// A value that `--plan-valid-for` refuses.
+/// Invalid value of `--plan-valid-for`.
 #[derive(Debug, thiserror::Error)]
 enum InvalidLifetime {
-    #[error("it is a number of hours or minutes, such as `24h` or `90m`")]
+    #[error("not a number of hours or minutes, such as `24h` or `90m`")]
     Form,
-    #[error("it is at least a minute, and at most a week (`168h`)")]
+    #[error("must be at least a minute and at most a week (`168h`)")]
     Range,
 }
 
@@ -31,63 +31,65 @@ fn valid_for(text: &str) -> Result<jiff::SignedDuration, InvalidLifetime> {
     Ok(duration)
 }
 
-/// What is to be fixed, and how.
+/// Options of a fix.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FixArgs {
-    /// Fix what is found: add what is missing where that is provably safe. The plan is shown first
+    /// Fix findings: add what is missing if that is provably safe. The plan is shown first
     #[arg(long, help_heading = "Fix")]
     pub(in crate::cli) fix: bool,
-    /// Also fix what overwrites, removes or widens something, for the findings of this rule; repeatable
+    /// Also apply fixes that overwrite, remove or widen something, for the findings of this rule; repeatable
     #[arg(long, value_name = "RULE", help_heading = "Fix", requires = "fix")]
     pub(in crate::cli) allow: Vec<String>,
     /// Answer the question of a finding; repeatable
     #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix", requires = "fix")]
     pub(in crate::cli) choose: Vec<Answer>,
-    /// Stop when the plan is shown, and ask EC2 whether this caller may make its calls; Alibaba Cloud has no such question
+    /// Show the plan without applying it, and ask EC2 if this caller may make its calls; Alibaba Cloud has no such
+    /// check
     ///
-    /// As with --plan-out and --emit, the exit code is that of the scan: 1 as long as there are findings, 5 if something
-    /// of the plan was refused.
+    /// As with --plan-out and --emit, the exit code is that of the scan: 1 as long as there are findings, 5 if
+    /// something in the plan was refused.
     #[arg(long, help_heading = "Fix", requires = "fix", conflicts_with_all = ["plan_out", "emit"])]
     pub(in crate::cli) dry_run: bool,
-    /// Save the plan for `tagaudit apply` instead of carrying it out; it may be applied for an hour after the account was read
+    /// Save the plan for `tagaudit apply` instead of applying it; it is valid for an hour after the account was read
     #[arg(long, value_name = "FILE", help_heading = "Fix", requires = "fix", conflicts_with = "emit")]
     pub(in crate::cli) plan_out: Option<PathBuf>,
-    /// How long the plan may be applied instead, counted from when the account was read: `90m`, `24h`, at most `168h`
+    /// Lifetime of the saved plan instead of an hour, counted from when the account was read: `90m`, `24h`, at most
+    /// `168h`
     #[arg(long, value_name = "DURATION", help_heading = "Fix", requires = "plan_out", value_parser = valid_for)]
     pub(in crate::cli) plan_valid_for: Option<jiff::SignedDuration>,
-    /// Print the plan for other tools instead of carrying it out; it takes the place of the report
+    /// Print the plan for other tools instead of applying it; replaces the report
     #[arg(long, value_enum, value_name = "LANGUAGE", help_heading = "Fix", requires = "fix")]
     pub(in crate::cli) emit: Option<EmitName>,
     #[command(flatten)]
     pub(in crate::cli) carry_out: CarryOutArgs,
-    /// Where to write down what was done; the default is one for each account and cluster, in the user's state folder
+    /// Journal of the changes; the default is one per account and cluster, in the user's state folder
     #[arg(long, value_name = "FILE", help_heading = "Fix")]
     pub(in crate::cli) journal: Option<PathBuf>,
 }
 
-/// How a plan is carried out.
+/// Options for applying a plan.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CarryOutArgs {
-    /// Largest plan that is carried out; whether it was given matters, so that the default stands in the help alone.
+    /// Largest plan that is applied. It matters if the option was given, so only the help states the default.
     #[arg(
         long,
         value_name = "N",
-        help = format!("Refuse a plan with more changes, before the first of them [default: {MAX_CHANGES}]"),
+        help = format!("Refuse a plan with more changes, before making any [default: {MAX_CHANGES}]"),
         help_heading = "Fix"
     )]
     pub(in crate::cli) max_changes: Option<usize>,
-    /// Do not ask; without a terminal it takes --expect-account as well
+    /// Do not ask for confirmation; without a terminal this requires --expect-account too
     #[arg(long, help_heading = "Fix")]
     pub(in crate::cli) yes: bool,
     /// Refuse to write to any other account
     #[arg(long, value_name = "ID", help_heading = "Fix")]
     pub(in crate::cli) expect_account: Option<String>,
-    /// Seconds to wait for a change to show; the default is in the help alone, as for `max_changes`.
+    /// Seconds to wait until a change is visible; only the help states the default, as for `max_changes`.
     #[arg(
         long,
         value_name = "SECONDS",
         value_parser = clap::value_parser!(u64).range(0..=3_600),
-        help = format!("How long to wait for a change to show [default: {VERIFY_TIMEOUT}]"),
+        help = format!("Seconds to wait until a change is visible [default: {VERIFY_TIMEOUT}]"),
         help_heading = "Fix"
     )]
     pub(in crate::cli) verify_timeout: Option<u64>,
@@ -95,12 +97,12 @@ pub(in crate::cli) struct CarryOutArgs {
 
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 impl CarryOutArgs {
-    /// Changes that a plan may have.
+    /// Maximum number of changes in a plan.
     pub(in crate::cli) fn most_changes(&self) -> usize {
         self.max_changes.unwrap_or(MAX_CHANGES)
     }
 
-    /// Time to wait for a change to show.
+    /// Time to wait until a change is visible.
     pub(in crate::cli) fn verify_timeout(&self) -> std::time::Duration {
         std::time::Duration::from_secs(self.verify_timeout.unwrap_or(VERIFY_TIMEOUT))
     }
@@ -117,15 +119,15 @@ pub(in crate::cli) struct ApplyArgs {
     pub(in crate::cli) connection: ConnectionArgs,
     #[command(flatten)]
     pub(in crate::cli) audit: AuditArgs,
-    /// Also make what overwrites, removes or widens something, for the findings of this rule; repeatable
+    /// Also apply changes that overwrite, remove or widen something, for the findings of this rule; repeatable
     #[arg(long, value_name = "RULE", help_heading = "Fix")]
     pub(in crate::cli) allow: Vec<String>,
-    /// Answer the question of a finding, as for the scan that made the plan; repeatable
+    /// Answer the question of a finding, as in the scan that created the plan; repeatable
     #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix")]
     pub(in crate::cli) choose: Vec<Answer>,
     #[command(flatten)]
     pub(in crate::cli) carry_out: CarryOutArgs,
-    /// Where to write down what was done; the default is one for each account and cluster, in the user's state folder
+    /// Journal of the changes; the default is one per account and cluster, in the user's state folder
     #[arg(long, value_name = "FILE", help_heading = "Fix")]
     pub(in crate::cli) journal: Option<PathBuf>,
     #[command(flatten)]
@@ -134,12 +136,12 @@ pub(in crate::cli) struct ApplyArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UndoArgs {
-    /// The journal that the fix wrote
+    /// Journal of the fix
     pub(in crate::cli) journal: PathBuf,
-    /// Undo this run instead of the last one that is not undone yet
+    /// Undo this run instead of the last one that is not yet undone
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) run: Option<String>,
-    /// Stop when the plan is shown
+    /// Show the plan without applying it
     #[arg(long)]
     pub(in crate::cli) dry_run: bool,
     /// Also undo changes of this rule to tags of other clusters, and to resources that do not belong to the cluster; repeatable
@@ -164,7 +166,7 @@ pub(in crate::cli) enum EmitName {
     Cloudformation,
     /// A POSIX shell script of AWS CLI commands
     AwsCli,
-    /// A POSIX shell script of commands of `aliyun`
+    /// A POSIX shell script of `aliyun` commands
     AliyunCli,
 }
 

@@ -1,5 +1,6 @@
-//! The gate before the first write, the same for `scan --fix` and `apply`: the account is read again, the plan is made again from that, and what was
-//! approved is only a limit. Afterwards the rules of every cluster of the account run over what was written.
+//! The gate before the first write, shared by `scan --fix` and `apply`: the account is read again, the plan is rebuilt
+//! from that, and the approved plan is only a limit. Afterwards the rules of every cluster in the account run on the
+//! result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +23,14 @@ use crate::text;
 
 use super::{Asked, make};
 
-/// New findings that are told one by one; the rest is counted.
+/// Maximum number of new findings, or of gaps, that are listed one by one; the rest is counted.
 const TOLD: usize = 10;
 
-/// What may be written, and the account as it was just before.
+/// The plan that may be written, and the account just before.
 pub(super) struct Passed {
-    /// The plan that was made again, within the approved one.
+    /// The rebuilt plan, within the approved one.
     pub(super) again: Planned,
-    /// What was approved and is not made, by the id of the change, with the reason. What is in place already is not among it.
+    /// Reasons why approved changes are not made, by change id. Changes that are already in place are not included.
     pub(super) left_out: BTreeMap<String, String>,
     /// The account before the first write.
     pub(super) before: Estate,
@@ -51,7 +52,7 @@ pub(super) fn read(connection: &Connection<'_>, when: &str) -> Result<Estate, Fa
     })
 }
 
-/// Plans again from an account that is read now, and says what of the approved plan is left out.
+/// Reads the account, plans again, and reports the changes of the approved plan that are skipped.
 pub(super) fn pass(
     approved: &Plan,
     scope: &Scope<'_>,
@@ -67,7 +68,7 @@ pub(super) fn pass(
         return Err(Failure::new(
             Exit::Unfixed,
             format!(
-                "the plan is for account {} ({}), and the credentials are of {account} ({partition}); nothing was written",
+                "the plan is for account {} ({}), but the credentials belong to {account} ({partition}); nothing was written",
                 approved.account_id, approved.partition
             ),
         ));
@@ -96,19 +97,19 @@ pub(super) fn pass(
             LeftOut::InPlace => in_place += 1,
             LeftOut::NotPlanned(why) => {
                 let transition = &change.transition;
-                line(&format!("left out: {} {}: {why}", transition.target.id, transition.attribute.label()));
+                line(&format!("skipped: {} {}: {why}", transition.target.id, transition.attribute.label()));
                 left_out.insert(change.id.clone(), why);
             }
         }
     }
     if in_place > 0 {
-        line(&format!("in place already: {}", text::count(in_place, "change")));
+        line(&format!("already in place: {}", text::count(in_place, "change")));
     }
     Ok(Passed { again, left_out, before })
 }
 
 impl Passed {
-    /// The same for the plan of a run that was broken off, which a journal holds: what of it is left out.
+    /// Reasons why changes of an interrupted run are not made; a journal holds the plan of the run.
     pub(super) fn left_out_of(&self, broken_off: &Plan) -> BTreeMap<String, String> {
         let left = plan::left_out(broken_off, &self.again, self.before.as_ref(), &[]).into_iter();
         left.filter_map(|(change, why)| match why {
@@ -119,9 +120,9 @@ impl Passed {
     }
 }
 
-/// Tells what the rules of all clusters of the account find now and did not find before the first write; whether there is a warning or
-/// an error among it. Somebody else may have caused it meanwhile: who wrote what is in the journal. What an undo brings back for its own
-/// cluster is what it is for.
+/// Reports what the rules of all clusters in the account find now and did not find before the first write; true if a
+/// warning or an error is among it. Another caller may have caused it meanwhile: the journal records who wrote what. An
+/// undo does not report what it restores for its own cluster.
 pub(super) fn tell_created(
     scope: &Scope<'_>,
     before: &Estate,
@@ -148,7 +149,7 @@ pub(super) fn tell_created(
     created.sort_by(|(a, one), (b, other)| (other.severity, a, one.rule).cmp(&(one.severity, b, other.rule)));
     for (cluster, finding) in created.iter().take(TOLD) {
         line(&format!(
-            "new since the first write, of the cluster `{}`: {} {} on {}: {}",
+            "new since the first write, in the cluster `{}`: {} {} on {}: {}",
             text::printable(cluster),
             finding.severity.noun(),
             finding.rule,
@@ -162,7 +163,7 @@ pub(super) fn tell_created(
     Ok(created.iter().any(|(_, finding)| finding.severity >= Severity::Warning))
 }
 
-/// The clusters that an account names.
+/// Clusters that an account names.
 fn clusters_of(estate: &Estate) -> BTreeSet<String> {
     let clusters = match estate {
         Estate::Aws(inventory) => Clusters::of(inventory),

@@ -39,12 +39,12 @@ fn failure(error: ApplyError) -> Failure {
         ApplyError::OtherAccount { planned, found } => Failure::new(
             Exit::Unfixed,
             format!(
-                "the plan is for account {} ({}), and the credentials are of {} ({}); nothing was written",
+                "the plan is for account {} ({}), but the credentials belong to {} ({}); nothing was written",
                 planned.0, planned.1, found.0, found.1
             ),
         ),
         ApplyError::Journal(error) => Failure::from_error(Exit::Unfixed, &error)
-            .help("nothing is sent that cannot be written down first: make room, or name another --journal"),
+            .help("free some space, or name another --journal: a change is sent only after it is in the journal"),
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn dry_run(args: &ScanArgs, plan: &Plan) -> Result<BTreeMap<String, D
     engine::dry_run(plan, &connection).map_err(failure)
 }
 
-/// The way to the account of a plan, in its regions.
+/// Connection to the account of a plan, in its regions.
 #[cfg_attr(
     all(feature = "aws", feature = "alibaba"),
     expect(clippy::unnecessary_wraps, reason = "a build with one cloud cannot write to the other")
@@ -91,7 +91,7 @@ fn connection<'a>(
         })),
         #[cfg(not(all(feature = "aws", feature = "alibaba")))]
         provider => Err(Failure::usage(format!(
-            "this build cannot write to an account of {}: it was made without the feature `{}`",
+            "this build cannot write to an account of {}: it was built without the feature `{}`",
             provider.describe(),
             provider.name()
         ))
@@ -103,20 +103,20 @@ fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
     let files = state_files(plan);
     let Some(path) = journal.or(files.as_ref().map(|(path, _)| path)) else {
         return Err(Failure::usage("there is no folder for the journal: neither XDG_STATE_HOME nor HOME is set")
-            .help("say where to write it with --journal FILE"));
+            .help("name a file with --journal FILE"));
     };
     Journal::open(path, files.as_ref().map(|(_, lock)| lock.as_path())).map_err(|error| unusable(&error))
 }
 
-/// Finds out what came of an earlier run that was broken off, unless it is the one to go on with.
+/// Determines the outcome of an earlier run that was interrupted, unless it is the one to resume.
 fn reconcile_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::Options<'_>) -> Result<(), Failure> {
     let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| !run.is_of(plan)));
     let Some(id) = earlier.map(|run| run.id.clone()) else { return Ok(()) };
-    line(&format!("an earlier run, {id}, was broken off; what came of it:"));
+    line(&format!("an earlier run, {id}, was interrupted; its outcome:"));
     let applied = engine::reconcile(journal, &id, options).map_err(failure)?;
     let Some(stop) = &applied.stopped else { return Ok(()) };
     let (exit, why) = stopped(stop);
-    Err(Failure::new(exit, format!("cannot find out what came of the run {id}; nothing was written")).cause(why))
+    Err(Failure::new(exit, format!("cannot determine the outcome of the run {id}; nothing was written")).cause(why))
 }
 
 pub(super) fn carry_out_and_scan(
@@ -146,13 +146,13 @@ pub(super) fn carry_out_and_scan(
     Ok(CarriedOut { report, estate, whole })
 }
 
-/// The look afterwards. What was written stays written when it fails.
+/// Reads the account after the writes, which stay if this fails.
 fn read_after(connection: &Connection<'_>) -> Result<Estate, Failure> {
-    gate::read(connection, "the plan was carried out, and the scan after it failed")
+    gate::read(connection, "the plan was applied, but the scan after it failed")
         .map_err(|failure| failure.help("run the scan by itself"))
 }
 
-/// Writes, and tells what came of it.
+/// Applies a plan and prints the outcome.
 fn finish(
     plan: &Plan,
     journal: &mut Journal,
@@ -177,7 +177,7 @@ fn finish(
     line(&format!("{}: {}", text::count(plan.changes.len(), "change"), described.join(", ")));
     let path = journal.path().display().to_string();
     let back = if undoes.is_none() {
-        format!("; to take it back: tagaudit undo {}, with the same profile and endpoint", text::shell_quote(&path))
+        format!("; to undo it: tagaudit undo {}, with the same profile and endpoint", text::shell_quote(&path))
     } else {
         String::new()
     };
@@ -186,19 +186,19 @@ fn finish(
         None => Ok(applied),
         Some(stop) => {
             let (exit, why) = stopped(stop);
-            Err(Failure::new(exit, "stopped before the plan was carried out whole; what was sent is in the journal")
+            Err(Failure::new(exit, "stopped before the whole plan was applied; the journal holds what was sent")
                 .cause(why)
-                .help("run the same again: it looks at what was sent and goes on with the rest"))
+                .help("run the same command again: it checks what was sent and continues with the rest"))
         }
     }
 }
 
-/// Has the operator agree: by name on a terminal, by arguments elsewhere.
+/// Asks the operator for consent: by name on a terminal, by arguments elsewhere.
 fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_changes: usize) -> Result<(), Failure> {
     let refuse = |why: String| Failure::new(Exit::Unfixed, why);
     if let Some(expected) = args.expect_account.as_deref().filter(|expected| *expected != plan.account_id) {
         return Err(refuse(format!(
-            "the plan is for account {}, and --expect-account says {expected}; nothing was written",
+            "the plan is for account {}, but --expect-account is {expected}; nothing was written",
             plan.account_id
         )));
     }
@@ -208,7 +208,7 @@ fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_chan
             text::count(plan.changes.len(), "change"),
             max_changes
         ))
-        .help("look at the plan with --dry-run, and raise --max-changes if it is right"));
+        .help("review the plan with --dry-run, and raise --max-changes if it is right"));
     }
     if args.yes && (args.expect_account.is_some() || is_interactive()) {
         return Ok(());
@@ -220,9 +220,9 @@ fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_chan
             "there is no terminal to confirm on"
         };
         return Err(refuse(format!("{why}; nothing was written"))
-            .help(format!("without a terminal, agree with --yes --expect-account {}", plan.account_id)));
+            .help(format!("without a terminal, confirm with --yes --expect-account {}", plan.account_id)));
     }
-    // Whose account it is, and who would write, stands before the question.
+    // The account and the caller are shown before the question.
     let (caller, profile) = engine::caller(plan, connection).map_err(failure)?;
     let profile = profile.map(|name| format!(", profile {name}")).unwrap_or_default();
     line(&format!("account  {}", text::printable(&plan.account_id)));
@@ -233,22 +233,22 @@ fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_chan
         text::printable(&wanted),
         text::count(plan.changes.len(), "change")
     ));
-    if read_line()? == wanted { Ok(()) } else { Err(refuse("not agreed, and nothing was written".to_owned())) }
+    if read_line()? == wanted { Ok(()) } else { Err(refuse("not confirmed; nothing was written".to_owned())) }
 }
 
-/// Names another folder for the locks, such as one that several containers share.
+/// Variable that names another folder for the locks, such as one that several containers share.
 const LOCK_FOLDER: &str = "TAGAUDIT_LOCK_FOLDER";
 
-/// Where every user of a machine finds the lock of a cluster; `None` where there is no such folder.
+/// Folder in which every user of a machine finds the lock of a cluster; `None` if there is none.
 fn folder_of_all() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
     let named = std::env::var_os(LOCK_FOLDER).filter(|folder| !folder.is_empty());
     named.map(PathBuf::from).or_else(|| cfg!(unix).then(|| PathBuf::from("/tmp")))
 }
 
-/// The journal of an account and cluster, and what is locked while something is written there: one file for all users of the machine,
-/// where it can be made, else one of the user's own. The cluster id comes from others: only letters, digits and a digest of it get
-/// into a path.
+/// Journal and lock file of an account and cluster. The lock is one file for all users of the machine if that can be
+/// created, else the user's own. The cluster id comes from others: only letters, digits and a digest of it appear in a
+/// path.
 fn state_files(plan: &Plan) -> Option<(PathBuf, PathBuf)> {
     let folder = dirs::state_dir().or_else(dirs::data_local_dir)?.join("tagaudit");
     let readable: String =
@@ -256,38 +256,35 @@ fn state_files(plan: &Plan) -> Option<(PathBuf, PathBuf)> {
     let digest = text::hex(&Sha256::digest(plan.cluster_id.as_bytes()), 4);
     let stem = format!("{}-{readable}-{digest}", plan.account_id);
     let of_all = folder_of_all().map(|folder| folder.join(format!("tagaudit-{stem}.lock")));
-    // What is there and cannot be opened is no reason for another lock: somebody may hold it.
+    // A lock that exists but cannot be opened is not replaced by another: somebody may hold it.
     let of_all = of_all.filter(|lock| lock.symlink_metadata().is_ok() || crate::journal::open_shared(lock).is_ok());
     let lock = of_all.unwrap_or_else(|| folder.join(format!("{stem}.lock")));
     Some((folder.join(format!("{stem}.journal.jsonl")), lock))
 }
 
-/// How far the clocks of two machines may be apart.
+/// Maximum difference between the clocks of two machines.
 const CLOCK_SKEW: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
-/// A saved plan that may be carried out now.
+/// Loads a saved plan that may be applied now.
 fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
     let shown = args.plan.display().to_string();
     let bytes = files::read_bytes(&args.plan, plan::MAX_PLAN_BYTES, "plan")?;
     let plan = Plan::from_slice(&shown, &bytes).map_err(|error| {
-        Failure::from_error(Exit::Usage, &error).help("make a new one with `tagaudit scan --fix --plan-out`")
+        Failure::from_error(Exit::Usage, &error).help("create a new one with `tagaudit scan --fix --plan-out`")
     })?;
     let refuse = |why: String| Err(Failure::new(Exit::Unfixed, why));
     if plan.kind == plan::Kind::Undo {
-        return refuse("the plan takes a fix back: `tagaudit undo JOURNAL` does that".to_owned());
+        return refuse("the plan undoes a fix: use `tagaudit undo JOURNAL`".to_owned());
     }
     if let Some(wanted) = args.cluster_id.as_deref().filter(|wanted| *wanted != plan.cluster_id) {
-        return refuse(format!("the plan is for the cluster `{}`, and --cluster-id says `{wanted}`", plan.cluster_id));
+        return refuse(format!("the plan is for the cluster `{}`, but --cluster-id is `{wanted}`", plan.cluster_id));
     }
     if let Some(other) = args.connection.region.iter().find(|region| !plan.regions.contains(region)) {
-        return refuse(format!("the plan is for {}, and --region says {other}", text::list(&plan.regions, 5)));
+        return refuse(format!("the plan is for {}, but --region is {other}", text::list(&plan.regions, 5)));
     }
     let made: Result<jiff::Timestamp, _> = plan.created_at.parse();
     if made.is_ok_and(|made| made.duration_since(now()) > CLOCK_SKEW) {
-        return refuse(format!(
-            "the plan says that it was made at {}, which is yet to come; nothing was written",
-            plan.created_at
-        ));
+        return refuse(format!("the plan's creation time {} is in the future; nothing was written", plan.created_at));
     }
     let expires: Result<jiff::Timestamp, _> = plan.expires_at.parse();
     if expires.map_or(true, |expires| now() > expires) {
@@ -295,12 +292,12 @@ fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
             Exit::Unfixed,
             format!("the plan expired at {}; nothing was written", plan.expires_at),
         )
-        .help("make a new one: what it was made from is old"));
+        .help("create a new one: its evidence is old"));
     }
     Ok(plan)
 }
 
-/// How a run that was stopped ends, and why it was.
+/// Exit code of a run that was stopped, and the reason.
 fn stopped(stop: &Stop) -> (Exit, String) {
     match stop {
         Stop::Signal(ErrorKind::Terminated) => (Exit::Terminated, "terminated".to_owned()),
@@ -309,7 +306,7 @@ fn stopped(stop: &Stop) -> (Exit, String) {
     }
 }
 
-/// Reports how many of the findings that a plan was for are left. Of a rule that could not be checked, nobody knows.
+/// Reports how many of the findings of a plan are left; unknown for a rule that could not be checked.
 fn compare(plan: &Plan, after: &Audit) {
     let unchecked: BTreeSet<&str> = after.not_audited.iter().flat_map(|unread| unread.rules.iter().copied()).collect();
     let mut rules: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
@@ -343,9 +340,9 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     if let Some(run) = journal.run_of(&plan).filter(|run| run.is_over) {
         return Err(Failure::new(
             Exit::Unfixed,
-            format!("the plan {} was applied already, in the run {}; nothing was written", plan.short_id(), run.id),
+            format!("the plan {} was already applied, in the run {}; nothing was written", plan.short_id(), run.id),
         )
-        .help("make a new one with `tagaudit scan --fix --plan-out`"));
+        .help("create a new one with `tagaudit scan --fix --plan-out`"));
     }
     say(&render::plan(&plan, &BTreeMap::new(), out.color, out.width));
     let said = scope.options();
@@ -357,7 +354,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         .map(|option| text::printable(option).into_owned())
         .collect();
     if !unsaid.is_empty() {
-        line(&format!("note: the plan was made with {}; what depends on it is left out", unsaid.join(" ")));
+        line(&format!("note: the plan was created with {}; changes that depend on it are skipped", unsaid.join(" ")));
     }
     agree(&plan, &connected, &args.carry_out, args.carry_out.most_changes())?;
     let renewed = scope.asked_again(&args.connection, &args.terminal)?;
@@ -367,7 +364,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     reconcile_earlier(&mut journal, Some(&plan), &options)?;
     let approvals = Approvals { allow: args.allow.clone(), answers: args.choose.clone() };
     let passed = gate::pass(&plan, scope, &RULES, approvals, &connected)?;
-    // A run of it that was broken off is gone on with, as far as the plan made now holds the rest.
+    // An interrupted run of the plan is resumed, as far as the rebuilt plan holds the rest.
     let applied = match journal.unfinished().map(|run| run.plan.clone()) {
         Some(broken_off) => finish(&broken_off, &mut journal, None, &passed.left_out_of(&broken_off), &options)?,
         None => finish(&passed.again.plan, &mut journal, None, &BTreeMap::new(), &options)?,
@@ -378,7 +375,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     Ok(if whole { Exit::Clean } else { Exit::Unfixed })
 }
 
-/// Scans once more, and says what there is now.
+/// Scans once more and prints the result.
 fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<Estate, Failure> {
     let estate = read_after(connection)?;
     let (report, _) = scope.audited_for(estate.as_ref(), &RULES, SourceKind::Live, Purpose::Plan)?;
@@ -403,10 +400,10 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     if !args.journal.exists() {
         return Err(Failure::usage(format!("there is no journal `{}`", args.journal.display())));
     }
-    // Whose it is stands in it; then the cluster is locked as a whole, as for a fix.
+    // The journal names its account and cluster; then the whole cluster is locked, as for a fix.
     let about = Journal::open(&args.journal, None).map_err(|error| unusable(&error))?;
     let Some(first) = chosen(&about, args)?.map(|run| run.plan.clone()) else {
-        line("Nothing to undo: the journal holds no run that was not undone.");
+        line("Nothing to undo: the journal holds no run that is not yet undone.");
         return Ok(Exit::Clean);
     };
     drop(about);
@@ -415,13 +412,13 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let scope = Scope::read(&first.cluster_id, &args.audit, &args.connection, &args.terminal)?;
     let connection = connection(&args.connection, &args.terminal, Some(&scope), &first)?;
     let options = options(&connection, &args.carry_out, args.terminal.quiet);
-    // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.
+    // An interrupted undo of the same run is resumed; for any other interrupted run, the outcome is determined first.
     let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
     if let Some(rule) = args.allow.iter().find(|rule| rules::find(rule).is_none()) {
         return Err(unknown_rule(rule));
     }
     if args.run.is_some() && journal.is_undone(&wanted) {
-        line(&format!("Nothing to undo: the run {wanted} was undone already."));
+        line(&format!("Nothing to undo: the run {wanted} was already undone."));
         return Ok(Exit::Clean);
     }
     let broken_off =
@@ -435,16 +432,16 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let created = now();
     let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
     let inverse = plan::undo(&run.plan, &run.made(), run.plan.regions.clone(), stamp(created), stamp(expires));
-    // An undo that was broken off has to be what the run itself leads to, whoever wrote it down.
+    // An interrupted undo must match the inverse of the run itself, regardless of who wrote the journal.
     if let Some(other) = broken_off.as_ref().and_then(|undo| plan::unlike_inverse(undo, &inverse)) {
         return Err(Failure::new(
             Exit::Unfixed,
             format!(
-                "the journal goes on with an undo that is not the inverse of the run {wanted}; nothing was written"
+                "the journal continues with an undo that is not the inverse of the run {wanted}; nothing was written"
             ),
         )
         .cause(format!("{}: {}", other.transition.target.id, other.transition.attribute.label()))
-        .help("see who wrote that journal; what the run did can be taken back by hand"));
+        .help("check who wrote that journal; the run can be undone by hand"));
     }
     let plan = broken_off.unwrap_or(inverse);
     if plan.changes.is_empty() {
@@ -457,10 +454,10 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     if args.dry_run {
         return Ok(Exit::Clean);
     }
-    // What was agreed to once may be taken back as a whole.
+    // A run that was confirmed once may be undone as a whole.
     let made = journal.run(&wanted).map_or(0, |run| run.plan.changes.len());
     agree(&plan, &connection, &args.carry_out, args.carry_out.most_changes().max(made))?;
-    // What no longer is as the run left it is seen just before each write.
+    // Each write checks just before it that the state is still as the run left it.
     let before = gate::read(&connection, "cannot read the account before the first write; nothing was written")?;
     let unasked = plan::undo_needs_consent(&plan, before.as_ref(), scope.nodes(), &args.allow);
     if !unasked.is_empty() {
@@ -477,19 +474,19 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     Ok(if is_whole(&applied) && !harms { Exit::Clean } else { Exit::Unfixed })
 }
 
-/// Refuses a plan of a file with which somebody would get more rights.
+/// Refuses a plan from a file that gives somebody more permissions.
 fn refuse_rights(plan: &Plan) -> Result<(), Failure> {
     match plan.escalation() {
         Some(way) => Err(Failure::new(
             Exit::Unfixed,
-            format!("with what the plan grants the nodes can {way}; nothing was written"),
+            format!("with the permissions that the plan grants, the nodes can {way}; nothing was written"),
         )
-        .help("no file agrees to that: grant it by hand if it has to be")),
+        .help("a file cannot consent to that: grant it by hand if necessary")),
         None => Ok(()),
     }
 }
 
-/// The run to take back: the one that is named, else the last fix that was not taken back.
+/// Run to undo: the one that is named, else the last fix that is not yet undone.
 fn chosen<'j>(journal: &'j Journal, args: &UndoArgs) -> Result<Option<&'j Run>, Failure> {
     let Some(id) = &args.run else { return Ok(journal.last_fix()) };
     let run = journal.run(id).filter(|run| run.plan.kind == plan::Kind::Fix);
@@ -500,13 +497,13 @@ fn chosen<'j>(journal: &'j Journal, args: &UndoArgs) -> Result<Option<&'j Run>, 
     })
 }
 
-/// A journal that is locked is a fix that is refused; one that is none was named wrongly.
+/// A locked journal is a refused fix; a file that is not a journal is a usage error.
 fn unusable(error: &JournalError) -> Failure {
     let exit = if matches!(error, JournalError::Locked { .. }) { Exit::Unfixed } else { Exit::Usage };
     let failure = Failure::from_error(exit, error);
     match error {
         JournalError::Untrusted { path, .. } => failure.help(format!(
-            "see what it holds, and who wrote it; then make it yours alone: chown \"$(id -u)\" {path}; chmod 600 {path}",
+            "check its content and who wrote it; then make it yours alone: chown \"$(id -u)\" {path}; chmod 600 {path}",
             path = text::shell_quote(&path.display().to_string())
         )),
         JournalError::Io { .. } | JournalError::Locked { .. } | JournalError::Malformed { .. } => failure,

@@ -1,4 +1,4 @@
-//! What stands for the part of writing that needs an account, in a build without the features `aws` and `alibaba`.
+//! Stubs for writing to an account, in a build without the features `aws` and `alibaba`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::Asked;
 use super::args::{ApplyArgs, UndoArgs};
 
 fn refuse<T>() -> Result<T, Failure> {
-    Err(Failure::usage("this build cannot write to an account: it was made without the features `aws` and `alibaba`")
+    Err(Failure::usage("this build cannot write to an account: it was built without the features `aws` and `alibaba`")
         .help("install tagaudit with its default features"))
 }
 

@@ -1,4 +1,4 @@
-//! `tagaudit policy expand` and `tagaudit policy shrink`: between patterns and actions.
+//! `tagaudit policy expand` and `tagaudit policy shrink`: from patterns to actions and back.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::text;
 
 use super::args::{AnswerFormat, ExpandArgs, ShrinkArgs};
 
-/// Longest file of actions to shrink.
+/// Longest file of actions to shrink, in bytes.
 const MAX_ACTIONS_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(in crate::cli) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
@@ -66,7 +66,7 @@ pub(in crate::cli) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<i
     }
     for action in &actions {
         if catalogue.expand(action).is_empty() {
-            warn(&format!("`{action}` is no known action and stays as it is"));
+            warn(&format!("`{action}` is not a known action and stays as it is"));
         }
     }
     let patterns = policy::shrink(&actions, catalogue);

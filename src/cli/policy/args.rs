@@ -17,11 +17,11 @@ pub(in crate::cli) enum PolicyCommand {
     Diff(Box<DiffArgs>),
     /// Decide requests: one on the command line, or many from a file
     Eval(EvalArgs),
-    /// Find what is malformed, has no effect, or means something else than it seems to
+    /// Find elements that are malformed, have no effect, or mean something other than they seem to
     Lint(LintArgs),
     /// List the actions that patterns cover
     Expand(ExpandArgs),
-    /// Find the fewest patterns that cover exactly some actions
+    /// Find the fewest patterns that cover exactly the given actions
     Shrink(ShrinkArgs),
 }
 
@@ -43,10 +43,10 @@ impl DialectName {
     }
 }
 
-/// The language of policies, with its actions.
+/// Language of policies, with its actions.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LanguageArgs {
-    /// Language of the policies; without it documents say it themselves by their version, and whatever does not is IAM's
+    /// Language of the policies; by default the one that the version of each document implies, else IAM
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub(in crate::cli) dialect: Option<DialectName>,
     #[command(flatten)]
@@ -65,23 +65,23 @@ pub(in crate::cli) struct DiffArgs {
     /// Permissions boundary of the role
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) boundary: Option<PathBuf>,
-    /// A service control policy that has to allow as well (RAM: a control policy); repeatable, each is a level, and one that only
-    /// denies is beside the one before it
+    /// Service control policy that must allow too (RAM: a control policy); repeatable: each is a level, and one that
+    /// only denies joins the level before it
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) scp: Vec<PathBuf>,
-    /// Version of the cloud controller manager, for the computed baselines
+    /// Version of the cloud controller manager, for computed baselines
     #[arg(long, value_name = "VERSION")]
     pub(in crate::cli) controller_version: Option<ControllerVersion>,
-    /// Account whose resources are meant; any without it
+    /// Account of the resources; any by default
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) account: Option<String>,
-    /// Partition whose resources are meant
+    /// Partition of the resources
     #[arg(long, value_name = "NAME", default_value = "aws")]
     pub(in crate::cli) partition: String,
-    /// Region whose resources are meant; repeatable; any without it
+    /// Region of the resources; repeatable; any by default
     #[arg(long, value_name = "REGION")]
     pub(in crate::cli) region: Vec<String>,
-    /// A context key with the value that every request carries; repeatable
+    /// Context key, with the value that every request carries; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(in crate::cli) context: Vec<String>,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub(in crate::cli) struct DiffArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EvalArgs {
-    /// Questions, one JSON object a line; `-` for standard input
+    /// Questions, one JSON object per line; `-` for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "boundary", "scp", "session_policy", "resource_group_policy", "action", "resource", "context", "unknown_context"])]
     pub(in crate::cli) cases: Option<PathBuf>,
     /// An identity policy; repeatable
@@ -101,26 +101,27 @@ pub(in crate::cli) struct EvalArgs {
     /// Permissions boundary
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) boundary: Option<PathBuf>,
-    /// A service control policy that has to allow as well (RAM: a control policy); repeatable, each is a level, and one that only
-    /// denies is beside the one before it
+    /// Service control policy that must allow too (RAM: a control policy); repeatable: each is a level, and one that
+    /// only denies joins the level before it
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) scp: Vec<PathBuf>,
-    /// The policy of the session, which has to allow as well
+    /// Session policy, which must allow too
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) session_policy: Option<PathBuf>,
-    /// An identity policy that holds in the resource group of the resource only (RAM); repeatable
+    /// Identity policy that applies only in the resource group of the resource (RAM); repeatable
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) resource_group_policy: Vec<PathBuf>,
     /// Action of the request
     #[arg(long, value_name = "SERVICE:NAME", required_unless_present = "cases")]
     pub(in crate::cli) action: Option<String>,
-    /// Resource of the request; `*` where the action takes none
+    /// Resource of the request; `*` if the action takes none
     #[arg(long, value_name = "ARN", default_value = "*")]
     pub(in crate::cli) resource: String,
-    /// A context key of the request; repeatable, and the same key again makes it multivalued
+    /// Context key of the request; repeatable, and repeating a key makes it multivalued
     #[arg(long, value_name = "KEY=VALUE")]
     pub(in crate::cli) context: Vec<String>,
-    /// What --context does not name is not known rather than absent: answers `always`, `never` or `only if`
+    /// Treat context keys that --context does not name as unknown instead of absent: answers `always`, `never` or `only
+    /// if`
     #[arg(long)]
     pub(in crate::cli) unknown_context: bool,
     #[command(flatten)]
@@ -132,7 +133,7 @@ pub(in crate::cli) struct EvalArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum AnswerFormat {
-    /// For a person
+    /// Human-readable text
     Text,
     /// One JSON document
     Json,
@@ -143,10 +144,10 @@ pub(in crate::cli) struct LintArgs {
     /// Policies, Terraform plans (`terraform show -json`) and CloudFormation templates; `-` for standard input
     #[arg(value_name = "POLICY", required = true)]
     pub(in crate::cli) policies: Vec<PathBuf>,
-    /// What the policies are, which decides what may be in them and how long they may be
+    /// Kind of the policies, which decides their allowed content and length
     #[arg(long, value_enum)]
     pub(in crate::cli) kind: Option<KindName>,
-    /// Exit with 1 if there is a remark at least this bad
+    /// Exit with 1 if there is a remark of at least this level
     #[arg(long, value_enum, default_value_t = LintFailOn::Error, value_name = "LEVEL")]
     pub(in crate::cli) fail_on: LintFailOn,
     #[command(flatten)]
@@ -206,7 +207,7 @@ pub(in crate::cli) struct ExpandArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShrinkArgs {
-    /// Actions; `-` reads them from standard input, separated by white space or commas
+    /// Actions; `-` reads them from standard input, separated by whitespace or commas
     #[arg(value_name = "ACTION", required = true)]
     pub(in crate::cli) actions: Vec<String>,
     /// Output format

@@ -1,4 +1,4 @@
-//! `tagaudit policy eval --cases`: questions line by line.
+//! `tagaudit policy eval --cases`: answers questions line by line.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::text;
 
 use super::eval::{Sources, matched_json};
 
-/// Longest line of a file of questions: a role with every policy that it may have, many times over.
+/// Longest line of a file of questions, in bytes: many times a role with every policy that it may have.
 const MAX_CASE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// One line of `--cases`.
@@ -69,7 +69,7 @@ fn compile(policies: &[CasePolicy], dialect: Option<&'static Dialect>) -> Result
     policies
         .iter()
         .map(|policy| {
-            // A document may also be given as the string that IAM's own API hands out.
+            // A document may also be the string that the IAM API returns.
             let raw = policy.document.get();
             let text: Cow<'_, str> = match serde_json::from_str::<String>(raw) {
                 Ok(text) => text.into(),
@@ -82,7 +82,7 @@ fn compile(policies: &[CasePolicy], dialect: Option<&'static Dialect>) -> Result
         .collect()
 }
 
-/// An answer; its members come in this order.
+/// An answer; its members are written in this order.
 #[derive(Serialize)]
 struct CaseAnswer {
     id: Value,
@@ -175,7 +175,7 @@ pub(in crate::cli) fn cases(
             }
         };
         if let Err(error) = writeln!(out, "{}", text::json_printable(&rendered)).and_then(|()| out.flush()) {
-            // A reader that has seen enough is no failure.
+            // A reader that closed the pipe is not a failure.
             return if error.kind() == io::ErrorKind::BrokenPipe { Ok(exit) } else { Err(failed(error)) };
         }
     }

@@ -17,14 +17,14 @@ use crate::report::{ActionReport, PolicyDiff, RoleReport};
 use super::args::DiffArgs;
 use super::eval::context;
 
-/// What a file holds, with names that tell from where.
+/// Policies and roles of a file, with names that include the file.
 pub(super) fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Failure> {
     let text = files::read_text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
     let shown = path.display().to_string();
     let mut found = templates::find(&text, pseudo).map_err(|error| {
         Failure::usage(format!("cannot read the policy `{shown}`"))
             .cause(error.to_string())
-            .help("a policy document, the output of `terraform show -json PLAN`, or a CloudFormation template is read")
+            .help("name a policy document, the output of `terraform show -json PLAN`, or a CloudFormation template")
     })?;
     let name = |policy: &mut FoundPolicy| {
         if policy.used_as != Use::NotHere {
@@ -55,7 +55,7 @@ pub(super) fn parse(policy: &FoundPolicy, dialect: &'static Dialect) -> Result<N
     Ok(NamedDocument { name: policy.address.clone(), document })
 }
 
-/// The baseline, which says the language, and the actions of that language.
+/// The baseline, which decides the language, and the actions of that language.
 fn compared_with(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Failure> {
     let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
     let of = baseline.document.dialect;
@@ -71,7 +71,7 @@ fn compared_with(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Fail
     Ok((baseline, catalogue))
 }
 
-/// True if a baseline speaks of resources of an account or region by its name: one's own need not be that then.
+/// True if a baseline names the account or region of a resource: the compared resources may then be in another.
 fn names_a_place(baseline: &Document) -> bool {
     let resources = baseline.statements.iter().filter_map(|statement| statement.resource.as_ref());
     resources.flat_map(|resource| &resource.patterns).any(|pattern| {
@@ -81,8 +81,8 @@ fn names_a_place(baseline: &Document) -> bool {
     })
 }
 
-/// The roles to compare, each with its file, and what could not be read: of templates each role, and what no role of theirs has by itself; policy
-/// documents together.
+/// Roles to compare, each with its file, and the parts that could not be read. A template yields each of its roles, and
+/// each policy without a role by itself; policy documents are compared together.
 fn compared(args: &DiffArgs, pseudo: &Pseudo) -> Result<(Vec<(String, FoundRole)>, Vec<String>), Failure> {
     let mut unknown = Vec::new();
     let mut roles: Vec<(String, FoundRole)> = Vec::new();
@@ -95,7 +95,7 @@ fn compared(args: &DiffArgs, pseudo: &Pseudo) -> Result<(Vec<(String, FoundRole)
         roles.extend(found.roles.into_iter().map(|role| (file.clone(), role)));
         for policy in found.policies {
             if is_template {
-                // A policy of a template that no role of it has is compared by itself.
+                // A policy of a template without a role is compared by itself.
                 let address = policy.address.clone();
                 roles.push((file.clone(), FoundRole { address, policies: vec![policy], boundary: None }));
             } else {
@@ -105,7 +105,7 @@ fn compared(args: &DiffArgs, pseudo: &Pseudo) -> Result<(Vec<(String, FoundRole)
     }
     if !plain.policies.is_empty() {
         plain.address = plain.policies.iter().map(|policy| policy.address.as_str()).collect::<Vec<_>>().join(" + ");
-        // Of several files, the first.
+        // For several files, the first.
         let file = plain.policies.first().map(|policy| policy.address.clone()).unwrap_or_default();
         roles.insert(0, (file, plain));
     }
@@ -143,7 +143,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         ..Environment::default()
     };
     let (roles, unknown) = compared(args, &pseudo)?;
-    // What the context tells is known of the baseline's resources as well.
+    // The context applies to the resources of the baseline too.
     let tightened = policy::tightened(&[&baseline.document], &[]);
     baseline.document = baseline.document.filled(&environment.context);
     let denies = baseline.denies();
@@ -176,7 +176,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
     Ok(PolicyDiff::new(reports, roles.into_iter().map(|(file, _)| file).collect(), unknown))
 }
 
-/// How a comparison ends: with 1 when something of the baseline is not granted.
+/// Exit code of a comparison: 1 if something in the baseline is not granted.
 pub(in crate::cli) fn diff_exit(diff: &PolicyDiff) -> Exit {
     let verdicts = || diff.roles.iter().flat_map(|role| &role.actions).map(|action| action.verdict);
     if verdicts().any(|verdict| matches!(verdict, Verdict::Missing | Verdict::Denied | Verdict::Partial)) {

@@ -1,4 +1,4 @@
-//! `tagaudit policy eval`: one question of the command line.
+//! `tagaudit policy eval`: answers one question from the command line.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ pub(super) fn context(arguments: &[String]) -> Result<Context, Failure> {
     Ok(context)
 }
 
-/// The names of the policies of a question.
+/// Names of the policies of a question.
 pub(super) struct Sources<'n> {
     pub(super) identity: &'n [&'n str],
     pub(super) resource_group: &'n [&'n str],
@@ -59,7 +59,7 @@ pub(super) fn matched_json(matched: &Matched, sources: &Sources<'_>) -> Value {
         "boundary_deny": of(sources.boundary, &matched.boundary_deny),
         "scp_deny": matched.scp_deny.iter().map(scp).collect::<Value>(),
     });
-    // Only where there are such policies.
+    // Only if there are such policies.
     for (key, found) in [
         ("group_allow", by_name(sources.resource_group, &matched.group_allow)),
         ("group_deny", by_name(sources.resource_group, &matched.group_deny)),
@@ -85,7 +85,7 @@ struct Given {
 
 impl Given {
     fn read(args: &EvalArgs) -> Result<Self, Failure> {
-        // The first policy says in which language all of them are, unless the operator does.
+        // The first policy decides the language of all of them, unless the operator does.
         let first = args.policy.first().map(|path| input::policy_document(path, "policy", None));
         let found = if args.language.dialect.is_some() { None } else { first.transpose()? };
         let catalogue = input::language(&args.language, found.map(|named| named.document.dialect))?;
@@ -102,7 +102,7 @@ impl Given {
             );
         }
         if !dialect.has_resource_groups && !args.resource_group_policy.is_empty() {
-            return Err(Failure::usage("policies that hold in a resource group are RAM's, and these are IAM's"));
+            return Err(Failure::usage("only RAM has policies of a resource group, and these policies are IAM's"));
         }
         Ok(Self {
             catalogue,
@@ -157,7 +157,7 @@ impl Given {
     }
 }
 
-/// One question of the command line.
+/// Answers one question from the command line.
 pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::Result<()>, Exit), Failure> {
     let action = args.action.as_deref().unwrap_or_default();
     if !action.contains(':') {
@@ -183,12 +183,12 @@ pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::
     Ok((out.write_all(page(decision, &matched).as_bytes()), exit))
 }
 
-/// A decision with its statements, for a person.
+/// A decision with its statements, for display.
 fn page(decision: Decision, matched: &Value) -> String {
     let mut page = format!("{}\n", json!(decision).as_str().unwrap_or_default());
     if decision == Decision::Undecided {
         page.push_str(
-            "  a condition is on a key that the request does not carry, and the documents of RAM do not say what that\n  comes to; give the key with --context KEY=VALUE\n",
+            "  a condition uses a key that the request does not carry, and the RAM documentation does not define the\n  result; give the key with --context KEY=VALUE\n",
         );
     }
     for (key, what) in [

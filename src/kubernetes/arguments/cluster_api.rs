@@ -1,14 +1,14 @@
-//! What Cluster API's provider for RKE2 starts nodes with.
+//! Arguments with which Cluster API's provider for RKE2 starts nodes.
 //! Sources: rancher/cluster-api-provider-rke2 `bootstrap/api/v1beta1/rke2config_types.go`,
 //! `controlplane/api/v1beta1/rke2controlplane_types.go`, `pkg/rke2/config.go`.
 
 use super::super::{Document, Located, Object};
 use super::{Distribution, NodeArguments, with_dashes};
 
-/// Places of the configuration of servers and agents: in the object, or in the template within it.
+/// Paths of the server and agent configuration: in the object, or in the template within it.
 const PLACES: [&[&str]; 2] = [&["spec", "template", "spec"], &["spec"]];
 
-/// Components whose arguments are lists, with the key of `config.yaml` that they become.
+/// Components whose arguments are lists, with the key of `config.yaml` that each becomes.
 const COMPONENTS: [(&[&str], &str); 4] = [
     (&["agentConfig", "kubelet", "extraArgs"], "kubelet-arg"),
     (&["serverConfig", "kubeAPIServer", "extraArgs"], "kube-apiserver-arg"),
@@ -16,7 +16,7 @@ const COMPONENTS: [(&[&str], &str); 4] = [
     (&["serverConfig", "cloudControllerManager", "extraArgs"], "kube-cloud-controller-manager-arg"),
 ];
 
-/// The arguments that a control plane, or the machines of a configuration, are started with.
+/// Arguments of a control plane, or of the machines of a configuration.
 #[must_use]
 pub(super) fn rke2(document: &Document) -> Option<NodeArguments> {
     let object = document.object();
@@ -26,7 +26,7 @@ pub(super) fn rke2(document: &Document) -> Option<NodeArguments> {
     for (path, key) in COMPONENTS {
         let values = spec.items(path).filter_map(|item| {
             let text = item.node.as_str()?;
-            // RKE2 takes them with and without the dashes that a command line has.
+            // RKE2 accepts them with and without leading dashes.
             Some(Located { value: with_dashes(text.trim_start_matches('-')), place: item.place() })
         });
         arguments.extend(values.map(|value| (key.to_owned(), value)));

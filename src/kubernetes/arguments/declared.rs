@@ -1,4 +1,4 @@
-//! What configurations start nodes with, merged as the distribution merges them.
+//! Arguments that configurations start nodes with, merged as the distribution merges them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::policy::json::Value;
 use super::super::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, is_no, is_yes, rke_part};
 use super::{Component, Distribution, MachineSet, NodeArguments, Started, with_dashes};
 
-/// Arguments of a configuration by name, in the order of the text.
+/// Arguments of a configuration by name, in source order.
 type Arguments = Vec<(String, Located<String>)>;
 
-/// What the configurations of the evidence start nodes with.
+/// Node arguments that the configurations of the evidence declare.
 #[must_use]
 pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
     let mut found = node_configs(evidence);
@@ -33,7 +33,7 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
     found
 }
 
-/// A value of a flat configuration as arguments: each item of a list is one.
+/// Converts a value of a flat configuration to arguments: one for each item of a list.
 fn arguments_of(key: &str, value: Object<'_>) -> Arguments {
     let items = value.node.items().map_or_else(|| vec![value], |_| value.items(&[]).collect());
     let scalars = items.into_iter().filter_map(|item| {
@@ -71,15 +71,15 @@ const OF_SERVERS: [&str; 17] = [
     "write-kubeconfig-mode",
 ];
 
-/// `config.yaml` with its drop-ins: those of `config.yaml.d` beside it follow in the order of their names, a later value replaces
-/// an earlier one, and one whose key ends with `+` adds to it.
+/// `config.yaml` with its drop-ins from `config.yaml.d`, which follow in the order of their names: a later value
+/// replaces an earlier one, and a key that ends with `+` adds to it.
 /// Source: K3s documentation, "Configuration Options", "Multiple Config Files".
 fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
     let mut groups: BTreeMap<String, Vec<&Document>> = BTreeMap::new();
     for document in evidence.documents_of(DocumentKind::NodeConfig).filter(|document| is_read(&document.source.file)) {
         groups.entry(main_file(&document.source.file)).or_default().push(document);
     }
-    // A file that does not say it is of the distribution that the others are of.
+    // A file without a hint is of the distribution that all others share.
     let of_nodes = evidence.nodes.iter().flatten().filter_map(|node| match node.kubelet_version.as_str() {
         version if version.contains("+k3s") => Some(FileDistribution::K3s),
         version if version.contains("+rke2") => Some(FileDistribution::Rke2),
@@ -111,7 +111,7 @@ fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
     found
 }
 
-/// The file that a drop-in belongs to.
+/// Main file of a drop-in.
 fn main_file(file: &str) -> String {
     let folder = Path::new(file).parent().filter(|folder| folder.extension().is_some_and(|extension| extension == "d"));
     let main = folder.map(|folder| folder.with_extension(""));
@@ -119,7 +119,7 @@ fn main_file(file: &str) -> String {
     main.map_or_else(|| file.to_owned(), |main| main.display().to_string())
 }
 
-/// Whether a file is read: of the drop-ins only those that end like YAML.
+/// True if the distribution reads the file: of the drop-ins only those with a YAML extension.
 /// Source: k3s-io/k3s `pkg/configfilearg/parser.go#dotDFiles`.
 fn is_read(file: &str) -> bool {
     let extension = Path::new(file).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -137,33 +137,33 @@ fn merge(merged: &mut BTreeMap<String, Arguments>, config: Object<'_>) {
     }
 }
 
-/// The roles of Rancher's machines, with the label that selectors name and the key of a pool.
+/// Roles of Rancher's machines, with the label that selectors use and the key of a pool.
 const ROLES: [(&str, &str, &str); 3] = [
     ("etcd", "rke.cattle.io/etcd-role", "etcdRole"),
     ("control plane", "rke.cattle.io/control-plane-role", "controlPlaneRole"),
     ("worker", "rke.cattle.io/worker-role", "workerRole"),
 ];
 
-/// The label of machines of the control plane.
+/// Label of control plane machines.
 const CONTROL_PLANE: &str = "rke.cattle.io/control-plane-role";
 
-/// The label of the pool that a machine is of.
+/// Label that names the pool of a machine.
 /// Source: rancher/rancher `pkg/apis/rke.cattle.io/v1`, `pkg/capr/common.go#RKEMachinePoolNameLabel`.
 const POOL: &str = "rke.cattle.io/rke-machine-pool-name";
 
-/// Machines that are configured alike, in words and by the labels that selectors may name.
+/// Machines with the same configuration, by name for display and by the labels that selectors may use.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machines {
-    /// Their roles, and their pool where a selector tells pools apart.
+    /// Roles, and the pool if a selector distinguishes pools.
     pub name: String,
     /// Labels.
     pub labels: BTreeMap<String, String>,
-    /// How many there are, where the pools say it.
+    /// Number of machines, if the pools state it.
     pub count: Option<i64>,
 }
 
-/// What a Rancher cluster gives machines of each kind: the configuration of all, and then that of every selector that matches, whose
-/// values replace what was there.
+/// Arguments that a Rancher cluster passes to each kind of machine: the global configuration, then that of every
+/// matching selector, whose values replace earlier ones.
 /// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`.
 fn rancher(document: &Document) -> Vec<NodeArguments> {
     let object = document.object();
@@ -188,10 +188,10 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
             }
         }
         let is_server = ROLES.iter().take(2).any(|(_, label, _)| machines.labels.contains_key(*label));
-        // Rancher leaves out what the program of the machine does not take.
+        // Rancher drops keys that the program on the machine does not accept.
         // Source: rancher/rancher `pkg/capr/planner/config.go#filterConfigData`.
         merged.retain(|key, _| !key.ends_with('+') && (is_server || !OF_SERVERS.contains(&key.as_str())));
-        // Machines of etcd alone leave the control plane out.
+        // Machines with only the etcd role run no control plane.
         // Source: rancher/rancher `pkg/capr/planner/config.go#addRoleConfig`.
         if is_server && !machines.labels.contains_key(CONTROL_PLANE) {
             for switch in ["disable-apiserver", "disable-controller-manager", "disable-scheduler"] {
@@ -218,8 +218,8 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
     found
 }
 
-/// The kinds of machines: those of the pools by their roles, each pool by itself where a selector names another label, or one server and
-/// one worker where machines register by hand.
+/// Kinds of machines: the pools grouped by their roles, each pool separately if a selector uses another label, or one
+/// server and one worker if machines register manually.
 #[must_use]
 pub fn machines(config: Object<'_>) -> Vec<Machines> {
     let of_roles = |roles: Vec<&'static str>| {
@@ -267,8 +267,8 @@ pub fn machines(config: Object<'_>) -> Vec<Machines> {
     merged
 }
 
-/// Whether a selector of machines matches machines with these labels; without one, all machines. A value that is no text is refused by
-/// the API server.
+/// True if a machine selector matches machines with these labels, or if there is no selector. The API server rejects a
+/// value that is not a string.
 /// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`, by `metav1.LabelSelectorAsSelector`.
 #[must_use]
 pub fn selector_matches(entry: Object<'_>, labels: &BTreeMap<String, String>) -> bool {
@@ -293,7 +293,7 @@ pub fn selector_matches(entry: Object<'_>, labels: &BTreeMap<String, String>) ->
     by_labels && by_expressions
 }
 
-/// Names that a map of arguments has, as they are passed: `NAME=VALUE`.
+/// Formats a map of arguments as `NAME=VALUE`, as they are passed.
 fn passed(component: Component, found: impl Iterator<Item = (Located<String>, Option<String>)>) -> Arguments {
     let argument = |(key, value): (Located<String>, Option<String>)| {
         let value = with_dashes(&format!("{}={}", key.value, value.unwrap_or_default()));
@@ -302,7 +302,7 @@ fn passed(component: Component, found: impl Iterator<Item = (Located<String>, Op
     found.map(argument).collect()
 }
 
-/// `extra_args` of the services of RKE, on all of its nodes.
+/// `extra_args` of the services of RKE, which apply to all of its nodes.
 fn rke(document: &Document) -> Option<NodeArguments> {
     let cluster = rke_part(document);
     let services = [
@@ -335,14 +335,14 @@ fn rke(document: &Document) -> Option<NodeArguments> {
     })
 }
 
-/// The Kubernetes version that the `ClusterConfiguration` of the same file names.
+/// Kubernetes version in the `ClusterConfiguration` of the same file.
 fn version_beside(evidence: &Evidence, document: &Document) -> Option<ControllerVersion> {
     let beside = evidence.documents_of(DocumentKind::Kubeadm).filter(|other| other.source.file == document.source.file);
     let mut versions = beside.filter_map(|other| other.object().text(&["kubernetesVersion"])?.parse().ok());
     versions.next()
 }
 
-/// Arguments of kubeadm: a map up to v1beta3, a list of names and values from v1beta4 on. Either is read here.
+/// Arguments of kubeadm: a map up to v1beta3, a list of names and values from v1beta4 on. Both are accepted here.
 fn extra_args(component: Component, object: Object<'_>, path: &[&str]) -> Arguments {
     match object.at(path).map(|found| &found.node.value) {
         Some(Value::Object(_)) => passed(component, object.members(path).map(|(key, value)| (key, value.scalar()))),
@@ -377,7 +377,7 @@ fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVe
     NodeArguments { is_of_kubelet, ..own }
 }
 
-/// What a configuration of the kubelet holds of what is a flag as well; `--cloud-provider` is a flag alone.
+/// Settings of a kubelet configuration that are flags as well; `--cloud-provider` exists only as a flag.
 /// Source: kubernetes/kubernetes `staging/src/k8s.io/kubelet/config/v1beta1/types.go#KubeletConfiguration`.
 fn kubelet(document: &Document, version: Option<ControllerVersion>) -> Option<NodeArguments> {
     let object = document.object();
@@ -398,7 +398,7 @@ fn kubelet(document: &Document, version: Option<ControllerVersion>) -> Option<No
     Some(NodeArguments { is_part: true, is_of_kubelet: false, ..own })
 }
 
-/// The configurations of kubeadm within objects of Cluster API.
+/// Configurations of kubeadm within objects of Cluster API.
 fn wrapped(document: &Document) -> Vec<NodeArguments> {
     let object = document.object();
     let places: [&[&str]; 4] = [

@@ -1,11 +1,11 @@
-//! What kOps starts nodes with. It chooses the cloud provider of every component by the version itself, so that only what it hands on as
-//! it stands is looked at: feature gates.
+//! Arguments with which kOps starts nodes. kOps chooses the cloud provider of every component by the version, so only
+//! settings that it passes on unchanged are checked: feature gates.
 //! Sources: kubernetes/kops `pkg/apis/kops/v1alpha2/componentconfig.go` (`FeatureGates`), `pkg/model/components/kubelet.go`.
 
 use super::super::{Document, Located};
 use super::{Distribution, NodeArguments};
 
-/// Components in the `spec` of a cluster or an instance group, with the key of a configuration that they become.
+/// Components in the `spec` of a cluster or an instance group, with the configuration key that each becomes.
 const COMPONENTS: [(&str, &str); 5] = [
     ("kubelet", "kubelet-arg"),
     ("controlPlaneKubelet", "kubelet-arg"),
@@ -14,7 +14,7 @@ const COMPONENTS: [(&str, &str); 5] = [
     ("kubeControllerManager", "kube-controller-manager-arg"),
 ];
 
-/// The arguments of a `Cluster` or an `InstanceGroup`; `None` for another cloud than AWS.
+/// Arguments of a `Cluster` or an `InstanceGroup`; `None` if it is for another cloud than AWS.
 #[must_use]
 pub(super) fn kops(document: &Document) -> Option<NodeArguments> {
     let object = document.object();
@@ -36,6 +36,6 @@ pub(super) fn kops(document: &Document) -> Option<NodeArguments> {
     let version = object.text(&["spec", "kubernetesVersion"]).and_then(|version| version.parse().ok());
     let (name, place) = (document.name.clone(), object.head());
     let found = NodeArguments::of_configuration(name, place, Distribution::Kops, version, None, arguments);
-    // The rest is kOps' own choice.
+    // kOps chooses the rest itself.
     Some(NodeArguments { is_part: true, is_of_kubelet: false, ..found })
 }

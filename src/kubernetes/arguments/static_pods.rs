@@ -1,4 +1,5 @@
-//! What the static pods of a control plane say that kubeadm made: their words are those of its components.
+//! Arguments in the static pods of a control plane that kubeadm created: their command lines are those of its
+//! components.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use super::{Argument, Component, Distribution, NodeArguments, Started};
 use crate::kubernetes::{Flag, Located, Workload, WorkloadKind, flags_of};
 use crate::nodes::KubernetesNode;
 
-/// The flags of a component that a static pod runs; `None` where it runs another one, or where a shell adds what is not known.
+/// Flags of a component that a static pod runs; `None` if it runs another one, or if a shell may add unknown flags.
 #[must_use]
 pub fn flags_of_static_pod(workload: &Workload, component: Component) -> Option<Vec<Flag>> {
     let mut containers = workload.containers.iter().filter(|_| workload.is_static);
@@ -15,15 +16,14 @@ pub fn flags_of_static_pod(workload: &Workload, component: Component) -> Option<
     (!container.starts_shell()).then(|| flags_of(&container.words))
 }
 
-/// The Node whose static pod of a component it is: the kubelet puts the name of its node behind that of the pod.
+/// Name of the Node that runs a static pod of a component: the kubelet appends the name of its node to that of the pod.
 /// Source: kubernetes/kubernetes `pkg/kubelet/config/common.go#generatePodName`.
 #[must_use]
 pub fn node_of_static_pod(workload: &Workload, component: Component) -> &str {
     workload.name.trim_start_matches(component.name()).trim_start_matches('-')
 }
 
-/// The arguments of the control planes that kubeadm made, as their static pods say them; what their kubelets are started with is not
-/// among it.
+/// Arguments of the control planes that kubeadm created, from their static pods; kubelet arguments are not included.
 pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[KubernetesNode]) -> Vec<NodeArguments> {
     let by_name: BTreeMap<&str, &KubernetesNode> = nodes.iter().map(|node| (node.name.as_str(), node)).collect();
     let mut found: BTreeMap<&str, NodeArguments> = BTreeMap::new();
@@ -54,8 +54,8 @@ pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[Kub
     found.into_values().chain(workloads.iter().filter_map(of_manifest)).collect()
 }
 
-/// The arguments in a manifest of a static pod, as it lies in the folder of the kubelet: the API server knows it by another name, and gives it a
-/// uid.
+/// Arguments in a static pod manifest, as it is in the kubelet's folder: the API server uses another name for it and
+/// assigns a uid.
 fn of_manifest(workload: &Workload) -> Option<NodeArguments> {
     let is_manifest = workload.kind == WorkloadKind::Pod
         && workload.namespace == "kube-system"

@@ -1,4 +1,4 @@
-//! What kubectl printed, kept as what is read of a live cluster.
+//! Recordings made from output of kubectl, in the same format as those of a live cluster.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::super::read::first_look;
 use super::super::source::Source;
 use super::recorded_text;
 
-/// A list of the API: what it is of, and its items.
+/// A list of the API: its type and its items.
 #[derive(Deserialize)]
 struct Whole<'t> {
     #[serde(default)]
@@ -27,17 +27,17 @@ struct Whole<'t> {
     items: Option<Vec<&'t RawValue>>,
 }
 
-/// What files say, on its way to be kept.
+/// Recorder for the contents of files.
 #[derive(Debug, Default)]
 pub struct Kept {
     lists: BTreeMap<List, Vec<Value>>,
     seen_at: Option<Timestamp>,
-    /// How many objects are of no list that is kept: configurations of clusters, and what no rule looks at.
+    /// Number of objects that no recorded list covers: configurations of clusters, and objects that no rule checks.
     pub left_out: usize,
 }
 
 impl Kept {
-    /// Adds what a file says: outputs of kubectl, or manifests, in JSON or YAML.
+    /// Adds the contents of a file: output of kubectl, or manifests, in JSON or YAML.
     ///
     /// # Errors
     /// As [`Evidence::parse`].
@@ -47,7 +47,7 @@ impl Kept {
         drop(evidence);
         let malformed =
             |reason: String| KubernetesError::Malformed { file: file.to_owned(), reason, line: 1, column: 1 };
-        // It is UTF-8: it was read.
+        // It is UTF-8, because it was parsed above.
         let text = String::from_utf8(bytes).unwrap_or_default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let values: Result<Vec<&RawValue>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
@@ -61,7 +61,7 @@ impl Kept {
         added.map_err(|error| malformed(text::without_position(&error)))
     }
 
-    /// What is kept, with the latest time of which it speaks.
+    /// Recording of all files, with the latest time that they mention.
     #[must_use]
     pub fn recording(self) -> Recording {
         let lists = self.lists.into_iter().map(|(list, items)| RecordedList { list, items });
@@ -82,7 +82,7 @@ impl Kept {
         items.iter().try_for_each(|item| self.object(item.get(), &whole.api_version, kind))
     }
 
-    /// An object; those of a list of one kind do not repeat it.
+    /// Adds an object; items of a typed list do not repeat its kind.
     fn object(&mut self, text: &str, version: &str, kind: &str) -> Result<(), serde_json::Error> {
         let (own_version, own_kind) = first_look(text);
         let (version, kind) = (own_version.unwrap_or_else(|| version.into()), own_kind.unwrap_or_else(|| kind.into()));
@@ -94,7 +94,7 @@ impl Kept {
     }
 }
 
-/// The list of an object, whatever version of its group it is of; that of workloads was another one before.
+/// List of an object in any version of its API group; workloads were in another group before.
 fn list_of(version: &str, kind: &str) -> Option<List> {
     let group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
     List::ALL.into_iter().find(|list| {

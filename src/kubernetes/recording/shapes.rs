@@ -1,22 +1,22 @@
-//! What rules look at, of each kind of object.
+//! Parts of each kind of object that rules check.
 
 use serde_json::{Map, Value};
 
 use crate::inventory::kubernetes::List;
 use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES};
 
-/// What is kept of a value.
+/// Parts of a value that are recorded.
 #[derive(Clone, Copy)]
 pub(super) enum Keep {
-    /// All of it.
+    /// The whole value.
     All,
     /// These members.
     Members(&'static [(&'static str, Keep)]),
-    /// This of each item.
+    /// These parts of each item.
     Items(&'static Keep),
-    /// Of a list, the names of those items that have one of these.
+    /// Names of the list items that have one of these names.
     Names(&'static [&'static str]),
-    /// Members whose names hold one of these texts.
+    /// Members whose names contain one of these texts.
     Named(&'static [&'static str]),
 }
 
@@ -24,7 +24,7 @@ use Keep::{All, Items, Members, Named, Names};
 
 pub(super) fn kept(value: Value, keep: Keep) -> Value {
     match (value, keep) {
-        // What is not of the shape that the API gives is for whoever reads it to say.
+        // The reader reports values that do not have the shape of the API.
         (value, All) | (value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)), _) => value,
         (Value::Object(mut members), Members(wanted)) => {
             let found = wanted.iter().filter_map(|(name, keep)| {
@@ -66,7 +66,7 @@ const POD: Keep = Members(&[
             ("imagePullPolicy", All),
             ("command", All),
             ("args", All),
-            // Which credentials it has, and never the credentials.
+            // Names of the credentials, never their values.
             ("env", Names(CREDENTIAL_VARIABLES)),
         ])),
     ),
@@ -123,7 +123,7 @@ const SERVICE: Keep = Members(&[
             ("creationTimestamp", All),
             ("deletionTimestamp", All),
             ("finalizers", All),
-            // What is misspelt is looked at as well.
+            // Rules check misspelt annotations as well.
             (
                 "annotations",
                 Named(&["load-balancer", "loadbalancer", "service.beta", "service.alpha", "alibaba", "alicloud"]),
@@ -218,7 +218,7 @@ const WEBHOOK: Keep =
     Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("webhooks", Items(&Members(&[("name", All)])))]);
 const CONFIG_MAP: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("data", All)]);
 
-/// What rules look at, of a configuration of kubeadm.
+/// Parts of a kubeadm configuration that rules check.
 pub(super) const CLUSTER_CONFIGURATION: Keep = Members(&[
     KINDS[0],
     KINDS[1],
@@ -228,7 +228,7 @@ pub(super) const CLUSTER_CONFIGURATION: Keep = Members(&[
 ]);
 const EXTRA_ARGUMENTS: Keep = Members(&[("extraArgs", All)]);
 
-/// What rules look at, of each list.
+/// Parts of the items of a list that rules check.
 pub(super) fn shape(list: List) -> Keep {
     match list {
         List::Nodes => NODE,

@@ -1,4 +1,4 @@
-//! The texts that change a cluster, where its distribution has them.
+//! Snippets that change a cluster, in the format of its distribution.
 
 use crate::example::controller_image;
 use crate::kubernetes::arguments::Component;
@@ -9,30 +9,29 @@ use super::super::signals::{CloudProvider, Maker, Seen, Signals};
 use super::{ANYWHERE, Step, of_kops};
 
 const OF_RANCHER: &str =
-    "the Cluster of Rancher (a selector replaces the lists of machineGlobalConfig: what they hold stands here as well)";
+    "the Rancher Cluster (a selector replaces the lists of machineGlobalConfig, so their items are repeated here)";
 const MANIFEST: &str =
-    "/etc/kubernetes/manifests/kube-controller-manager.yaml on control planes, one after another: kubelet restarts it";
-/// From it `kubeadm upgrade` writes the static pods again.
-pub(super) const KUBEADM_CONFIG: &str =
-    "ConfigMap kubeadm-config in kube-system, ClusterConfiguration: `kubeadm upgrade` makes the static pods from it";
-pub(super) const KUBEADM_EXTERNAL: &str = "controllerManager:\n  extraArgs:\n    cloud-provider: external # and no enable-leader-migration, no cloud-config\n# and take cloud-provider and cloud-config out of apiServer.extraArgs\n";
+    "/etc/kubernetes/manifests/kube-controller-manager.yaml on control planes, one at a time: kubelet restarts it";
+/// `kubeadm upgrade` generates the static pods from it.
+pub(super) const KUBEADM_CONFIG: &str = "ConfigMap kubeadm-config in kube-system, ClusterConfiguration: `kubeadm upgrade` generates the static pods from it";
+pub(super) const KUBEADM_EXTERNAL: &str = "controllerManager:\n  extraArgs:\n    cloud-provider: external # and no enable-leader-migration, no cloud-config\n# and remove cloud-provider and cloud-config from apiServer.extraArgs\n";
 const FLAGS: &str = "sudo sed -i 's/--cloud-provider=aws/--cloud-provider=external/' /var/lib/kubelet/kubeadm-flags.env\nsudo systemctl restart kubelet\n";
 
-/// Where the configuration of servers, or of agents, stands.
+/// Configuration file of servers or agents.
 fn config_of(maker: Maker, of_servers: bool) -> String {
     let (folder, server, agent) =
         if maker == Maker::K3s { ("k3s", "k3s", "k3s-agent") } else { ("rke2", "rke2-server", "rke2-agent") };
     let (who, service) = if of_servers { ("servers", server) } else { ("agents", agent) };
-    format!("/etc/rancher/{folder}/config.yaml on {who}, one after another, each with `systemctl restart {service}`")
+    format!("/etc/rancher/{folder}/config.yaml on {who}, one at a time, each with `systemctl restart {service}`")
 }
 
-/// kube-controller-manager shares its work by a lock.
+/// Step that makes kube-controller-manager work under the lock.
 pub(super) fn use_lock(evidence: &Evidence, signals: &Signals<'_>) -> Step {
     let step = Step::new("let kube-controller-manager use the lock of the migration");
     let step = if signals.version.is_some() && !signals.is_from(22) {
-        step.about("before Kubernetes 1.22 it needs the gate ControllerManagerLeaderMigration=true and a file behind --leader-migration-config as well: upgrade to 1.22 first")
+        step.about("before Kubernetes 1.22 it also needs the gate ControllerManagerLeaderMigration=true and a file for --leader-migration-config: upgrade to 1.22 first")
     } else {
-        step.about("the provider stays as it is; one instance holds the lock when it is done")
+        step.about("the provider stays as it is; afterwards one instance holds the lock")
     };
     let set = ["enable-leader-migration=true"];
     let list =
@@ -54,9 +53,9 @@ pub(super) fn use_lock(evidence: &Evidence, signals: &Signals<'_>) -> Step {
     step.with(ANYWHERE, format!("kubectl get lease -n kube-system {MIGRATION_LOCK}"))
 }
 
-/// kube-controller-manager may write the lock.
-/// Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager", "Grant access to Migration
-/// Lease"; the patch there replaces the rules that the role has, this one adds to them.
+/// Step that lets kube-controller-manager write the lock.
+/// Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager", "Grant access
+/// to Migration Lease"; the patch there replaces the rules of the role, this one adds to them.
 pub(super) fn let_write_lock() -> Step {
     Step::new("let kube-controller-manager write the lock").with(
         ANYWHERE,
@@ -66,18 +65,18 @@ pub(super) fn let_write_lock() -> Step {
     )
 }
 
-/// Values for the chart, for the labels and taints of the control planes.
+/// Chart values for the labels and taints of the control planes.
 fn values(signals: &Signals<'_>, uses_lock: bool) -> String {
     let (selector, taints): (&str, &[&str]) = match signals.maker {
         Maker::Rancher | Maker::Rke2 | Maker::K3s => {
             ("  node-role.kubernetes.io/control-plane: \"true\"\n", &["control-plane", "etcd"])
         }
-        // Maps are merged: the chart's own key has to go.
+        // Maps are merged: the chart's own key must be removed.
         Maker::Rke => (
             "  node-role.kubernetes.io/control-plane: null\n  node-role.kubernetes.io/controlplane: \"true\"\n",
             &["controlplane", "etcd"],
         ),
-        // Up to 1.23 control planes have the old taint as well.
+        // Up to 1.23 control planes also have the old taint.
         Maker::Kubeadm | Maker::Kops | Maker::Other => {
             ("  node-role.kubernetes.io/control-plane: \"\"\n", &["control-plane", "master"])
         }
@@ -92,7 +91,7 @@ fn values(signals: &Signals<'_>, uses_lock: bool) -> String {
         .flat_map(|taint| ["  - key: node-role.kubernetes.io/", taint, "\n    operator: Exists\n"])
         .collect();
     let routes = match signals.routes() {
-        // Without routes pods of other nodes are not reached.
+        // Without routes, pods on other nodes are unreachable.
         Some(range) => format!("  - --configure-cloud-routes=true\n  - --cluster-cidr={range}\n"),
         None => "  - --configure-cloud-routes=false\n".to_owned(),
     };
@@ -104,7 +103,7 @@ fn values(signals: &Signals<'_>, uses_lock: bool) -> String {
 
 const HELM: &str = "helm upgrade --install aws-cloud-controller-manager aws-cloud-controller-manager --repo https://kubernetes.github.io/cloud-provider-aws --namespace kube-system --values values.yaml";
 
-/// The cloud controller, from its chart.
+/// Step that installs the cloud controller from its chart.
 pub(super) fn install(signals: &Signals<'_>, uses_lock: bool) -> Step {
     let title = if uses_lock {
         "install the cloud controller, which waits for the lock"
@@ -112,18 +111,18 @@ pub(super) fn install(signals: &Signals<'_>, uses_lock: bool) -> Step {
         "install the cloud controller"
     };
     Step::new(title)
-        .about("a cordon does not hold a DaemonSet back. Give values.yaml to `tagaudit migrate --kubernetes` beforehand: P6 says whether it fits the nodes")
+        .about("a cordon does not stop a DaemonSet. Give values.yaml to `tagaudit migrate --kubernetes` first: P6 checks that it fits the nodes")
         .with("values.yaml", values(signals, uses_lock))
         .with(ANYWHERE, HELM)
 }
 
-/// Whether the metadata of the instance names nodes.
+/// True if instance metadata determines Node names.
 fn named_by_metadata(evidence: &Evidence) -> bool {
     evidence.arguments().iter().any(|one| one.cloud_provider_name() == Some("aws") && one.value("node-name").is_none())
 }
 
-/// Whether there are servers whose kubelet is left on the old side and that run no kube-controller-manager of that side: those of etcd
-/// alone, and those of K3s.
+/// True if there are servers whose kubelet is still on the old side, without a kube-controller-manager on that side:
+/// servers that run only etcd, and those of K3s.
 fn other_servers(evidence: &Evidence, signals: &Signals<'_>) -> bool {
     let is_old =
         |seen: &[Seen], who: &str| seen.iter().any(|one| one.provider == CloudProvider::InTree && one.who == who);
@@ -134,7 +133,7 @@ fn other_servers(evidence: &Evidence, signals: &Signals<'_>) -> bool {
     })
 }
 
-/// How the Node of the instance is named, where RKE2 does that.
+/// Setting that names the Node of an instance, if RKE2 does that.
 fn naming(evidence: &Evidence, signals: &Signals<'_>) -> &'static str {
     if named_by_metadata(evidence) {
         "cloud-provider-name: aws # names the node after its instance; `external` and `node-name-from-cloud-provider-metadata: true` from 1.29.11, 1.30.7 and 1.31.3 on\n"
@@ -145,18 +144,18 @@ fn naming(evidence: &Evidence, signals: &Signals<'_>) -> &'static str {
     }
 }
 
-/// The settings of a server without a control plane, behind the switch: it has the flag of servers as well.
+/// Settings of a server without a control plane after the switch: it also has the flag of servers.
 /// Source: rancher/rancher#55579.
 fn external_etcd(evidence: &Evidence, signals: &Signals<'_>) -> String {
     let kubelet = Arguments::of(evidence, Component::Kubelet, true, EXTERNAL, GONE).list("kubelet-arg");
     format!("{}disable-cloud-controller: true\n{kubelet}", naming(evidence, signals))
 }
 
-/// What the components have behind the switch, and what they lose.
+/// Arguments that the components get with the switch, and those that they lose.
 const EXTERNAL: &[&str] = &["cloud-provider=external"];
 const GONE: &[&str] = &["cloud-config", "external-cloud-volume-plugin", "enable-leader-migration"];
 
-/// The settings of a server, or of an agent, behind the switch.
+/// Settings of a server or an agent after the switch.
 fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -> String {
     let mut text = naming(evidence, signals).to_owned();
     if of_servers {
@@ -165,7 +164,7 @@ fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -
         text.push_str(&manager.list("kube-controller-manager-arg"));
         if signals.api_servers.iter().any(|one| one.provider == CloudProvider::InTree) {
             text.push_str(
-                "kube-apiserver-arg: # beside what it has; take it out before 1.33\n  - cloud-provider=external\n",
+                "kube-apiserver-arg: # in addition to its own; remove it before 1.33\n  - cloud-provider=external\n",
             );
         }
     }
@@ -173,23 +172,23 @@ fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -
     text
 }
 
-/// Control planes go over, one after another.
+/// Step that switches the control planes, one at a time.
 pub(super) fn switch_control_planes(evidence: &Evidence, signals: &Signals<'_>) -> Step {
-    let step = Step::new("make the control planes external, one after another").about(
-        "kube-controller-manager gets `external` and loses `enable-leader-migration` in the same step. Node names must stay: a Node with another name is a new one",
+    let step = Step::new("make the control planes external, one at a time").about(
+        "kube-controller-manager gets `external` and loses `enable-leader-migration` in the same step. Node names must not change: a Node with another name is a new one",
     );
     match signals.maker {
         Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", None, &external_rke2(evidence, signals, true))),
         Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, true), external_rke2(evidence, signals, true)),
         Maker::Rke => step
-            .about("RKE 1.4.15 or 1.5.0 and later. It changes control planes and workers in one run; `useInstanceMetadataHostname` has to be in the same one, or Nodes get other names")
+            .about("RKE 1.4.15 or 1.5.0 and later. It changes control planes and workers in one run; `useInstanceMetadataHostname` must be in the same run, or Node names change")
             .with(
                 "cluster.yml, without `enable-leader-migration` in services.kube-controller.extra_args; then `rke up`",
                 "cloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\n",
             ),
         Maker::Kubeadm => step
             .with(MANIFEST, "    - --cloud-provider=external # instead of aws, and no --enable-leader-migration\n")
-            .with("/etc/kubernetes/manifests/kube-apiserver.yaml", "# take --cloud-provider and --cloud-config out\n")
+            .with("/etc/kubernetes/manifests/kube-apiserver.yaml", "# remove --cloud-provider and --cloud-config\n")
             .with(
                 "each control plane: the kubelet",
                 FLAGS,
@@ -203,9 +202,9 @@ pub(super) fn switch_control_planes(evidence: &Evidence, signals: &Signals<'_>) 
     }
 }
 
-/// All other nodes go over.
+/// Step that switches all other nodes.
 pub(super) fn switch_workers(evidence: &Evidence, signals: &Signals<'_>) -> Step {
-    let step = Step::new("make the kubelets of all other nodes external, one after another");
+    let step = Step::new("make the kubelets of all other nodes external, one at a time");
     let settings = external_rke2(evidence, signals, false);
     match signals.maker {
         Maker::Rancher => {
@@ -225,9 +224,9 @@ pub(super) fn switch_workers(evidence: &Evidence, signals: &Signals<'_>) -> Step
             };
             step.with(config_of(signals.maker, false), settings)
         }
-        Maker::Rke => step.about("`rke up` does it in the same run: run it again where it stopped"),
+        Maker::Rke => step.about("`rke up` does it in the same run: repeat it if it stopped"),
         Maker::Kubeadm => step
-            .about("a kubelet that runs keeps its Node; only one that starts anew asks to be initialised")
+            .about("a running kubelet keeps its Node; only a newly registered one asks to be initialised")
             .with("each node", FLAGS),
         Maker::Kops => of_kops(signals),
         Maker::Other => step.with("the arguments of kubelet", "--cloud-provider=external\n"),
@@ -235,7 +234,7 @@ pub(super) fn switch_workers(evidence: &Evidence, signals: &Signals<'_>) -> Step
 }
 
 pub(super) fn watch() -> Step {
-    Step::new("look after each of them").with(
+    Step::new("check after each of them").with(
         ANYWHERE,
         format!(
             "kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID,TAINTS:.spec.taints[*].key\nkubectl get lease -n kube-system {MIGRATION_LOCK} cloud-controller-manager"

@@ -1,4 +1,4 @@
-//! Nodes that the cloud controller does not know.
+//! Steps for Nodes that the cloud controller does not know.
 
 use crate::kubernetes::{Evidence, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
@@ -8,7 +8,7 @@ use super::super::signals::{CloudProvider, Maker, Signals};
 use super::super::stage::{Initialised, initialised};
 use super::{ANYWHERE, NAMED, Step, bring};
 
-/// Nodes that the cloud controller does not know, and what to do about each kind.
+/// Steps for each kind of Node that the cloud controller does not know.
 pub(super) fn steps(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     if !signals.initialises() {
@@ -19,30 +19,30 @@ pub(super) fn steps(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     };
     if !that_are(Initialised::Late).is_empty() && signals.initialises() {
         steps.push(
-            Step::new("find out why the cloud controller does not initialise Nodes that wait")
-                .about("its log says it: the name of the Node, its tags, its permissions, or the metadata; `tagaudit scan` looks at all of them")
+            Step::new("find out why the cloud controller does not initialise the waiting Nodes")
+                .about("its log shows the cause: the Node name, tags, permissions or the metadata; `tagaudit scan` checks all of them")
                 .with(ANYWHERE, log(signals)),
         );
     }
-    // Who was started without a provider may not be an instance at all.
+    // A machine that was started without a provider may not be an instance at all.
     let is_without = |node: &&KubernetesNode| {
         signals.kubelets.iter().any(|one| one.who == node.name && one.provider == CloudProvider::None)
     };
     let (without, never): (Vec<_>, Vec<_>) = that_are(Initialised::Never).into_iter().partition(is_without);
     if !without.is_empty() {
         steps.push(
-            Step::new(format!("decide about Nodes whose kubelet was started without a provider: {}", named(&without)))
-                .about("of an instance, start it with `cloud-provider=external` and register the Node anew; a machine elsewhere stays as it is, and out of load balancers"),
+            Step::new(format!("decide about Nodes whose kubelet runs without a provider: {}", named(&without)))
+                .about("on an instance, start it with `cloud-provider=external` and register the Node again; a machine elsewhere stays as it is, outside of load balancers"),
         );
     }
     let taint = |name: &str| format!("kubectl taint node {name} {UNINITIALIZED}=true:NoSchedule");
     if let Some((first, others)) = never.split_first() {
-        let mut step = Step::new("give one Node without providerID the taint that asks for it, and check that the controller initialises it")
-            .about("the cloud controller writes the id and takes the taint away; no pod is scheduled there meanwhile. A machine that is no instance must not get it")
+        let mut step = Step::new("add the uninitialized taint to one Node without providerID, and check that the controller initialises it")
+            .about("the cloud controller sets the providerID and removes the taint; no pod is scheduled there meanwhile. A machine that is not an instance must not get it")
             .with(ANYWHERE, commands(&[*first], taint));
         if !others.is_empty() {
             step = step.with(
-                "when its taint is gone: if the controller cannot initialise it, it can initialise none of the others",
+                "when its taint is removed: if the controller cannot initialise it, it cannot initialise the others",
                 commands(others, taint),
             );
         }
@@ -52,7 +52,7 @@ pub(super) fn steps(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     steps
 }
 
-/// Nodes whose id cannot be changed register anew; members of etcd are none that a command takes away.
+/// Steps to re-register Nodes whose id cannot be changed; no command deletes a member of etcd.
 fn anew(signals: &Signals<'_>, elsewhere: &[&KubernetesNode]) -> Vec<Step> {
     let is_server = |node: &&&KubernetesNode| node.is_embedded_etcd_member() || node.has_control_plane_label();
     let (servers, agents): (Vec<&KubernetesNode>, Vec<&KubernetesNode>) =
@@ -68,19 +68,19 @@ fn anew(signals: &Signals<'_>, elsewhere: &[&KubernetesNode]) -> Vec<Step> {
             format!("kubectl drain {name} --ignore-daemonsets --delete-emptydir-data && kubectl delete node {name}")
         };
         steps.push(
-            Step::new("register Nodes with an id of another controller again, one after another")
-                .about(format!("a providerID cannot be changed. First make sure that the other controller is off (`disable-cloud-controller: true` on all servers). Behind each: {restart}"))
+            Step::new("re-register Nodes with a providerID of another controller, one at a time")
+                .about(format!("a providerID cannot be changed. First make sure that the other controller is disabled (`disable-cloud-controller: true` on all servers). After each: {restart}"))
                 .with(ANYWHERE, commands(&agents, command)),
         );
     }
     if !servers.is_empty() {
         let about = if signals.control_planes == Some(1) {
-            "it is the only control plane: deleting its Node would end the cluster. Add a second one first, or leave it as it is, out of load balancers"
+            "it is the only control plane: deleting its Node would destroy the cluster. Add a second one first, or leave it as it is, outside of load balancers"
         } else {
-            "take a snapshot of etcd, then replace them one at a time: the Node of a server of RKE2 or K3s leaves etcd when it is deleted"
+            "take an etcd snapshot, then replace them one at a time: deleting the Node of an RKE2 or K3s server removes it from etcd"
         };
         steps.push(
-            Step::new(format!("replace control planes with an id of another controller: {}", named(&servers)))
+            Step::new(format!("replace control planes with a providerID of another controller: {}", named(&servers)))
                 .about(about),
         );
     }
@@ -100,7 +100,7 @@ fn commands(nodes: &[&KubernetesNode], command: impl Fn(&str) -> String) -> Stri
     text
 }
 
-/// How to read the log of the cloud controller.
+/// Command to read the log of the cloud controller.
 pub(super) fn log(signals: &Signals<'_>) -> String {
     let Some(controller) = signals.working.iter().chain(&signals.idle).next() else {
         return "kubectl get pods -n kube-system".to_owned();

@@ -1,4 +1,4 @@
-//! The same in an account of Alibaba Cloud.
+//! Observes and simulates changes in an Alibaba Cloud account.
 
 use crate::alibaba::view::{SCALING_GROUP_TAG, STACK_TAG};
 use crate::alibaba::{
@@ -23,7 +23,7 @@ fn attachment(arn: &str) -> Attachment {
     Attachment { policy_type: PolicyType::Custom, policy: policy_name(arn).to_owned(), resource_group_id: None }
 }
 
-/// What says of which cluster an instance is, and who makes it again, by key.
+/// Tags that identify the cluster of an instance, or what re-creates it, sorted by key.
 fn cluster_tags(all: &[Tag]) -> Vec<Tag> {
     let counts = |tag: &&Tag| {
         tag.key == CLUSTER_TAG || tags::is_membership(&tag.key) || [SCALING_GROUP_TAG, STACK_TAG].contains(&&*tag.key)
@@ -33,7 +33,7 @@ fn cluster_tags(all: &[Tag]) -> Vec<Tag> {
     found
 }
 
-/// What a change finds; `None` when the resource is not there, or was not read.
+/// Observes the state that a change depends on; `None` if the resource does not exist or was not read.
 pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Option<Observed> {
     match attribute {
         Attribute::Tag { key } => {
@@ -78,7 +78,7 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
     }
 }
 
-/// Makes a change in an inventory. What is not there stays so.
+/// Makes a change in an inventory. A missing resource is left as it is.
 pub(super) fn simulate(account: &mut Account, transition: &Transition) {
     let Transition { target, attribute, new, .. } = transition;
     match attribute {

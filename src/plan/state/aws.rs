@@ -1,4 +1,4 @@
-//! The same in an account of AWS.
+//! Observes and simulates changes in an AWS account.
 
 use crate::inventory::{Account, InlinePolicy, Instance, ManagedPolicy, Region, Role, Tag, Tagged};
 use crate::plan::state::{Observed, digest};
@@ -29,7 +29,7 @@ fn metadata_option(instance: &Instance, option: MetadataOption) -> Option<Value>
     let options = instance.metadata_options.as_ref()?;
     let word = |word: &Option<String>| {
         let attribute = Attribute::MetadataOption { option };
-        // A word that this version does not know is no value to plan with, and none that fits a plan.
+        // A value unknown to this version can neither be planned nor match a plan.
         word.as_ref().map(|word| attribute.parse(word).unwrap_or_else(|| Value::Text(word.clone())))
     };
     match option {
@@ -39,7 +39,7 @@ fn metadata_option(instance: &Instance, option: MetadataOption) -> Option<Value>
     }
 }
 
-/// What a change finds; `None` when the resource is not there, or was not read.
+/// Observes the state that a change depends on; `None` if the resource does not exist or was not read.
 pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Option<Observed> {
     match attribute {
         Attribute::InlinePolicy { name } => {
@@ -100,7 +100,7 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
     }
 }
 
-/// What all changes of a resource of EC2 depend on, with the value that this one is about: `None` where it was not read.
+/// State that all changes of an EC2 resource depend on, with the value that this one sets; `None` if it was not read.
 fn observe_ec2(
     region: &Region,
     target: &Target,
@@ -125,7 +125,7 @@ fn observe_ec2(
     })
 }
 
-/// Makes a change in an inventory. What is not there stays so.
+/// Makes a change in an inventory. A missing resource is left as it is.
 pub(super) fn simulate(account: &mut Account, transition: &Transition) {
     let Transition { target, attribute, new, .. } = transition;
     let document = new.as_ref().and_then(Value::document).map(str::to_owned);

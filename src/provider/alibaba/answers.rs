@@ -1,10 +1,11 @@
-//! The answers of Alibaba Cloud's API, in as far as they are used, and what they become in an inventory.
+//! Answers of Alibaba Cloud's API, as far as they are used, and their conversion to an inventory.
 //!
-//! Lists stand in a second object of the singular name. Tags are `TagKey` and `TagValue` in ECS, `Key` and `Value` in VPC. Lists of
-//! ECS go on where there is a `NextToken`, those of VPC and of instance roles where the numbers of pages say so.
-//! Source: models of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, resourcemanager 2020-03-31, sts 2015-04-01.
+//! Lists are nested in an object of the singular name. Tags are `TagKey` and `TagValue` in ECS, `Key` and `Value` in
+//! VPC. Lists of ECS continue while there is a `NextToken`, those of VPC and of instance roles by page number.
+//! Source: models of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, resourcemanager 2020-03-31,
+//! sts 2015-04-01.
 
-#![expect(clippy::struct_field_names, reason = "fields are called as the API calls them")]
+#![expect(clippy::struct_field_names, reason = "field names follow the API")]
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -27,23 +28,23 @@ macro_rules! shapes {
 
 /// A page of a list.
 pub(super) trait Page: DeserializeOwned {
-    /// The call whose answer it is.
+    /// Call that the page answers.
     const READ: Read;
-    /// Whether the list goes on where there is a token, and not by numbers.
+    /// True if the list continues by token, and not by page number.
     #[cfg(feature = "alibaba")]
     const READ_BY_TOKEN: bool;
-    /// What the list holds.
+    /// Item of the list.
     type Item: PartialEq;
 
-    /// What tells an item from the others of the list.
+    /// Key that identifies an item in the list.
     #[cfg(feature = "alibaba")]
     fn key(item: &Self::Item) -> String;
 
-    /// The items, and where the list stands.
+    /// Items, and the position of the page in the list.
     fn into_parts(self) -> (Vec<Self::Item>, Place);
 }
 
-/// What the API says of a failure; older products write the names in lower case.
+/// Error answer of the API; older products write the field names in lower case.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Refusal {
@@ -55,17 +56,17 @@ pub(super) struct Refusal {
     pub(super) request_id: String,
 }
 
-/// A list; what `aliyun --pager` merges out of empty pages is `null`. Source: aliyun/aliyun-cli `openapi/pager.go`.
+/// Reads a list; `aliyun --pager` merges empty pages into `null`. Source: aliyun/aliyun-cli `openapi/pager.go`.
 fn or_nothing<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     Ok(Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Where a page stands in its list.
+/// Position of a page in its list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// What asks for the next page; absent or empty on the last one, or where the list goes by numbers.
+    /// Token of the next page; absent or empty on the last one, or if the list goes by page number.
     pub(super) next_token: Option<String>,
-    /// How many items there are in all, for lists that go by numbers.
+    /// Total number of items, for lists that go by page number.
     pub(super) total: Option<usize>,
 }
 
@@ -206,7 +207,7 @@ shapes! {
     Groups { #[serde(deserialize_with = "or_nothing")] group: Vec<GroupEntry> }
     GroupEntry { group_name: String }
 
-    /// What a write answers.
+    /// Answer to a write.
     #[cfg(feature = "alibaba")]
     Done { request_id: Option<String> }
 
@@ -238,7 +239,7 @@ shapes! {
     }
 }
 
-/// The one list that stands in no second object.
+/// The only list that is not nested in a second object.
 impl Page for NetworkLoadBalancers {
     const READ: Read = Read::NlbListLoadBalancers;
     #[cfg(feature = "alibaba")]
@@ -256,7 +257,7 @@ impl Page for NetworkLoadBalancers {
     }
 }
 
-/// Lists that go by token, and lists that go by numbers.
+/// Lists that go by token, and lists that go by page number.
 macro_rules! pages {
     ($($shape:ident . $list:ident . $items:ident: $item:ty [$($id:ident)*] = $read:ident $(, $token:ident)*;)*) => {$(
         impl Page for $shape {
@@ -293,7 +294,7 @@ pages! {
     AttachmentAnswer.policy_attachments.policy_attachment: PolicyAttachment [policy_type policy_name principal_type principal_name resource_group_id] = ListPolicyAttachments;
 }
 
-/// A part of what tells an item from others.
+/// Part of an item's key.
 #[cfg(feature = "alibaba")]
 trait Part {
     fn key(&self) -> &str;
@@ -334,7 +335,7 @@ impl VpcTags {
 impl From<RawInstance> for Instance {
     fn from(raw: RawInstance) -> Self {
         let network = raw.vpc_attributes.unwrap_or_default();
-        // The controller takes the address of the classic network too.
+        // The controller uses the address of the classic network too.
         let inner = raw.inner_ip_address.unwrap_or_default().ip_address;
         let private = network.private_ip_address.unwrap_or_default().ip_address;
         Self {
@@ -446,13 +447,13 @@ impl From<RawRouteTable> for RouteTable {
     }
 }
 
-/// Whose a policy is, as the API spells it.
+/// Policy type from its name in the API; `None` if it is unknown.
 pub(super) fn policy_type(text: &str) -> Option<PolicyType> {
     [PolicyType::System, PolicyType::Custom].into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
 }
 
 impl PolicyList {
-    /// The attachments; `None` where one of them is of a type that is not known.
+    /// Attachments; `None` if one of them has an unknown type.
     pub(super) fn into_attachments(self) -> Option<Vec<Attachment>> {
         let each = self.policies.policy.into_iter().map(|one| {
             let policy_type = policy_type(&one.policy_type)?;
@@ -463,10 +464,10 @@ impl PolicyList {
 }
 
 impl PolicyAnswer {
-    /// The policy with the version that holds; `None` where its type is not known, or the version is another.
+    /// The policy with its default version; `None` if its type is unknown or the answer has another version.
     pub(super) fn into_policy(self) -> Option<Policy> {
         let version = self.default_policy_version.unwrap_or_default();
-        // A document of another version than the one that holds says nothing of it.
+        // A document of another version than the default one does not describe the policy.
         if let (Some(holding), Some(given)) = (&self.policy.default_version, &version.version_id)
             && holding != given
         {

@@ -1,6 +1,6 @@
 //! A folder of plain outputs of the `aliyun` command line, each named after its product and action
-//! (`ecs-DescribeInstances.json`, `ram-ListPoliciesForRole-NAME.json`, …), so that an account can be audited by someone who has no access
-//! to it. A file that is not there is a gap. Several pages may follow one another in one file.
+//! (`ecs-DescribeInstances.json`, `ram-ListPoliciesForRole-NAME.json`, …), so that an account can be audited by someone
+//! without access to it. A missing file is a gap. Several pages may follow one another in one file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -22,8 +22,8 @@ use super::answers::{
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Every file that is understood, with the call whose answer it holds. Those of RAM have the name of the principal or policy behind
-/// theirs: `ram-GetRole-NAME.json`.
+/// Known files, with the call that each answers. Those of RAM end with the name of the principal or policy:
+/// `ram-GetRole-NAME.json`.
 pub const FILES: [(&str, Read); 18] = [
     ("sts-GetCallerIdentity", Read::GetCallerIdentity),
     ("ecs-DescribeInstances", Read::EcsDescribeInstances),
@@ -45,20 +45,20 @@ pub const FILES: [(&str, Read); 18] = [
     ("nlb-ListLoadBalancers", Read::NlbListLoadBalancers),
 ];
 
-/// Attachments in resource groups have a file of another product.
+/// File of attachments in resource groups, which another product lists.
 const ATTACHMENTS: &str = "resourcemanager-ListPolicyAttachments";
 
-/// The trust policy of a role.
+/// File of a role with its trust policy.
 const TRUST: &str = "ram-GetRole";
 
-/// The policies of a principal.
+/// Files of the policies of principals.
 const LISTS: [(&str, PrincipalKind); 3] = [
     ("ram-ListPoliciesForRole", PrincipalKind::Role),
     ("ram-ListPoliciesForUser", PrincipalKind::User),
     ("ram-ListPoliciesForGroup", PrincipalKind::Group),
 ];
 
-/// Why a folder could not be used.
+/// Error that makes a folder unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// A file cannot be read.
@@ -66,7 +66,7 @@ pub enum FolderError {
     Read {
         /// The file.
         file: String,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// A file is larger than any answer could be.
@@ -75,26 +75,26 @@ pub enum FolderError {
         /// The file.
         file: String,
     },
-    /// A file is not what its name says.
+    /// The content of a file does not match its name.
     #[error("`{file}` is not the output of its `aliyun` command: {error}")]
     Malformed {
         /// The file.
         file: String,
-        /// What is wrong, and where.
+        /// Error and its position.
         error: JsonError,
     },
-    /// Nothing says whose account it is.
-    #[error("`{folder}` holds no `sts-GetCallerIdentity.json`, which tells the account")]
+    /// No file identifies the account.
+    #[error("`{folder}` holds no `sts-GetCallerIdentity.json`, which identifies the account")]
     NoAccount {
         /// The folder.
         folder: String,
     },
-    /// The answers are of several regions, or of another than the operator says.
+    /// The answers are from several regions, or from another than the operator names.
     #[error("`{folder}` was read from {}, and one folder is one region", found.join(" and "))]
     Regions {
         /// The folder.
         folder: String,
-        /// What its answers and the operator say.
+        /// Regions of the answers and of the operator.
         found: Vec<String>,
     },
     /// Two answers contradict one another.
@@ -102,25 +102,25 @@ pub enum FolderError {
     Contradiction {
         /// The folder.
         folder: String,
-        /// What cannot be.
+        /// The contradiction.
         reason: String,
     },
-    /// Nothing says which region it is.
-    #[error("nothing in `{folder}` says which region it was read from")]
+    /// No file identifies the region.
+    #[error("nothing in `{folder}` identifies the region it was read from")]
     NoRegion {
         /// The folder.
         folder: String,
     },
 }
 
-/// Whether a folder holds outputs of the `aliyun` command line: any file is called like one of them.
+/// True if a folder holds outputs of the `aliyun` command line: any file is named like one of them.
 #[must_use]
 pub fn is_one(folder: &Path) -> bool {
     let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     names(folder).is_ok_and(|names| names.iter().any(|name| known.iter().any(|known| name.starts_with(known))))
 }
 
-/// The names of the JSON files of a folder, without their ending, in order.
+/// Names of the JSON files of a folder, without extension, in order.
 fn names(folder: &Path) -> std::io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in std::fs::read_dir(folder)? {
@@ -130,10 +130,10 @@ fn names(folder: &Path) -> std::io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Reads a folder. `region` is the operator's word on the region, for folders that do not say it themselves.
+/// Reads a folder. `region` is the operator's choice, for folders that do not identify their region.
 ///
 /// # Errors
-/// When a file is not what its name says, or nothing tells account and region.
+/// If the content of a file does not match its name, or nothing identifies account and region.
 pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
     let shown = || folder.display().to_string();
     let names = names(folder).map_err(|source| FolderError::Read { file: shown(), source })?;
@@ -158,7 +158,7 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     target.security_groups = files.pages::<SecurityGroupAnswer>()?.into_iter().map(Into::into).collect();
     target.network_interfaces = files.pages::<NetworkInterfaces>()?.into_iter().map(Into::into).collect();
     target.disks = files.pages::<Disks>()?.into_iter().map(Into::into).collect();
-    // Only where one of them is there was anybody asked for them.
+    // Load balancers count as exported only if one of their files exists.
     if ["slb-DescribeLoadBalancers", "nlb-ListLoadBalancers"].iter().any(|name| files.names.contains(*name)) {
         let classic = files.pages::<LoadBalancers>()?.into_iter().map(Into::into);
         let network = files.pages::<NetworkLoadBalancers>()?.into_iter().map(Into::into);
@@ -194,13 +194,13 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// What is behind a name in the names of files: the principals or policies whose answers there are.
+    /// Suffixes of the files with a given prefix: the principals or policies that have an answer.
     fn behind(&self, name: &str) -> Vec<String> {
         let prefix = format!("{name}-");
         self.names.iter().filter_map(|found| found.strip_prefix(&prefix).map(str::to_owned)).collect()
     }
 
-    /// The values of a file, one after the other; a gap and `None` where it is not there, or holds a refusal instead of an answer.
+    /// Values of a file, in order; a gap and `None` if it is missing, or holds a refusal instead of an answer.
     fn values<T: DeserializeOwned>(
         &mut self,
         name: &str,
@@ -228,7 +228,7 @@ impl Files<'_> {
             }
             Ok(values) => Ok(Some(values)),
             Err(error) => {
-                // The command line prints a refusal as JSON too, and `> FILE` keeps it.
+                // The command line prints refusals as JSON too, and `> FILE` keeps them.
                 let refusals = json_input::lines::<Refusal>(bytes).unwrap_or_default();
                 let Some(refusal) = refusals.into_iter().find(|one| !one.code.is_empty()) else {
                     return Err(FolderError::Malformed { file, error });
@@ -244,13 +244,13 @@ impl Files<'_> {
         Ok(self.values(name, read, of)?.and_then(|values| values.into_iter().next()))
     }
 
-    /// The items of a list, of all its pages; a gap where the file does not hold them all.
+    /// Items of all pages of a list; a gap if the file does not hold them all.
     fn pages<P: Page>(&mut self) -> Result<Vec<P::Item>, FolderError> {
         let name = FILES.iter().find(|(_, read)| *read == P::READ).map_or("", |(name, _)| *name);
         Ok(self.all_pages::<P>(name, None)?.unwrap_or_default())
     }
 
-    /// The items of the list in a file; a gap where it is not there, and where it is cut.
+    /// Items of the list in a file; a gap if the file is missing or truncated.
     fn all_pages<P: Page>(&mut self, name: &str, of: Option<&str>) -> Result<Option<Vec<P::Item>>, FolderError> {
         let Some(pages) = self.values::<P>(name, P::READ, of)? else { return Ok(None) };
         let mut items = Vec::new();
@@ -267,13 +267,12 @@ impl Files<'_> {
     }
 
     fn cut(&mut self, name: &str, read: Read, of: Option<&str>) {
-        let message =
-            format!("`{name}.json` is not the whole answer: write it with `--pager`, or append the other pages");
+        let message = format!("`{name}.json` is incomplete: write it with `--pager`, or append the other pages");
         self.gap(read, of.map(str::to_owned), "Pagination", message);
     }
 
-    /// Which role each instance has. The call is asked for instances or for a role, so no answer of it is a list of all: an instance of
-    /// which it says nothing may have a role.
+    /// Sets the role of each instance. The call is made for instances or for a role, so its answer never lists all: an
+    /// instance that it omits may have a role.
     fn instance_roles(&mut self, region: &mut Region) -> Result<(), FolderError> {
         let gaps = self.gaps.len();
         let answered = self.pages::<InstanceRoles>()?;
@@ -288,7 +287,7 @@ impl Files<'_> {
         }
         if let Some(first) = silent.first().filter(|_| self.gaps.len() == gaps) {
             let message = format!(
-                "the answers say nothing of {}, such as `{first}`: ask for all instances, fifty at a time with --InstanceIds; an entry with an empty `RamRoleName` says that one has no role",
+                "the answers omit {}, such as `{first}`: query all instances, fifty at a time with --InstanceIds; an entry with an empty `RamRoleName` is an instance without a role",
                 text::count(silent.len(), "instance"),
             );
             self.gap(Read::DescribeInstanceRamRole, None, REASON_NOT_PROVIDED, message);
@@ -308,7 +307,7 @@ impl Files<'_> {
         });
     }
 
-    /// The principals whose answers there are, with their policies; what is missing of the roles of instances is a gap.
+    /// Adds the principals that have answers, with their policies; missing data on the roles of instances is a gap.
     fn identities(&mut self, region: &Region, account: &mut Account) -> Result<(), FolderError> {
         let mut wanted: BTreeSet<(PrincipalKind, String)> = region
             .instances

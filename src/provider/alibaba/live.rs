@@ -1,8 +1,9 @@
-//! Reads a live account of Alibaba Cloud. Everything that can go wrong with a read becomes a gap of the inventory; only what makes
+//! Reads a live account of Alibaba Cloud. A failed read becomes a gap of the inventory; only a condition that makes
 //! reading impossible at all is an error.
 //!
-//! The client is our own: a signature, a request, and the answers in as far as they are used. Calls that do not wait for one another are made
-//! at once, on threads: the longest chain is identity, instances, their roles, the policies of a role, a policy.
+//! The client is part of tagaudit: a signature, a request, and the answers as far as they are used. Independent calls
+//! are made at once, on threads: the longest chain is identity, instances, their roles, the policies of a role, a
+//! policy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +35,7 @@ mod write;
 
 pub(crate) use write::Writer;
 
-/// What is to be read, and how.
+/// Read request: scope, credentials and limits.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Request<'a> {
@@ -42,50 +43,50 @@ pub struct Request<'a> {
     pub profile: Option<String>,
     /// Endpoint for every product.
     pub endpoint_url: Option<String>,
-    /// Accept an endpoint that is neither HTTPS nor loopback.
+    /// True to accept an endpoint that is neither HTTPS nor loopback.
     pub insecure_endpoint: bool,
-    /// Regions; the configured one when empty.
+    /// Regions; the configured one if empty.
     pub regions: Vec<String>,
-    /// All regions.
+    /// True to read all regions.
     pub all_regions: bool,
-    /// Roles to assume, each for an account of its own.
+    /// Roles to assume, each for a separate account.
     pub assume_roles: Vec<String>,
     /// External id for those roles.
     pub external_id: Option<String>,
-    /// Requests a second for each API of ECS and VPC, and region.
+    /// Requests per second for each API of ECS and VPC, and region.
     pub requests_per_second: u32,
-    /// When to give up on what is not read yet.
+    /// Time limit for reading.
     pub timeout: Duration,
-    /// The cluster whose roles are needed; those of all instances without it.
+    /// Cluster whose roles are needed; without it, the roles of all instances.
     pub cluster: Option<Cluster<'a>>,
-    /// Whether to read load balancers, which only matter where Services are known or a recording is made.
+    /// True to read load balancers, which only matter if Services are known or a recording is made.
     pub load_balancers: bool,
-    /// Whether to log every request to standard error.
+    /// True to log every request to standard error.
     pub verbose: bool,
 }
 
-/// The cluster that a scan is about.
+/// Cluster of a scan.
 #[derive(Debug, Clone, Copy)]
 pub struct Cluster<'a> {
     /// Its id.
     pub cluster_id: &'a str,
-    /// Its Nodes, when they were given.
+    /// Its Nodes, if given.
     pub nodes: Option<&'a [KubernetesNode]>,
-    /// Principals that its controller uses, when they were given.
+    /// Principals that its controller uses, if given.
     pub controller_roles: &'a [String],
 }
 
-/// Variables that name a region. The first that is set counts.
+/// Variables that name a region. The first one set counts.
 const REGION_NAMED_BY: [&str; 5] =
     ["ALIBABA_CLOUD_REGION_ID", "ALIBABACLOUD_REGION_ID", "ALICLOUD_REGION_ID", "REGION_ID", "REGION"];
 
-/// The region whose host is asked where nothing else names one.
+/// Region whose host is used if nothing else names one.
 const DEFAULT_REGION: &str = "cn-hangzhou";
 
 /// Reads what the request asks for.
 ///
 /// # Errors
-/// When arguments, environment or credentials make reading impossible.
+/// If arguments, environment or credentials make reading impossible.
 pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     let connection = Connection::open(request)?;
     let sessions: Vec<Option<&String>> = match request.assume_roles.as_slice() {
@@ -101,7 +102,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
                 inventory.accounts.push(account);
                 inventory.gaps.append(&mut session.gaps());
             }
-            // One account of several that refuses hides nothing of the others.
+            // A refusal in one of several accounts does not hide the others.
             Err(error) if request.assume_roles.len() > 1 && error.kind == ErrorKind::Unreachable => {
                 let account_id = role.and_then(|arn| principals::named(arn)).map(|(account, ..)| account.to_owned());
                 inventory.gaps.push(Gap {
@@ -128,7 +129,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
 struct Connection {
     client: Arc<Client>,
     credentials: Arc<Credentials>,
-    /// The region that environment or profile name.
+    /// Region from the environment or the profile.
     region: Option<String>,
     opened_at: jiff::Timestamp,
 }
@@ -148,7 +149,7 @@ impl Connection {
             endpoint_url: request.endpoint_url.clone(),
             verbose: request.verbose,
         };
-        // A profile that names a region means it; the environment fills in what the profile leaves open.
+        // The region of a profile counts; the environment fills in what the profile leaves open.
         // Source: aliyun/aliyun-cli `config/profile.go#OverwriteWithFlags`.
         let of_environment = || REGION_NAMED_BY.iter().find_map(|name| environment.get(name)).map(str::to_owned);
         let region = credentials.region.clone().or_else(of_environment);
@@ -156,7 +157,7 @@ impl Connection {
         Ok(Self { client, credentials: Arc::new(credentials), region, opened_at })
     }
 
-    /// One account: that of the credentials, or that of a role to assume with them.
+    /// Session of one account: that of the credentials, or that of a role to assume with them.
     fn session(&self, request: &Request<'_>, role: Option<&String>) -> Session {
         let role = role.map(|arn| Assume {
             role_arn: arn.clone(),

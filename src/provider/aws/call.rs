@@ -1,4 +1,4 @@
-//! One request, and lists of them: rate limit, deadline, second tries for answers that were cut, and what an error means.
+//! Single requests and lists: rate limit, deadline, retries for truncated answers, and the meaning of errors.
 
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error as StdError;
@@ -23,16 +23,16 @@ use crate::text;
 use super::Request;
 use super::strict::Untrusted;
 
-/// Pages after which a list is given up: five million instances.
+/// Most pages of a list: five million instances.
 const MAX_PAGES: usize = 5_000;
-/// Tries for an answer that was cut on the way.
+/// Attempts for an answer that was cut off in transit.
 const TRIES_FOR_CUT_ANSWERS: usize = 3;
-/// Requests to the one IAM endpoint of an account at the same time.
+/// Concurrent requests to the one IAM endpoint of an account.
 const IAM_AT_ONCE: usize = 10;
 /// Longest error message that is kept.
 const MAX_MESSAGE: usize = 400;
 
-/// Why a read failed.
+/// Error of a read.
 #[derive(Debug, Clone)]
 pub(super) struct CallError {
     pub(super) code: String,
@@ -55,12 +55,12 @@ impl CallError {
         Self { code: code.to_owned(), message: message.into(), request: FailedRequest::Call }
     }
 
-    /// Whether IAM says that the thing does not exist.
+    /// True if IAM reports that the entity does not exist.
     pub(super) fn is_no_such_entity(&self) -> bool {
         self.code == "NoSuchEntity"
     }
 
-    /// What to do about errors of credentials and clocks.
+    /// Help for errors of credentials and clocks.
     pub(super) fn help(&self) -> Option<&'static str> {
         Some(match self.code.as_str() {
             "ExpiredToken" | "ExpiredTokenException" => {
@@ -76,14 +76,14 @@ impl CallError {
                 "set AWS_PROFILE or --profile, sign in with `aws sso login` or `aws login`, or run where a role is attached"
             }
             _ if self.request == FailedRequest::AssumeRole => {
-                "look at the trust policy of the role, and at whether the caller may assume it"
+                "check the trust policy of the role, and whether the caller may assume it"
             }
             "Unreachable" | "Timeout" => "check network, proxy and --endpoint-url",
             _ => return None,
         })
     }
 
-    /// The gap that this failure leaves.
+    /// Gap that this failure leaves.
     pub(super) fn gap(&self, read: Read, region: &str, resource: Option<&str>) -> Gap {
         Gap {
             read,
@@ -97,17 +97,17 @@ impl CallError {
     }
 }
 
-/// A token bucket: `capacity` at once, then `rate` a second.
+/// A token bucket: `capacity` at once, then `rate` per second.
 #[derive(Debug)]
 struct Bucket {
     tokens: f64,
     at: Instant,
 }
 
-/// Makes requests, within limits that are shared by everything that is read.
+/// Makes requests, within limits that all reads share.
 #[derive(Debug)]
 pub(super) struct Caller {
-    /// When to give up; moved on by [`Self::extend`].
+    /// Deadline; [`Self::extend`] moves it.
     deadline: Mutex<Instant>,
     timeout: Duration,
     rate: f64,
@@ -116,7 +116,7 @@ pub(super) struct Caller {
     iam: Semaphore,
     progress: ProgressBar,
     verbose: bool,
-    /// The account, once it is known.
+    /// Account id, once it is known.
     account_id: String,
 }
 
@@ -139,7 +139,7 @@ impl Caller {
         }
     }
 
-    /// The same limits anew: AWS counts the requests of each account by itself.
+    /// A copy with fresh limits: AWS counts the requests of each account separately.
     pub(super) fn for_account(&self, account_id: &str) -> Self {
         Self {
             account_id: account_id.to_owned(),
@@ -151,9 +151,9 @@ impl Caller {
         }
     }
 
-    /// Limits for writes: 2 a second and 10 at once where 5 reads a second are allowed. The cluster's own controllers live
-    /// from the same bucket, which holds 100 and gets 10 a second for tags, 50 and 5 for other calls (Amazon EC2 Developer
-    /// Guide, "Request throttling").
+    /// Limits for writes: 2 per second and 10 at once where 5 reads per second are allowed. The cluster's own
+    /// controllers share the bucket, which holds 100 and gets 10 per second for tags, 50 and 5 for other calls (Amazon
+    /// EC2 Developer Guide, "Request throttling").
     pub(super) fn for_writes(&self) -> Self {
         Self {
             deadline: Mutex::new(Instant::now() + self.timeout),
@@ -190,17 +190,17 @@ impl Caller {
         *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Gives what comes next as long as the first read had: carrying out a plan may take longer than reading an account.
+    /// Restarts the time limit: applying a plan may take longer than reading an account.
     pub(super) fn extend(&self) {
         *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Instant::now() + self.timeout;
     }
 
-    /// Takes the progress away.
+    /// Removes the progress display.
     pub(super) fn finish(&self) {
         self.progress.finish_and_clear();
     }
 
-    /// Waits until the API of a region may be asked once more.
+    /// Waits until the API of a region may be called again.
     async fn limit(&self, api: &'static str, region: &str) {
         let wait = {
             let mut buckets = self.buckets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -210,7 +210,7 @@ impl Caller {
             bucket.tokens =
                 (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * self.rate).min(self.capacity);
             bucket.at = now;
-            // A debt is waited off: later callers queue up behind it.
+            // A caller in debt waits; later callers queue up behind it.
             bucket.tokens -= 1.0;
             (bucket.tokens < 0.0).then(|| Duration::from_secs_f64(-bucket.tokens / self.rate))
         };
@@ -251,11 +251,11 @@ impl Caller {
         };
         tokio::time::timeout_at(self.deadline(), attempt)
             .await
-            .unwrap_or_else(|_| Err(CallError::new("Timeout", "not read when the time of --timeout was up")))
+            .unwrap_or_else(|_| Err(CallError::new("Timeout", "not read within the time of --timeout")))
     }
 
-    /// Reads a list page by page. The items of a list that breaks off are handed over with the gap: what was seen is
-    /// there, and that it is not all is known.
+    /// Reads a list page by page. If a list breaks off, its items are returned with the gap: they exist, and the list
+    /// is known to be incomplete.
     pub(super) async fn pages<O, E, T, F>(
         &self,
         read: Read,
@@ -282,7 +282,7 @@ impl Caller {
                 None => return (items, None),
                 Some(next) if !seen.insert(next.clone()) => {
                     let error =
-                        CallError::new("Pagination", "the same page token came twice, so the list cannot be whole");
+                        CallError::new("Pagination", "the same page token came twice, so the list is incomplete");
                     return (items, Some(error.gap(read, region, resource)));
                 }
                 Some(next) => token = Some(next),
@@ -305,39 +305,39 @@ impl Caller {
     }
 }
 
-/// One page of a list.
+/// A page of a list.
 pub(super) struct Page<T> {
     pub(super) items: Vec<T>,
     pub(super) next: Option<String>,
 }
 
-/// A page of EC2: converts each item, and refuses a list that is absent or holds an item without its id.
+/// Converts the items of an EC2 page. Refuses a list that is absent or holds an item without its id.
 pub(super) fn page<R, T>(
     list: Option<Vec<R>>,
     next: Option<String>,
     convert: impl Fn(R) -> Option<T>,
 ) -> Result<Page<T>, CallError> {
     let Some(list) = list else {
-        return Err(CallError::new("Protocol", "the answer holds no list at all, not even an empty one"));
+        return Err(CallError::new("Protocol", "the answer contains no list, not even an empty one"));
     };
     let number = list.len();
     let items: Vec<T> = list.into_iter().filter_map(convert).collect();
     if items.len() != number {
         return Err(CallError::new(
             "Protocol",
-            format!("{} of the answer lacks its id or state", text::count(number - items.len(), "item")),
+            format!("the answer has {} without an id or state", text::count(number - items.len(), "item")),
         ));
     }
     Ok(Page { items, next: next.filter(|token| !token.is_empty()) })
 }
 
-/// A page of IAM: `IsTruncated` without a `Marker` is no end.
+/// Checks a page of IAM: `IsTruncated` without a `Marker` is not the end of a list.
 pub(super) fn marked<T>(items: Vec<T>, is_truncated: bool, marker: Option<String>) -> Result<Page<T>, CallError> {
     let marker = marker.filter(|marker| !marker.is_empty());
     if is_truncated && marker.is_none() {
-        return Err(CallError::new("Pagination", "the answer says that it is cut and gives no marker to go on from"));
+        return Err(CallError::new("Pagination", "the answer is truncated but has no marker to continue from"));
     }
-    // A marker on the last page would only lead in a circle.
+    // A marker on the last page would only cause a loop.
     Ok(Page { items, next: marker.filter(|_| is_truncated) })
 }
 
@@ -372,7 +372,7 @@ where
         SdkError::ResponseError(response) => {
             let status = response.raw().status().as_u16();
             let innermost = sources(error).last().map(ToString::to_string).unwrap_or_default();
-            CallError::new("Protocol", clip(&format!("the answer (HTTP {status}) cannot be understood: {innermost}")))
+            CallError::new("Protocol", clip(&format!("the answer (HTTP {status}) cannot be parsed: {innermost}")))
         }
         _ => {
             if let Some(refused) = refused_role(error) {
@@ -391,7 +391,7 @@ where
     }
 }
 
-/// Why there are no credentials, where it is a role that STS does not give.
+/// Reason for missing credentials, if STS refuses a role.
 fn refused_role(error: &(dyn StdError + 'static)) -> Option<CallError> {
     sources(error).find_map(|error| {
         let (call, metadata) = if let Some(refused) = error.downcast_ref::<AssumeRoleError>() {
@@ -407,7 +407,7 @@ fn refused_role(error: &(dyn StdError + 'static)) -> Option<CallError> {
     })
 }
 
-/// The messages of a chain of errors as one readable line: wrappers that say nothing, repetitions and line breaks go.
+/// Joins the messages of a chain of errors to one readable line, without empty wrappers, repetitions and line breaks.
 fn one_cause(chain: &[String]) -> String {
     const EMPTY: [&str; 4] = [
         "other",
@@ -418,9 +418,9 @@ fn one_cause(chain: &[String]) -> String {
     let says_something = |text: &&String| !EMPTY.contains(&text.as_str());
     let mut described: Vec<String> = Vec::new();
     for text in chain.iter().filter(says_something) {
-        // What the SDK's own chain of providers has tried comes as a list of lines, each about itself.
+        // The SDK's own chain of providers reports its attempts as a list of lines, one for each provider.
         let text = if text.contains("Attempted:") {
-            // With --profile the environment does not count.
+            // With --profile the environment is ignored.
             if text.contains("Environment") {
                 "no credentials are in the environment, the profile, a web identity token, the container or the instance"
             } else {
@@ -435,21 +435,21 @@ fn one_cause(chain: &[String]) -> String {
             described.push(text);
         }
     }
-    // Nothing else was said than the wrappers.
+    // Only the wrappers have a message.
     if described.is_empty() { chain.last().cloned().unwrap_or_default() } else { described.join(": ") }
 }
 
-/// EC2 may end a refusal with a message that only `sts:DecodeAuthorizationMessage` can read.
+/// Replaces the encoded message of an EC2 refusal, which only `sts:DecodeAuthorizationMessage` can read, by a hint.
 fn decode_hint(message: &str) -> String {
     match message.split_once("Encoded authorization failure message:") {
         Some((front, _)) => {
-            format!("{} (with an encoded message: aws sts decode-authorization-message reads it)", front.trim())
+            format!("{} (with an encoded message: aws sts decode-authorization-message decodes it)", front.trim())
         }
         None => message.to_owned(),
     }
 }
 
-/// No access key id ever reaches an output, and no message is endless.
+/// Removes access key ids from a message, and limits its length.
 fn clip(message: &str) -> String {
     let message = text::secrets::without_session_tokens(message);
     let words = message.split_inclusive(|c: char| !c.is_ascii_alphanumeric());

@@ -1,4 +1,4 @@
-//! Configuration of the SDK: what is set deliberately, and what is refused before the SDK sees it.
+//! Configuration of the SDK: deliberate settings, and input that is refused before the SDK sees it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -24,20 +24,20 @@ use crate::provider::error::{check_endpoint, malformed_endpoint};
 
 /// Attempts of a read, the first included. Reads can be repeated; throttling is waited out within the deadline.
 const READ_ATTEMPTS: u32 = 8;
-/// A request that got no answer by then is tried again: the SDK itself would wait for ever.
+/// Time after which an unanswered request is retried: the SDK itself would wait for ever.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
-/// All attempts of one request together.
+/// Time limit for all attempts of one request.
 const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
-/// Retries that all requests of an account and region may take together at 5 tokens each. The default of 500 is gone
+/// Retries that all requests of an account and region may take together at 5 tokens each. The default of 500 is used up
 /// after 100 retries, and then every throttled call fails at once.
 const RETRY_TOKENS: usize = 20_000;
 
-/// The version of the defaults of the SDK.
+/// Version of the SDK's defaults.
 fn behavior() -> BehaviorVersion {
     BehaviorVersion::v2026_01_12()
 }
 
-/// A write without an answer by then is looked after.
+/// Timeouts of a write: after them, its result is read back.
 fn write_timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(4))
@@ -46,7 +46,7 @@ fn write_timeouts() -> TimeoutConfig {
         .build()
 }
 
-/// Variables that make the SDK panic or that it ignores silently when they are wrong.
+/// Refuses arguments and variables that are wrong: some make the SDK panic, others it silently ignores.
 ///
 /// # Errors
 /// For the first one that is wrong.
@@ -104,7 +104,7 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A region becomes part of host names: only what a region name can hold gets through.
+/// Checks a region name, which becomes part of host names.
 fn check_region(region: &str) -> Result<(), Error> {
     if target::is_region(region) {
         return Ok(());
@@ -115,7 +115,8 @@ fn check_region(region: &str) -> Result<(), Error> {
 /// Services that are called, by the tool or for its credentials, with the ids under which a `[services]` section names them.
 const SERVICES: [&str; 7] = ["EC2", "IAM", "Organizations", "Signin", "SSO", "SSO OIDC", "STS"];
 
-/// The endpoint that the environment or a `[services]` section of the profile gives to one service; the clients resolve it in the same way.
+/// Endpoint that the environment or a `[services]` section of the profile gives to one service; the clients resolve it
+/// in the same way.
 /// Source: AWS SDKs and Tools Reference Guide, "Service-specific endpoints".
 fn service_endpoint(config: &SdkConfig, service: &str) -> Option<String> {
     let key =
@@ -127,11 +128,11 @@ fn service_endpoint(config: &SdkConfig, service: &str) -> Option<String> {
 #[derive(Debug, Clone)]
 pub(super) struct Session {
     config: SdkConfig,
-    /// The profile that is named.
+    /// Named profile.
     profile: Option<String>,
     region: String,
     account: String,
-    /// One retry quota per region of the account: throttling in one must not use up the retries of another.
+    /// Retry quota of each region of the account: throttling in one must not use up the retries of another.
     partitions: Arc<Mutex<HashMap<String, RetryPartition>>>,
 }
 
@@ -146,7 +147,7 @@ impl Session {
             .with_max_attempts(READ_ATTEMPTS)
             .with_initial_backoff(Duration::from_millis(300))
             .with_max_backoff(Duration::from_secs(10));
-        // Asking for credentials may start a browser or a process of the operator; the metadata service answers at once.
+        // Getting credentials may start a browser or a process of the operator; the metadata service answers at once.
         let identity = IdentityCache::lazy().load_timeout(Duration::from_secs(30)).build();
         let mut loader = aws_config::defaults(behavior())
             .timeout_config(timeouts.clone())
@@ -175,7 +176,7 @@ impl Session {
             config = config.to_builder().region(Region::new("us-east-1")).build();
         }
         if let Some(endpoint) = config.endpoint_url() {
-            // The profile may name one as well.
+            // The profile may set one as well.
             check_endpoint("endpoint_url", endpoint, request.insecure_endpoint)?;
         }
         for service in SERVICES {
@@ -185,13 +186,13 @@ impl Session {
         }
         let Some(region) = config.region().map(|region| region.as_ref().to_owned()) else {
             return Err(Error::usage("no region is configured")
-                .help("say it with --region, AWS_REGION, or `region` in the AWS profile"));
+                .help("set --region, AWS_REGION, or `region` in the AWS profile"));
         };
         check_region(&region)?;
         Ok(Self { config, profile: profile.name, region, account: String::new(), partitions: Arc::default() })
     }
 
-    /// The session of an assumed role.
+    /// Session of an assumed role.
     pub(super) async fn assume(&self, role: &str, request: &Request<'_>) -> Self {
         let mut provider = AssumeRoleProvider::builder(role.to_owned())
             .session_name("tagaudit")
@@ -211,17 +212,17 @@ impl Session {
         Self { config, account: String::new(), partitions: Arc::default(), ..self.clone() }
     }
 
-    /// The same session, known to be of this account.
+    /// The same session, tied to an account.
     pub(super) fn for_account(&self, account: &str) -> Self {
         Self { account: account.to_owned(), ..self.clone() }
     }
 
-    /// The profile that is named.
+    /// Named profile.
     pub(super) fn profile(&self) -> Option<&str> {
         self.profile.as_deref()
     }
 
-    /// The configured region.
+    /// Configured region.
     pub(super) fn home_region(&self) -> &str {
         &self.region
     }
@@ -264,7 +265,7 @@ impl Session {
         aws_sdk_iam::Client::from_conf(config)
     }
 
-    /// EC2 for writes: nothing is sent twice behind our back.
+    /// EC2 client for writes: the SDK retries nothing.
     pub(super) fn ec2_writer(&self, region: &str) -> aws_sdk_ec2::Client {
         let config = aws_sdk_ec2::config::Builder::from(&self.config)
             .region(Region::new(region.to_owned()))
@@ -275,7 +276,7 @@ impl Session {
         aws_sdk_ec2::Client::from_conf(config)
     }
 
-    /// IAM for writes.
+    /// IAM client for writes.
     pub(super) fn iam_writer(&self) -> aws_sdk_iam::Client {
         let config = aws_sdk_iam::config::Builder::from(&self.config)
             .retry_config(RetryConfig::disabled())

@@ -1,5 +1,5 @@
-//! The EC2 side of a region: every list at once, each page by page, without a filter. What a filter would leave out is
-//! just what an audit of tags has to see.
+//! EC2 resources of a region: every list at once, each page by page, without a filter. A filter would omit exactly what
+//! an audit of tags has to see.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ use crate::inventory::{
 
 use super::call::{CallError, Caller, page};
 
-/// Page size of most lists: the most EC2 gives.
+/// Page size of most lists: the most that EC2 returns.
 const PAGE: i32 = 1_000;
 /// Page size of route tables: EC2 refuses more than 100.
 const ROUTE_TABLE_PAGE: i32 = 100;
-/// Page size of volumes: EC2 gives at most 500 even when asked for more.
+/// Page size of volumes: EC2 returns at most 500 even if more are requested.
 const VOLUME_PAGE: i32 = 500;
 
-/// Reads a region. Whatever cannot be read is in the gaps.
+/// Reads a region. Failed reads are in the gaps.
 pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
     /// Reads one list: the request for a page, the answer's list and token, and the conversion of an item.
     macro_rules! list {
@@ -79,8 +79,9 @@ pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> 
     (region, gaps.into_iter().flatten().collect())
 }
 
-/// Asks by id for what resources name and the lists lack: instances start and stop between two lists. What is there is added, and
-/// what is not is gone for certain. A filter is used rather than ids, since one id that is gone would refuse the others.
+/// Reads by id the resources that others name but the lists lack: instances start and stop between two lists. Existing
+/// ones are added; the others certainly do not exist. A filter is used rather than ids, since one missing id would make
+/// EC2 refuse the others.
 pub(super) async fn read_unlisted(
     client: &Client,
     region: &mut Region,
@@ -145,7 +146,7 @@ pub(super) async fn read_unlisted(
     gaps
 }
 
-/// Ids of one filter: EC2 takes 200 values. Source: Amazon EC2 User Guide, "Find your Amazon EC2 resources", filters.
+/// Ids per filter: EC2 accepts 200 values. Source: Amazon EC2 User Guide, "Find your Amazon EC2 resources", filters.
 const IDS: usize = 200;
 
 /// Reads the DNS attributes of the VPCs that matter.
@@ -208,7 +209,7 @@ fn managed_by(operator: Option<types::OperatorResponse>) -> Option<String> {
         .map(|operator| operator.principal.unwrap_or_else(|| "unknown".to_owned()))
 }
 
-/// The instances of a reservation; `None` if one of them lacks its id or has a state unknown to this version.
+/// Instances of a reservation; `None` if one of them lacks its id or has a state unknown to this version.
 pub(super) fn reservation(raw: types::Reservation) -> Option<Vec<Instance>> {
     raw.instances.unwrap_or_default().into_iter().map(instance).collect()
 }
@@ -264,7 +265,8 @@ fn instance(raw: types::Instance) -> Option<Instance> {
     })
 }
 
-/// EBS volumes of block devices. `operator` and `volumeOwnerId` mark those that an AWS service attached, in an account of its own.
+/// EBS volumes of block devices. `operator` and `volumeOwnerId` mark those that an AWS service attached, in the account
+/// of that service.
 /// Source: Amazon EC2 API Reference, `EbsInstanceBlockDevice`.
 fn volume_ids(raw: Option<Vec<types::InstanceBlockDeviceMapping>>) -> Vec<String> {
     let volumes = raw.into_iter().flatten().filter_map(|device| device.ebs);
@@ -272,7 +274,7 @@ fn volume_ids(raw: Option<Vec<types::InstanceBlockDeviceMapping>>) -> Vec<String
     own.filter_map(|volume| volume.volume_id.filter(|_| managed_by(volume.operator).is_none())).collect()
 }
 
-/// Addresses of an interface, if the answer has some: every interface has one.
+/// Addresses of an interface; `None` if the answer has none, since every interface has one.
 fn addresses(
     ipv4: Option<Vec<types::InstancePrivateIpAddress>>,
     ipv6: Option<Vec<types::InstanceIpv6Address>>,

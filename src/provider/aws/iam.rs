@@ -1,4 +1,4 @@
-//! The IAM side: for each instance profile in use its role, and everything that decides what the role may do.
+//! IAM resources: the role of each instance profile in use, and everything that determines the rights of the role.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -20,14 +20,14 @@ use convert::{role_of, tags};
 
 pub(crate) use convert::decode;
 
-/// Page size: the most IAM gives.
+/// Page size: the most that IAM returns.
 const PAGE: i32 = 1_000;
 
-/// Profiles from which reading the whole account takes fewer calls: a role by itself takes about eight, and few accounts
-/// fill more than a few pages.
+/// Profiles from which reading the whole account takes fewer calls: one role takes about eight, and few accounts fill
+/// more than a few pages.
 const ACCOUNT_FROM: usize = 30;
 
-/// What was read.
+/// Result of a read.
 #[derive(Debug, Default)]
 pub(super) struct Identities {
     pub(super) profiles: Vec<InstanceProfile>,
@@ -36,13 +36,13 @@ pub(super) struct Identities {
     pub(super) gaps: Vec<Gap>,
 }
 
-/// What to read.
+/// Identities to read.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     /// Instance profiles whose roles are read.
     pub(super) profiles: &'a BTreeSet<String>,
-    /// Roles of the account that are the controller's own, by ARN, as the operator names them; without any, those whose
-    /// trust policy names the controller's service account are looked for.
+    /// Roles of the account that are the controller's own, by ARN, as the operator names them; without any, roles whose
+    /// trust policy names the controller's service account are searched.
     pub(super) controller_roles: Option<BTreeSet<&'a str>>,
 }
 
@@ -61,14 +61,14 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
     let mut left: BTreeSet<&String> = profiles.iter().collect();
     if whole_account {
         match reader.account(wanted).await {
-            // A profile without a role is in no list of roles: it is asked for by itself.
+            // A profile without a role is in no list of roles: it is read separately.
             Ok(seen) => {
                 left.retain(|arn| !seen.contains(*arn));
                 join_all(left.into_iter().map(|arn| reader.profile(arn))).await;
                 reader.named(wanted).await;
                 return reader.into_found();
             }
-            // Not everybody may read a whole account; the roles can still be read one by one.
+            // Not every caller may read a whole account; the roles can still be read one by one.
             Err(gap) if how == IamReads::Auto => drop(gap),
             Err(gap) => {
                 reader.found(|found| found.gaps.push(gap));
@@ -91,15 +91,14 @@ struct Reader<'a> {
     client: Client,
     caller: &'a Caller,
     found: Mutex<Identities>,
-    /// Roles and managed policies that somebody is reading already: each is asked for once.
+    /// Roles and managed policies that are being read already: each is read once.
     claimed: Mutex<BTreeSet<String>>,
 }
 
-/// What a role and a policy of ours look like just now, as far as a write depends on it. What is not there is not in the
-/// answer.
+/// Current state of roles and policies, as far as a write depends on it. Missing ones are not in the result.
 ///
 /// # Errors
-/// When something could not be read.
+/// If something could not be read.
 pub(super) async fn reread(
     session: &Session,
     caller: &Caller,
@@ -131,7 +130,7 @@ pub(super) async fn reread(
     }
     join_all(policies.iter().map(|arn| reader.managed(arn))).await;
     let read = reader.into_found();
-    // A policy that is not there is an answer; anything else that is missing is not.
+    // A policy that does not exist is an answer; any other gap is not.
     let absent = |gap: &&Gap| gap.reason != "NoSuchEntity";
     match read.gaps.iter().find(absent) {
         Some(gap) => Err(CallError::new(&gap.reason, &gap.message)),
@@ -163,7 +162,7 @@ impl Reader<'_> {
             self.caller.call(API.action(), "", || self.client.get_instance_profile().instance_profile_name(name).send())
         };
         let mut answer = ask().await;
-        // IAM is eventually consistent: only what is missing twice is missing.
+        // IAM is eventually consistent: a profile is missing only if it is missing twice.
         if answer.as_ref().is_err_and(CallError::is_no_such_entity) {
             answer = ask().await;
         }
@@ -185,7 +184,7 @@ impl Reader<'_> {
         join_all(roles.iter().filter(|role| self.claim(&role.arn)).map(|role| self.role(role))).await;
     }
 
-    /// The roles that the operator names for the controller, those left out that are read already.
+    /// Reads the roles that the operator names for the controller, except those already read.
     async fn named(&self, wanted: &Wanted<'_>) {
         const API: Read = Read::GetRole;
         let arns = wanted.controller_roles.iter().flatten().filter(|arn| self.claim(arn));
@@ -206,7 +205,7 @@ impl Reader<'_> {
         .await;
     }
 
-    /// The roles that trust the controller's service account.
+    /// Reads the roles that trust the controller's service account.
     async fn trusting(&self) {
         const API: Read = Read::ListRoles;
         let (roles, gap) = self
@@ -237,7 +236,7 @@ impl Reader<'_> {
         Box::pin(self.role_with(shown, answer)).await;
     }
 
-    /// Reads what a role may do, with what `GetRole` says of it.
+    /// Reads the rights of a role, given the answer of `GetRole`.
     async fn role_with(
         &self,
         shown: &types::Role,
@@ -257,7 +256,7 @@ impl Reader<'_> {
         };
         match role {
             Ok(Some(role)) if role.role_id != shown.role_id => {
-                let error = CallError::new("Changed", "the role was deleted and made again while it was read");
+                let error = CallError::new("Changed", "the role was deleted and re-created while it was read");
                 self.gap(Read::GetRole, &shown.arn, &error);
             }
             Ok(Some(role)) => {
@@ -278,7 +277,7 @@ impl Reader<'_> {
         self.found(|found| found.roles.push(entry));
     }
 
-    /// The inline policies; a document that cannot be read stays absent, a list that cannot be read is `None`.
+    /// Inline policies; a document that cannot be read is absent, a list that cannot be read is `None`.
     async fn inline(&self, role: &types::Role) -> Option<Vec<InlinePolicy>> {
         const LIST: Read = Read::ListRolePolicies;
         const GET: Read = Read::GetRolePolicy;
@@ -313,7 +312,7 @@ impl Reader<'_> {
         Some(join_all(documents).await)
     }
 
-    /// The attached policies, each with its document.
+    /// Attached policies, each with its document.
     async fn attached(&self, role: &types::Role) -> Option<Vec<String>> {
         let policies = self.attached_arns(role).await?;
         join_all(policies.iter().map(|arn| self.managed(arn))).await;
@@ -345,7 +344,7 @@ impl Reader<'_> {
         Some(policies)
     }
 
-    /// A managed policy in its default version, once.
+    /// Reads a managed policy in its default version, once.
     async fn managed(&self, arn: &str) {
         if !self.claim(arn) {
             return;
@@ -371,7 +370,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the whole account and keeps what belongs to the profiles. Says which profiles it found a role for.
+    /// Reads the whole account and keeps what belongs to the profiles. Returns the profiles with a role.
     async fn account(&self, wanted_roles: &Wanted<'_>) -> Result<BTreeSet<String>, Gap> {
         const API: Read = Read::GetAccountAuthorizationDetails;
         enum Item {
@@ -427,7 +426,7 @@ impl Reader<'_> {
             }
         }
         self.found(|found| found.roles.extend(roles));
-        // A policy that the answer does not hold is asked for by itself.
+        // A policy that is not in the answer is read separately.
         let mut missing = Vec::new();
         for arn in wanted {
             let default = documents.remove(&arn).and_then(|policy| {

@@ -1,4 +1,4 @@
-//! The profile that settings come from, and the order in which credentials are looked for: those of AWS CLI v2.
+//! Profile of the settings, and order of the sources of credentials: both as in AWS CLI v2.
 //! Source: aws/aws-cli, branch `v2`, `awscli/botocore/credentials.py#create_credential_resolver`, `awscli/botocore/session.py#Session`,
 //! `awscli/botocore/configprovider.py#BOTOCORE_DEFAUT_SESSION_VARIABLES`.
 
@@ -21,7 +21,7 @@ use crate::text;
 
 use super::Error;
 
-/// Variables that name a profile. The first that is set counts, an empty one too.
+/// Variables that name a profile. The first one set counts, even if it is empty.
 const NAMED_BY: [&str; 2] = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"];
 
 /// Profiles that an error names before it counts the rest.
@@ -30,19 +30,19 @@ const NAMES: usize = 12;
 /// The profile of a session.
 #[derive(Debug)]
 pub(super) struct Chosen {
-    /// Its name; `None` where nobody names one, which means `default`, if there is one.
+    /// Its name; `None` if none is named, which selects `default`, if it exists.
     pub(super) name: Option<String>,
-    /// True if `--profile` names it: then credentials of the environment do not count.
+    /// True if `--profile` names it: then credentials of the environment are ignored.
     is_given: bool,
-    /// True if it assumes a role with credentials of another source: that goes before the web identity of a pod.
+    /// True if it assumes a role with credentials of another source: that precedes the web identity of a pod.
     assumes_role: bool,
 }
 
 impl Chosen {
-    /// The profile that is meant.
+    /// Finds the profile to use.
     ///
     /// # Errors
-    /// When there is no such profile, the configuration cannot be read, or the environment holds half of a key.
+    /// If the profile does not exist, the configuration cannot be read, or the environment holds half of a key.
     pub(super) async fn find(given: Option<&str>) -> Result<Self, Error> {
         let given = given.filter(|name| !name.is_empty());
         let variable = NAMED_BY.iter().find_map(|name| Some((*name, read(name)?)));
@@ -50,7 +50,7 @@ impl Chosen {
             && let Some((variable, name)) = &variable
             && name.is_empty()
         {
-            return Err(Error::usage(format!("{variable} is empty, and names no profile"))
+            return Err(Error::usage(format!("{variable} is empty and names no profile"))
                 .help(format!("unset {variable}, or give it the name of a profile")));
         }
         let name = given.map(str::to_owned).or_else(|| variable.map(|(_, name)| name));
@@ -67,7 +67,7 @@ impl Chosen {
         Ok(Self { name, is_given: given.is_some(), assumes_role })
     }
 
-    /// The region of environment, profile, or instance.
+    /// Region of environment, profile, or instance.
     pub(super) async fn region(&self) -> Option<Region> {
         let mut chain = DefaultRegionChain::builder();
         if let Some(name) = &self.name {
@@ -76,9 +76,9 @@ impl Chosen {
         chain.build().region().await
     }
 
-    /// The sources of credentials, in their order.
+    /// Sources of credentials, in their order.
     pub(super) async fn credentials(&self, configuration: &ProviderConfig) -> CredentialsProviderChain {
-        // A configuration knows the endpoints of the profile when it was read, and reading the region reads it.
+        // The configuration knows the endpoints of the profile only after it was loaded; reading the region loads it.
         let _ = ProfileFileRegionProvider::builder().configure(configuration).build().region().await;
         let profile = || {
             let mut profile = ProfileFileCredentialsProvider::builder().configure(configuration);
@@ -105,17 +105,17 @@ impl Chosen {
     }
 }
 
-/// A variable of the environment, an empty one too.
+/// Reads a variable of the environment, even an empty one.
 fn read(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the environment is read")]
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// A key without its secret is an error, as it is for the AWS CLI: the next source may be of another account.
+/// Refuses a key without its secret, as the AWS CLI does: the next source may be of another account.
 fn check_environment() -> Result<(), Error> {
     let is_set = |name: &str| read(name).is_some_and(|value| !value.is_empty());
     if is_set("AWS_ACCESS_KEY_ID") && !is_set("AWS_SECRET_ACCESS_KEY") {
-        return Err(Error::usage("AWS_ACCESS_KEY_ID is set, and AWS_SECRET_ACCESS_KEY is not")
+        return Err(Error::usage("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not")
             .help("set both or neither, or name a profile with --profile"));
     }
     Ok(())
@@ -128,7 +128,7 @@ async fn profiles(name: Option<String>) -> Result<ProfileSet, Error> {
         let reason = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).last();
         Error::usage("cannot read the configuration of the AWS CLI")
             .cause(reason.map(ToString::to_string).unwrap_or_default())
-            .help("AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE say where it is; otherwise ~/.aws/config and ~/.aws/credentials")
+            .help("check the files of AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE, or else ~/.aws/config and ~/.aws/credentials")
     })
 }
 

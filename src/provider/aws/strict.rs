@@ -1,5 +1,5 @@
-//! Refuses answers that the SDK would take for complete: the SDK parses a body that was cut in the middle as success with
-//! what it saw so far (an instance without its cluster tag), and an answer without its list as an empty one.
+//! Refuses answers that the SDK would mistake for complete ones: it parses a body that was cut in the middle as success
+//! with what it saw so far (an instance without its cluster tag), and an answer without its list as an empty one.
 
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
@@ -12,7 +12,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
 use http_body_util::Limited;
 
-/// Largest body of an answer that is taken: 64 MiB, fifty times a full page of instances.
+/// Largest body of an answer that is accepted: 64 MiB, fifty times a full page of instances.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// An answer that cannot be trusted.
@@ -27,7 +27,7 @@ pub(super) struct Untrusted {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strict;
 
-/// The element that holds the list of each operation: an answer without it says nothing, not "none".
+/// Element that holds the list of each operation: an answer without it means "unknown", not "none".
 const LISTS: &[(&str, &str)] = &[
     ("DescribeAvailabilityZones", "availabilityZoneInfo"),
     ("DescribeDhcpOptions", "dhcpOptionsSet"),
@@ -48,7 +48,7 @@ const LISTS: &[(&str, &str)] = &[
     ("ListRoles", "Roles"),
 ];
 
-/// Operations whose answer says in `return` whether they did anything.
+/// Operations whose answer reports in `return` whether they did anything.
 const WRITES: &[&str] = &["CreateTags", "DeleteTags", "ModifyInstanceAttribute", "ModifyVpcAttribute"];
 
 #[aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint]
@@ -57,7 +57,7 @@ impl Intercept for Strict {
         "TagauditStrict"
     }
 
-    /// The SDK reads a body to its end before anybody looks at it: one without an end would fill the memory.
+    /// Limits the body: the SDK reads it to its end before any check, and an endless one would fill the memory.
     fn modify_before_deserialization(
         &self,
         context: &mut BeforeDeserializationInterceptorContextMut<'_>,
@@ -81,7 +81,7 @@ impl Intercept for Strict {
         }
         let operation = settings.load::<Metadata>().map(Metadata::name).unwrap_or_default();
         let Some(body) = response.body().bytes() else {
-            return Err(Box::new(Untrusted { operation: operation.to_owned(), problem: "cannot be looked at" }));
+            return Err(Box::new(Untrusted { operation: operation.to_owned(), problem: "cannot be inspected" }));
         };
         check(operation, body).map_err(Into::into)
     }
@@ -91,17 +91,17 @@ fn check(operation: &str, body: &[u8]) -> Result<(), Untrusted> {
     let refuse = |problem| Err(Untrusted { operation: operation.to_owned(), problem });
     let end = body.trim_ascii_end();
     if !end.ends_with(format!("</{operation}Response>").as_bytes()) {
-        return refuse("ends before its closing tag: it was cut on the way");
+        return refuse("ends before its closing tag: it was cut off in transit");
     }
-    // The SDK does not look at it: a write that says that it did nothing is taken for done.
+    // The SDK ignores it: a write that reports that it did nothing would count as done.
     if memchr::memmem::find(body, b"<return>false</return>").is_some() && WRITES.contains(&operation) {
-        return refuse("says that nothing was done");
+        return refuse("reports that nothing was done");
     }
     if let Some((_, list)) = LISTS.iter().find(|(name, _)| *name == operation) {
         let element = format!("<{list}");
         let found = memchr::memmem::find(body, element.as_bytes()).and_then(|at| body.get(at + element.len()));
         if !found.is_some_and(|next| matches!(next, b'>' | b'/' | b' ')) {
-            return refuse("holds no list at all, not even an empty one");
+            return refuse("contains no list, not even an empty one");
         }
     }
     Ok(())

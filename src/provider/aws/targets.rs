@@ -1,5 +1,5 @@
-//! Reads many accounts, some at the same time, and hands each over as soon as it is read: nothing is kept but what somebody
-//! makes of it, and an account that fails stops no other.
+//! Reads many accounts, some concurrently, and hands each over as soon as it is read: only the receiver keeps anything,
+//! and an account that fails does not stop the others.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,37 +16,37 @@ use super::config::{self, Session};
 use super::{ClusterScope, Error, ErrorKind, Request, identity, read_known_account, unassumed};
 use crate::provider::signals::until_signal;
 
-/// Whose credentials these are.
+/// Account of the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// Account.
     pub account_id: String,
     /// Partition.
     pub partition: String,
-    /// The configured region.
+    /// Configured region.
     pub home_region: String,
 }
 
-/// The accounts of an organization.
+/// Accounts of an organization.
 #[derive(Debug, Clone, Default)]
 pub struct Members {
-    /// Those that were listed.
+    /// Accounts that were listed.
     pub members: Vec<Member>,
-    /// Why these may not be all.
+    /// Reason the list may be incomplete.
     pub gap: Option<Gap>,
 }
 
-/// What is to be read of many accounts, and who takes it.
+/// Targets to read, and the callbacks that receive them.
 pub struct ManyTargets<'t> {
-    /// Whether to ask the organization for its accounts.
+    /// True to list the accounts of the organization.
     pub organization: bool,
-    /// Accounts that are read at the same time.
+    /// Accounts that are read concurrently.
     pub at_once: usize,
-    /// Which targets to read, once it is known whose credentials these are and what the organization holds.
+    /// Chooses the targets to read, from the account of the credentials and the members of the organization.
     pub choose: &'t mut dyn FnMut(&Identity, Members) -> Vec<Target>,
-    /// Clusters of a target that are looked at beside those that are found.
+    /// Clusters of a target to audit in addition to those that are found.
     pub also: &'t dyn Fn(&Target) -> Vec<String>,
-    /// Takes what was read of a target, or why it was not.
+    /// Receives the inventory of a target, or the gap if it was not read.
     pub take: &'t mut dyn FnMut(Target, Result<Inventory, Gap>),
 }
 
@@ -60,10 +60,10 @@ impl fmt::Debug for ManyTargets<'_> {
     }
 }
 
-/// Reads accounts one by one, some at the same time.
+/// Reads many accounts, some concurrently.
 ///
 /// # Errors
-/// When arguments, environment or credentials make reading impossible, or the run is interrupted; never for one account.
+/// If arguments, environment or credentials make reading impossible, or the run is interrupted; never for one account.
 pub fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {
     config::validate_environment(request)?;
     until_signal(read_each(request, many), "stopped before everything was read; nothing was written")
@@ -76,7 +76,7 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
     let (account_id, _, partition) = identity(&session, &caller).await?;
     let own = Identity { account_id, partition, home_region: session.home_region().to_owned() };
     let members = if many.organization { organization(&session, &caller).await? } else { Members::default() };
-    // What is read of one account counts against the same limits: one after the other.
+    // Reads of one account count against the same limits: one after the other.
     let mut accounts: BTreeMap<String, Vec<Target>> = BTreeMap::new();
     let mut number = 0;
     for target in (many.choose)(&own, members) {
@@ -109,7 +109,7 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
         progress.inc(1);
         let failures = if failed == 0 { String::new() } else { format!(", {failed} not") };
         progress.set_message(format!("{failures}; last account {}", target.account_id));
-        // What is said of a target does not run into the progress.
+        // Messages about a target must not run into the progress display.
         progress.suspend(|| (many.take)(target, result));
     }
     progress.finish_and_clear();
@@ -128,7 +128,7 @@ fn progress(request: &Request<'_>, number: usize) -> ProgressBar {
     bar
 }
 
-/// Every account of the organization, in whatever state.
+/// Lists every account of the organization, in any state.
 async fn organization(session: &Session, caller: &Caller) -> Result<Members, Error> {
     let client = session.organizations();
     let (members, gap) = caller
@@ -139,7 +139,7 @@ async fn organization(session: &Session, caller: &Caller) -> Result<Members, Err
             |token| client.list_accounts().set_next_token(token).send(),
             |output| {
                 let Some(accounts) = output.accounts else {
-                    return Err(CallError::new("Protocol", "the answer holds no list of accounts at all"));
+                    return Err(CallError::new("Protocol", "the answer contains no list of accounts"));
                 };
                 let number = accounts.len();
                 let items: Vec<Member> = accounts.into_iter().filter_map(member).collect();
@@ -166,8 +166,8 @@ async fn organization(session: &Session, caller: &Caller) -> Result<Members, Err
     }
 }
 
-/// An account as the organization lists it. `State` replaces `Status`, which AWS gives up (AWS Organizations API Reference,
-/// `Account`); where only the old one is there, it says the same.
+/// An account as the organization lists it. `State` replaces `Status`, which AWS is retiring (AWS Organizations API
+/// Reference, `Account`); if only the old one is there, it means the same.
 fn member(account: aws_sdk_organizations::types::Account) -> Option<Member> {
     let status = account.status.as_ref().map(|status| status.as_str().to_owned());
     let state = account.state.map(|state| state.as_str().to_owned()).or(status);
@@ -201,7 +201,7 @@ async fn read_target(
         None => None,
     };
     let session = assumed.as_ref().unwrap_or(session);
-    // Each target has its own time.
+    // Each target has its own time limit.
     let caller = Caller::new(&request);
     let failed = |error: &Error| match &role {
         Some(role) => Gap { account_id: Some(target.account_id.clone()), ..unassumed(role, error) },
@@ -218,7 +218,7 @@ async fn read_target(
     let mut inventory = Inventory::new(Provider::Aws, Some(format!("{now:.0}")));
     inventory.profile = session.profile().map(str::to_owned);
     let (account, gaps) = read_known_account(&request, session, &caller, identity).await.map_err(|error| {
-        // All that can fail as a whole is the list of regions.
+        // Only the list of regions can fail as a whole.
         let reason = refused(target, "Unreachable", error.causes.first().unwrap_or(&error.message));
         Gap { read: Read::DescribeRegions, ..reason }
     })?;

@@ -1,5 +1,5 @@
-//! Looking at single resources, and writing to them. Every call is made exactly once; what a lost answer means is for the
-//! caller to find out by looking.
+//! Reads and writes single resources. Every call is made exactly once: after a lost answer, the caller has to read the
+//! result back.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -34,10 +34,10 @@ use tag_call::TagCall;
 /// Versions that a managed policy may have (IAM quotas).
 const STORED_VERSIONS: usize = 5;
 
-/// Code of a dry run that was answered as if it were none.
+/// Code of a dry run that was answered like a real call.
 const DRY_RUN_IGNORED: &str = "DryRunIgnored";
 
-/// A connection to one account, for looking and writing.
+/// A connection to one account, for reading and writing.
 pub(crate) struct Writer {
     session: Session,
     reads: Caller,
@@ -89,7 +89,7 @@ impl AccountWriter for Writer {
 }
 
 impl Writer {
-    /// Connects, and says who is asking.
+    /// Connects and identifies the caller.
     pub(crate) async fn connect(request: &Request<'_>) -> Result<Self, Error> {
         config::validate_environment(request)?;
         let caller = Caller::new(request);
@@ -113,8 +113,8 @@ impl Writer {
         })
     }
 
-    /// Makes a batch of changes in one call (several for managed policies), or asks EC2 whether it could. The request id of
-    /// the answer comes back.
+    /// Makes a batch of changes in one call (several for managed policies), or dry-runs it in EC2. Returns the request
+    /// id of the answer.
     async fn send_batch(
         &self,
         plan: &Plan,
@@ -129,14 +129,14 @@ impl Writer {
         sent.map_err(|error| WriteError::from(&error))
     }
 
-    /// Whether a change can be tried without being made.
+    /// True if a change has a dry run.
     fn has_dry_run(change: &PlannedChange) -> bool {
         // `ModifyVpcAttribute` has no such argument, and neither has any call of IAM.
         let attribute = &change.transition.attribute;
         !attribute.is_iam() && !matches!(attribute, Attribute::VpcAttribute { .. })
     }
 
-    /// Makes one call, once, and hands back the request id of its answer.
+    /// Makes one call, once, and returns the request id of its answer.
     async fn send<O, E, F>(
         &self,
         operation: Operation,
@@ -183,10 +183,10 @@ impl Writer {
         match sent {
             // The answer to a dry run that would have succeeded is an error of this name.
             Err(error) if dry_run && error.code == "DryRunOperation" => Ok(None),
-            // EC2 never says this; what stands in for it may, and then it has written.
+            // EC2 never answers so; a substitute for it may, and then it has written.
             Ok(_) if dry_run => Err(CallError::new(
                 DRY_RUN_IGNORED,
-                "the endpoint does not know dry runs and may have made the change".to_owned(),
+                "the endpoint does not support dry runs and may have made the change".to_owned(),
             )),
             other => other,
         }
@@ -306,8 +306,8 @@ impl Writer {
         }
     }
 
-    /// Deletes a managed policy with its versions, if tagaudit wrote all of them and nothing has the policy attached. IAM refuses to delete a
-    /// policy with other versions than the default one: an undo that was interrupted may have left one.
+    /// Deletes a managed policy with its versions, if tagaudit wrote all of them and nothing has the policy attached.
+    /// IAM refuses to delete a policy with other versions than the default one: an interrupted undo may have left one.
     /// Source: IAM API Reference, `DeletePolicy`.
     async fn delete_policy(&self, client: &aws_sdk_iam::Client, arn: &str) -> Result<Option<String>, CallError> {
         let versions = self.versions(client, arn).await?;
@@ -324,18 +324,19 @@ impl Writer {
         self.send(Operation::DeletePolicy, "", || request.send()).await
     }
 
-    /// What else has a policy attached would get its rights as well, or lose them.
+    /// Refuses if the policy has other attachments, which would gain or lose its rights too.
     async fn check_attachments(&self, client: &aws_sdk_iam::Client, arn: &str, most: i32) -> Result<(), CallError> {
         let policy =
             self.reads.call(Read::GetPolicy.action(), "", || client.get_policy().policy_arn(arn).send()).await?;
         let attachments = policy.policy.and_then(|policy| policy.attachment_count);
         if attachments.is_none_or(|number| number > most) {
-            return Err(refused("the policy is attached elsewhere, or nobody knows"));
+            return Err(refused("the policy is attached elsewhere, or its attachments are unknown"));
         }
         Ok(())
     }
 
-    /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before the fix, and stays.
+    /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before
+    /// the fix, and stays.
     async fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
         let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
             &change.transition
@@ -352,8 +353,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes a document the default of a managed policy by a new version; an undo makes the version that holds the old document the
-    /// default again.
+    /// Makes a document the default of a managed policy with a new version; an undo makes the version that holds the
+    /// old document the default again.
     async fn new_default(
         &self,
         client: &aws_sdk_iam::Client,
@@ -382,7 +383,7 @@ impl Writer {
         self.send(Operation::SetDefaultPolicyVersion, "", || request.send()).await
     }
 
-    /// Versions of a managed policy: id, whether it is the default, document.
+    /// Versions of a managed policy: id, true if it is the default, document.
     async fn versions(
         &self,
         client: &aws_sdk_iam::Client,
@@ -392,7 +393,7 @@ impl Writer {
         let listed =
             reads.call("iam:ListPolicyVersions", "", || client.list_policy_versions().policy_arn(arn).send()).await?;
         if listed.is_truncated {
-            return Err(refused("the list of its versions was cut"));
+            return Err(refused("the list of its versions is truncated"));
         }
         let mut versions = Vec::new();
         for version in listed.versions.unwrap_or_default() {

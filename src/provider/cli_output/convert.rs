@@ -1,4 +1,4 @@
-//! From what the AWS CLI prints to the inventory.
+//! Converts output of the AWS CLI to the inventory.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn managed_by(operator: Option<Operator>) -> Option<String> {
 }
 
 pub(super) fn instance(raw: RawInstance) -> Option<Instance> {
-    // A state that did not exist when this was written says nothing; such an instance is left out.
+    // A state that did not exist when this was written is unknown; such an instance is skipped.
     let state = match raw.state.name.as_str() {
         "pending" => InstanceState::Pending,
         "running" => InstanceState::Running,
@@ -155,8 +155,8 @@ pub(super) fn route_table(raw: RawTable) -> RouteTable {
     }
 }
 
-/// Every role of the account: which of them is the controller's is told by trust policies and names alone. Of the profiles those that
-/// instances use.
+/// Adds every role of the account, since only trust policies and names identify the controller's, and those profiles
+/// that instances use.
 pub(super) fn roles(details: AuthorizationDetails, region: &Region, account: &mut Account, complete: bool) {
     let used: BTreeSet<&str> =
         region.instances.iter().filter_map(|instance| instance.instance_profile_arn.as_deref()).collect();
@@ -204,8 +204,8 @@ pub(super) fn roles(details: AuthorizationDetails, region: &Region, account: &mu
             document: default.map(|version| document_text(&version.document)),
         });
     }
-    // GAAD lists profiles under their roles only: one that an instance shows and no role has holds no role, or is gone.
-    // Which of the two it does not say; both leave the instance without credentials.
+    // GAAD lists profiles under their roles only: one that an instance shows and no role has either holds no role or
+    // was deleted. Both leave the instance without credentials.
     if complete {
         let orphaned = used.iter().filter(|arn| !found.contains(**arn));
         account.instance_profiles.extend(orphaned.map(|arn| InstanceProfile {
@@ -217,7 +217,7 @@ pub(super) fn roles(details: AuthorizationDetails, region: &Region, account: &mu
 }
 
 /// The CLI prints documents as JSON values, decoded; with `--output json` of other tools they may still be an encoded
-/// string, which is taken as the text.
+/// string, which is used as the text.
 fn document_text(raw: &RawValue) -> String {
     let text = raw.get();
     serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned())
@@ -296,7 +296,7 @@ pub(super) fn vpc(raw: RawVpc, attributes: &[RawVpcAttribute]) -> Vpc {
     }
 }
 
-/// Older outputs, the example of the AWS CLI among them, do not tell the type of a zone: there were no others then.
+/// Older outputs, the example of the AWS CLI among them, do not state the type of a zone: there were no others then.
 pub(super) fn availability_zone(raw: RawZone) -> AvailabilityZone {
     AvailabilityZone { name: raw.zone_name, zone_type: raw.zone_type.unwrap_or_else(|| "availability-zone".to_owned()) }
 }

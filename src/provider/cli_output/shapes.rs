@@ -1,4 +1,4 @@
-//! The answers of the AWS CLI as it prints them, in as far as they are used.
+//! Answers of the AWS CLI as it prints them, as far as they are used.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -200,11 +200,11 @@ shapes! {
     PolicyVersion { version_id: String, #[serde(default)] is_default_version: bool, document: Box<RawValue> }
 }
 
-/// An answer that is a list, which the AWS CLI may have been told to cut.
+/// An answer that is a list, which the AWS CLI may have been asked to truncate.
 pub(super) trait Pages {
     /// An entry.
     type Item;
-    /// The call that it answers.
+    /// Call that it answers.
     const READ: Read;
     /// The entries, and the token of the next page.
     fn into_parts(self) -> (Vec<Self::Item>, Option<String>);

@@ -1,4 +1,4 @@
-//! Plans of Alibaba Cloud as Terraform, and what its scripts need.
+//! Plans of Alibaba Cloud as Terraform, and the account check of its scripts.
 
 use std::fmt::Write as _;
 
@@ -7,17 +7,17 @@ use crate::transition::{Attribute, Transition, policy_name};
 
 use super::{because, block, by_hand, comment, hcl_string};
 
-/// Prints the account of the credentials. `aliyun` prints JSON, and has no other form for a single answer without a table.
+/// Prints the account of the credentials. `aliyun` prints JSON, and its only other form is a table.
 pub(super) const WHO: &str = r#"aliyun sts GetCallerIdentity | sed -n 's/.*"AccountId": *"\([0-9]*\)".*/\1/p'"#;
 
-/// The plan in HCL, for the provider `aliyun/alicloud`. Source: aliyun/terraform-provider-alicloud, `alicloud_ram_policy` (since 1.114:
-/// `policy_name`, `policy_document`) and `alicloud_ram_role_policy_attachment`. Tags are arguments of `alicloud_instance`, and no resource
-/// of their own.
+/// The plan in HCL, for the provider `aliyun/alicloud`. Source: aliyun/terraform-provider-alicloud,
+/// `alicloud_ram_policy` (since 1.114: `policy_name`, `policy_document`) and `alicloud_ram_role_policy_attachment`.
+/// Tags are arguments of `alicloud_instance`, not separate resources.
 pub(super) fn terraform(plan: &Plan) -> String {
     let mut page = super::heading(plan);
     comment(
         &mut page,
-        "Tags of instances are no resource of the provider `alicloud`: set them in the `tags` of each instance.",
+        "The provider `alicloud` has no resource for tags of instances: set them in the `tags` of each instance.",
     );
     for change in &plan.changes {
         page.push('\n');
@@ -29,7 +29,7 @@ pub(super) fn terraform(plan: &Plan) -> String {
             (Attribute::ManagedPolicy {}, Some(document)) => {
                 let policy = policy_name(&target.id);
                 if old.is_some() {
-                    // It is there, and Terraform would make it a second time.
+                    // It exists, and Terraform would create it a second time.
                     let id = hcl_string(policy);
                     let _ = writeln!(page, "import {{\n  to = alicloud_ram_policy.{name}\n  id = {id}\n}}\n");
                 }
@@ -38,7 +38,7 @@ pub(super) fn terraform(plan: &Plan) -> String {
             }
             (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
                 let made = plan.changes.iter().find(|other| other.transition.target.id == *policy_arn);
-                // By reference where the plan makes the policy: it has to be there first.
+                // By reference if the plan creates the policy, which has to exist first.
                 let policy = match made {
                     Some(policy) => format!("alicloud_ram_policy.tagaudit_{}.policy_name", policy.id),
                     None => hcl_string(policy_name(policy_arn)),

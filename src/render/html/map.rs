@@ -1,4 +1,5 @@
-//! The map of the cluster: VPCs, availability zones, subnets, nodes that are alike, and the security groups that they carry.
+//! The map of the cluster: VPCs, availability zones, subnets, groups of similar nodes, and the security groups that
+//! they carry.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +12,8 @@ use crate::topology::{NodeGroup, Part, SubnetPart, VpcTopology};
 
 use super::markup::Markup;
 
-// All lengths in CSS pixels; texts are set in a typeface of one width.
-/// A tenth of a pixel: an advance of 0.6 of 12 pixels, and a little more.
+// All lengths are in CSS pixels; texts are set in a monospaced typeface.
+/// Width of a character in tenths of a pixel: 0.6 of 12 pixels, and a little more.
 const CHARACTER: usize = 74;
 const COLUMN: usize = 270;
 const SUBNET_HEAD: usize = 44;
@@ -22,9 +23,9 @@ const SECURITY_GROUP: usize = 190;
 const SECURITY_GROUP_HEIGHT: usize = 42;
 const LANE: usize = 6;
 const MARGIN: usize = 16;
-/// Wide enough for the title.
+/// Minimum width of a map: wide enough for the title.
 const NARROWEST: usize = 640;
-/// Where subnets begin, below the title and the names of the zones.
+/// Top of the subnets, below the title and the names of the zones.
 const TOP: usize = 64;
 
 /// Groups of nodes of one subnet, subnets of one zone and security groups that are drawn; the rest is counted.
@@ -32,7 +33,7 @@ const GROUPS: usize = 12;
 const SUBNETS: usize = 12;
 const SECURITY_GROUPS: usize = 24;
 
-/// Writes the maps of all VPCs, with what their colours mean.
+/// Writes the maps of all VPCs, with a legend of their colours.
 pub(super) fn map(page: &mut Markup, report: &Report) {
     page.raw("<h2>Map</h2>\n");
     if report.topology.is_empty() {
@@ -83,7 +84,7 @@ fn meaning(tag: Option<ClusterTag>) -> &'static str {
     }
 }
 
-/// The findings of each resource, by their place in the report, and how bad the worst is.
+/// The findings of each resource, each with its severity and its position in the report.
 type Marks<'r> = BTreeMap<&'r str, BTreeSet<(Severity, usize)>>;
 
 fn marks(report: &Report) -> Marks<'_> {
@@ -105,14 +106,14 @@ fn marks(report: &Report) -> Marks<'_> {
     marks
 }
 
-/// Where everything of a VPC stands.
+/// Positions of everything in a VPC.
 struct Layout<'r> {
     width: usize,
     height: usize,
     zones: Vec<Zone<'r>>,
-    /// Where nodes stand whose subnet was not read, if there are any.
+    /// Horizontal position of the nodes whose subnet was not read, if there are any.
     homeless: Option<usize>,
-    /// The nodes of all subnets, with their places.
+    /// The nodes of all subnets, with their positions.
     nodes: Vec<(usize, usize, &'r NodeGroup)>,
     security_groups: Vec<Placed<'r>>,
 }
@@ -121,9 +122,9 @@ struct Layout<'r> {
 struct Zone<'r> {
     x: usize,
     name: &'r str,
-    /// Each with its place and the groups of nodes that live there.
+    /// Subnets, each with its position and its groups of nodes.
     subnets: Vec<(usize, &'r SubnetPart, Vec<&'r NodeGroup>)>,
-    /// Those that are not drawn.
+    /// Subnets that are not drawn.
     rest: Rest,
 }
 
@@ -132,7 +133,7 @@ struct Zone<'r> {
 struct Rest {
     subnets: usize,
     nodes: usize,
-    /// The subnets and their nodes that have findings.
+    /// Subnets that have findings, and nodes in them that do.
     ids: Vec<String>,
     worst: Option<Severity>,
 }
@@ -167,7 +168,7 @@ struct Placed<'r> {
     part: &'r Part,
     x: usize,
     y: usize,
-    /// The height of the line that leads to it, and how far it stands from the others in a gutter.
+    /// Height of the line that leads to it, and offset of that line from the others in a gutter.
     lane: usize,
     gutter: usize,
     row: usize,
@@ -180,7 +181,7 @@ impl<'r> Layout<'r> {
         for group in &vpc.nodes {
             nodes_of.entry(group.subnet_id.as_deref().filter(|id| known.contains(id))).or_default().push(group);
         }
-        // Where not all is drawn, what is in order is left out first.
+        // If not all are drawn, those without findings are omitted first.
         let worst = |ids: &mut dyn Iterator<Item = &str>| {
             ids.filter_map(|id| marks.get(id)?.last()).map(|(severity, _)| *severity).max()
         };
@@ -205,8 +206,8 @@ impl<'r> Layout<'r> {
         let mut nodes = Vec::new();
         let mut zones = Vec::new();
         for (column, (name, mut subnets)) in by_zone.into_iter().enumerate() {
-            // Those with findings, on themselves or on their nodes, then those with nodes, and those that say something, before
-            // those that are only there.
+            // First those with findings, on themselves or on their nodes, then those with nodes, then those whose tag
+            // is not missing.
             subnets.sort_by_cached_key(|subnet| {
                 let id = subnet.part.id.as_str();
                 let own = nodes_of.get(&Some(id));
@@ -242,7 +243,7 @@ impl<'r> Layout<'r> {
         Self::below(vpc, shown, zones, (homeless_x, nodes), (bottom, columns, step))
     }
 
-    /// The security groups, below all that they are carried by.
+    /// Places the security groups below everything that carries them.
     fn below(
         vpc: &'r VpcTopology,
         shown: Vec<&'r Part>,
@@ -276,7 +277,7 @@ impl<'r> Layout<'r> {
     }
 }
 
-/// The groups of a subnet that are drawn, with how far below its upper edge.
+/// Groups of a subnet that are drawn, with their distance from its upper edge.
 fn places<'g, 'r>(groups: &'g [&'r NodeGroup]) -> impl Iterator<Item = (usize, &'r NodeGroup)> + use<'g, 'r> {
     groups.iter().take(GROUPS).enumerate().map(|(index, group)| (SUBNET_HEAD + index * GROUP_STEP, *group))
 }
@@ -375,7 +376,7 @@ impl Drawing<'_, '_> {
         }
     }
 
-    /// Draws a line for what is not drawn, which leads to its findings.
+    /// Draws a line for the parts that are not drawn, which leads to their findings.
     fn rest(&mut self, x: usize, y: usize, line: &str, ids: &[String]) {
         if ids.is_empty() {
             self.text(x, y, "dim", line, COLUMN - 20);
@@ -430,7 +431,7 @@ impl Drawing<'_, '_> {
         self.page.raw("</g>");
     }
 
-    /// From the nodes to the right into the gutter, down, along the group's own lane, and down to it.
+    /// Draws lines from the nodes to the right into the gutter, down, along the group's own lane, and down to it.
     fn edges(&mut self, number: usize, x: usize, y: usize, nodes: &NodeGroup, placed: &[Placed<'_>]) {
         let carried = placed.iter().filter(|placed| nodes.security_groups.contains(&placed.part.id));
         for (index, group) in carried.enumerate() {
@@ -440,7 +441,7 @@ impl Drawing<'_, '_> {
             let end = if group.row == 0 {
                 format!("H{} V{}", group.x + SECURITY_GROUP / 2, group.y)
             } else {
-                // Beside the groups above it.
+                // Next to the groups above it.
                 let side = group.x + SECURITY_GROUP;
                 let apart = 2 + 4 * ((group.row - 1) % 3);
                 format!("H{} V{} H{side}", side + apart, group.y + SECURITY_GROUP_HEIGHT / 2)
@@ -466,7 +467,7 @@ impl Drawing<'_, '_> {
         self.page.close("rect");
     }
 
-    /// A line of text, as much of it as fits.
+    /// Draws a line of text, as much of it as fits.
     fn text(&mut self, x: usize, y: usize, class: &'static str, line: &str, width: usize) {
         let line = text::printable(line);
         let most = 10 * width / CHARACTER;
@@ -484,7 +485,7 @@ impl Drawing<'_, '_> {
         self.page.element("text", &[("x", &x), ("y", &y), ("class", &class)], fitting);
     }
 
-    /// How many findings there are on these, and how bad the worst is.
+    /// Draws a badge with the number of findings on these, and the severity of the worst.
     fn mark<'i>(&mut self, x: usize, y: usize, ids: impl Iterator<Item = &'i str>) {
         let findings: BTreeSet<(Severity, usize)> =
             ids.filter_map(|id| self.marks.get(id)).flatten().copied().collect();
@@ -502,7 +503,7 @@ impl Drawing<'_, '_> {
     }
 }
 
-/// How high a subnet with so many groups of nodes is drawn.
+/// Height of a subnet with this many groups of nodes.
 fn subnet_height(groups: usize) -> usize {
     SUBNET_HEAD + groups.min(GROUPS) * GROUP_STEP + if groups > GROUPS { 20 } else { 2 }
 }

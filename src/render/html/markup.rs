@@ -1,23 +1,23 @@
-//! HTML that is escaped by construction: markup comes from the source of the tool alone, everything else is text.
+//! HTML that is escaped by construction: markup comes only from the source of the tool, everything else is text.
 
 use std::fmt::Display;
 
 use crate::text;
 
-/// A page in the making.
+/// A page under construction.
 #[derive(Debug, Default)]
 pub(super) struct Markup {
     page: String,
 }
 
 impl Markup {
-    /// Markup as it is written here.
+    /// Appends literal markup.
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.page.push_str(markup);
         self
     }
 
-    /// An opening tag.
+    /// Appends an opening tag.
     pub(super) fn open(&mut self, tag: &'static str, attributes: &[(&'static str, &dyn Display)]) -> &mut Self {
         self.page.push('<');
         self.page.push_str(tag);
@@ -32,7 +32,7 @@ impl Markup {
         self
     }
 
-    /// A closing tag.
+    /// Appends a closing tag.
     pub(super) fn close(&mut self, tag: &'static str) -> &mut Self {
         self.page.push_str("</");
         self.page.push_str(tag);
@@ -40,19 +40,19 @@ impl Markup {
         self
     }
 
-    /// Text.
+    /// Appends text.
     pub(super) fn text(&mut self, text: impl Display) -> &mut Self {
         escape(&mut self.page, &text.to_string());
         self
     }
 
-    /// Text in which what stands between backticks is code.
+    /// Appends text in which anything between backticks is code.
     pub(super) fn prose(&mut self, text: &str) -> &mut Self {
         let parts: Vec<&str> = text.split('`').collect();
         let last = parts.len() - 1;
         for (index, part) in parts.into_iter().enumerate() {
             match index % 2 {
-                // A backtick without its counterpart is a backtick.
+                // An unpaired backtick is a plain backtick.
                 1 if index == last => self.text('`').text(part),
                 1 => self.element("code", &[], part),
                 _ => self.text(part),
@@ -61,7 +61,7 @@ impl Markup {
         self
     }
 
-    /// An element with text in it.
+    /// Appends an element with text in it.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -71,13 +71,13 @@ impl Markup {
         self.open(tag, attributes).text(text).close(tag)
     }
 
-    /// The page.
+    /// The finished page.
     pub(super) fn into_string(self) -> String {
         self.page
     }
 }
 
-/// Nothing hidden, and nothing that is markup.
+/// Appends text without hidden characters and with markup escaped.
 fn escape(page: &mut String, text: &str) {
     for character in text::printable(text).chars() {
         match character {

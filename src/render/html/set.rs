@@ -8,7 +8,8 @@ use crate::text;
 
 use super::markup::Markup;
 
-/// Writes the reports of many targets as a page for a browser. The map of a cluster and its policies are on a page of its own.
+/// Writes the reports of many targets as a page for a browser. The map and the policies of a cluster are on its own
+/// page.
 ///
 /// # Errors
 /// When the writer fails.
@@ -54,18 +55,18 @@ fn clusters(page: &mut Markup, set: &ReportSet) {
             .element("td", &[("class", &if unread > 0 { "warning" } else { "dim" })], unread)
             .raw("</tr>\n");
     }
-    page.raw("</tbody></table></div>\n<p class=\"dim\">The map and the policies of one: ")
+    page.raw("</tbody></table></div>\n<p class=\"dim\">The map and the policies of one cluster: ")
         .raw("<code>tagaudit report FILE --cluster-id ID --format html</code></p>\n");
 }
 
-/// Targets without a report of their own: those that could not be read, hold no cluster, or were left out.
+/// Targets without a report: those that could not be read, hold no cluster, or were skipped.
 fn others(page: &mut Markup, set: &ReportSet) {
     let without = || set.targets.iter().filter(|target| target.reports.is_empty());
     if without().next().is_none() {
         return;
     }
     page.raw("<details><summary>")
-        .text(format_args!("{} without a cluster that was audited", text::count(without().count(), "target")))
+        .text(format_args!("{} without an audited cluster", text::count(without().count(), "target")))
         .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>account</th><th>outcome</th><th>why</th></tr>\n");
     for target in without() {
         let is_due = target.outcome == TargetOutcome::NotAudited || !target.missing_cluster_ids.is_empty();

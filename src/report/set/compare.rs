@@ -1,4 +1,4 @@
-//! What is new in many targets since an earlier run.
+//! Compares many targets with an earlier run.
 
 use crate::finding::Status;
 use crate::inventory::Provider;
@@ -7,8 +7,8 @@ use crate::report::{CompareError, Comparison, Finding, GoneFinding, Report};
 use super::{ReportSet, TargetOutcome, TargetReport};
 
 impl ReportSet {
-    /// Says of each finding whether it was in an earlier set, and what became of those that are gone. What was in a cluster
-    /// that nobody looked at this time is unknown, and stays so until somebody does.
+    /// Marks each finding as new or unchanged since an earlier set, and lists the missing ones. Findings of a cluster
+    /// that was not audited this time are unknown, and stay so until it is audited.
     ///
     /// # Errors
     /// When the earlier set is the later one.
@@ -24,7 +24,7 @@ impl ReportSet {
                         && known.provider == report.provider
                         && other.account_ids.iter().any(|id| account_ids.contains(id))
                 };
-                // A cluster id may be used once more in another region of the account.
+                // A cluster id may be in use in another region of the account too.
                 let places = || before.iter().enumerate().filter(|(_, one)| is_same(one));
                 let at = places().find(|(_, (_, known))| known.accounts == report.accounts).or_else(|| {
                     places().find(|(index, (_, known))| {
@@ -71,10 +71,10 @@ impl ReportSet {
         Ok(())
     }
 
-    /// Keeps what an earlier report knows, where this run has none of the cluster.
+    /// Keeps the findings of an earlier report if this run has no report of the cluster.
     fn keep_unknown(&mut self, target: &TargetReport, report: &Report) {
         let of_account = |one: &&mut TargetReport| one.account_ids.iter().any(|id| target.account_ids.contains(id));
-        // An account of which all clusters were looked for, where this one was.
+        // An account in which all clusters were searched for, in the regions of this one.
         let is_read = |one: &&mut TargetReport| {
             one.outcome.is_read()
                 && one.cluster_ids.is_empty()
@@ -87,7 +87,7 @@ impl ReportSet {
         };
         let why = match &at {
             Some(one) if one.outcome.is_read() => {
-                "nothing carries its id any more: it was deleted, or lost its tags; a scan with --compare tells which"
+                "no resource carries its id any more: it was deleted, or lost its tags; a scan with --compare shows which"
                     .to_owned()
             }
             Some(one) => match (one.outcome, one.not_audited.first()) {
@@ -96,14 +96,14 @@ impl ReportSet {
                 }
                 _ => one.why.clone().unwrap_or_default(),
             },
-            None => "this run did not look at the cluster".to_owned(),
+            None => "this run did not audit the cluster".to_owned(),
         };
         let Some(left) = left_over(report, Status::Unknown, Some(&why)) else { return };
         match at {
             Some(one) => one.reports.push(left),
             None => self.targets.push(TargetReport {
                 outcome: TargetOutcome::Skipped,
-                why: Some("in the earlier report, and not looked at in this run".to_owned()),
+                why: Some("in the earlier report, but not audited in this run".to_owned()),
                 not_audited: Vec::new(),
                 gone_cluster_ids: Vec::new(),
                 missing_cluster_ids: Vec::new(),
@@ -113,7 +113,7 @@ impl ReportSet {
         }
     }
 
-    /// The clusters of an account in which something is open, or not known: they are looked at again, even where nothing
+    /// Reports of the clusters of an account with open or unknown findings: they are audited again, even if no resource
     /// carries their id any more.
     #[must_use]
     pub fn clusters_with_findings(&self, account_ids: &[String], provider: Provider) -> Vec<&Report> {
@@ -127,7 +127,7 @@ impl ReportSet {
     }
 }
 
-/// Adds to what is left of a report what an earlier one knew.
+/// Adds the findings of an earlier report to the remainder of a report.
 fn add_unknown(report: &mut Report, earlier: &Report) {
     let Some(comparison) = &mut report.comparison else { return };
     let why = comparison.unknown.first().and_then(|gone| gone.why.clone());
@@ -139,13 +139,13 @@ fn add_unknown(report: &mut Report, earlier: &Report) {
     }
 }
 
-/// What was open in a report, or unknown.
+/// Open and unknown findings of a report.
 fn known(report: &Report) -> impl Iterator<Item = &Finding> {
     let unknown = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
     unknown.chain(&report.findings).filter(|finding| finding.status != Status::Waived)
 }
 
-/// What an earlier report knew, as it stands now that there is no other; `None` where it knew nothing.
+/// Remainder of an earlier report: its findings with a new status; `None` if it has no findings.
 fn left_over(report: &Report, status: Status, why: Option<&str>) -> Option<Report> {
     let gone: Vec<GoneFinding> =
         known(report).map(|finding| GoneFinding::new(finding, status, why.map(str::to_owned))).collect();

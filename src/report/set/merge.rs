@@ -1,4 +1,4 @@
-//! Joins the reports of shards: in whatever order, however often the same one, and never less than was asked for.
+//! Merges the reports of shards: in any order, with duplicates, and never fewer than were requested.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,25 +11,25 @@ use crate::target::Target;
 
 use super::{PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
 
-/// A file to join.
+/// A file to merge.
 #[derive(Debug)]
 pub enum MergeInput {
     /// A set, or a report as a set of one.
     Set(ReportSet),
     /// A file that cannot be read as one.
     Unreadable {
-        /// Its name.
+        /// Name of the file.
         file: String,
-        /// Why.
+        /// Reason why it cannot be read.
         reason: String,
     },
 }
 
-/// Why reports cannot be joined.
+/// Reasons why reports cannot be merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// They are parts of different runs.
-    #[error("there are shards of a run with {one}, and of one with {other}")]
+    #[error("there are shards of a run with {one} shards, and of one with {other}")]
     OtherRun {
         /// Number of shards of one of them.
         one: u32,
@@ -38,22 +38,22 @@ pub enum MergeError {
     },
 }
 
-/// What a missing shard is called among what was not audited.
+/// Name of a missing shard among the entries that were not audited.
 const SHARD: &str = "shard";
 
-/// What was not audited because of the files that were joined.
+/// Name of an entry that was not audited because of the merged files.
 const REPORT: &str = "report";
 
-/// How old a report may be.
+/// Limits on the age of a report.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MergeLimits {
-    /// Than the newest.
+    /// Maximum age relative to the newest.
     pub max_age: Option<SignedDuration>,
-    /// By the clock: where a run was not made at all, all that is there is of the one before.
+    /// Earliest date by the clock: if a run did not happen at all, all reports are from the one before.
     pub not_before: Option<Timestamp>,
 }
 
-/// What is of the same run.
+/// Decides if evidence belongs to the same run.
 #[derive(Debug, Clone, Copy)]
 struct Freshness {
     newest: Option<Timestamp>,
@@ -61,7 +61,8 @@ struct Freshness {
 }
 
 impl Freshness {
-    /// Whether evidence of this date is of the same run as the newest. Of what nobody dated, nobody knows.
+    /// True if evidence of this date belongs to the same run as the newest. Evidence without a date does not, if other
+    /// evidence has one.
     fn is_kept(self, at: Option<Timestamp>) -> bool {
         let MergeLimits { max_age, not_before } = self.limits;
         let is_of_run = match (self.newest, max_age, at) {
@@ -74,8 +75,8 @@ impl Freshness {
 }
 
 impl ReportSet {
-    /// Joins sets. Of two reports of the same target the later one counts; one that is older than the limits allow, or has no
-    /// date beside others that have, is of another run, and counts as missing.
+    /// Merges sets. Of two reports of the same target, the later one counts; one that is older than the limits allow,
+    /// or has no date while others have one, belongs to another run and counts as missing.
     ///
     /// # Errors
     /// When they are shards of runs with different numbers of shards.
@@ -92,11 +93,11 @@ impl ReportSet {
                 }
             };
             shards.extend(set.shards);
-            // Which shards are missing is seen when all are there.
+            // Missing shards are determined when all inputs are read.
             not_audited.extend(set.not_audited.into_iter().filter(|entry| entry.what != SHARD));
             targets.extend(set.targets);
         }
-        // What nobody looked at has the date of the run before.
+        // Targets that were skipped have the date of the run before.
         let looked_at = targets.iter().filter(|target| target.outcome != TargetOutcome::Skipped);
         let dates = looked_at.filter_map(|target| target.collected_at.as_ref());
         let of_shards = shards.iter().flat_map(|shards| &shards.present).map(|shard| &shard.collected_at);
@@ -107,14 +108,14 @@ impl ReportSet {
             let is_present = |index: &u32| present.iter().any(|shard| shard.index == *index);
             for index in (0..*count).filter(|index| !is_present(index)) {
                 let message =
-                    format!("no report of shard {index} of {count} is among the files, or it is of another run");
+                    format!("no report of shard {index} of {count} is among the files, or it belongs to another run");
                 not_audited.push(entry(SHARD, Some(format!("{index}/{count}")), "Missing", message));
             }
         }
         Ok(Self::new(latest(targets, freshness), shards, not_audited))
     }
 
-    /// Says of each target that should be there and is not that it was not audited.
+    /// Marks each expected target without a report as not audited.
     pub fn expect(&mut self, targets: &[Target]) {
         for target in targets {
             let missing = self.missing(target);
@@ -131,7 +132,7 @@ impl ReportSet {
         self.finish();
     }
 
-    /// What of a target was neither audited nor said not to have been, in words.
+    /// Parts of a target that were neither audited nor reported as not audited, in words.
     fn missing(&self, target: &Target) -> Vec<String> {
         let there: Vec<&TargetReport> = self
             .targets
@@ -166,7 +167,7 @@ impl ReportSet {
 
 /// The shards of the run, each with its latest date.
 fn present(shards: Vec<Shards>, freshness: Freshness) -> Result<Option<Shards>, MergeError> {
-    // What is left of a run before does not say of how many shards this one is made, but where nothing else does.
+    // Shards of an earlier run determine the number of shards only if no shard of this run does.
     let is_fresh = |shards: &Shards| shards.present.iter().any(|shard| freshness.is_kept(date(&shard.collected_at)));
     let has_fresh = shards.iter().any(is_fresh);
     let mut run: Option<(u32, BTreeMap<u32, String>)> = None;
@@ -190,7 +191,7 @@ fn present(shards: Vec<Shards>, freshness: Freshness) -> Result<Option<Shards>, 
     }))
 }
 
-/// Whether a target holds the report of a cluster, or says that there is none because it could not be audited.
+/// True if a target holds the report of a cluster, or states that there is none because it could not be audited.
 fn speaks_of(target: &TargetReport, cluster_id: &str) -> bool {
     let is_named = target.cluster_ids.is_empty() || target.cluster_ids.iter().any(|id| id == cluster_id);
     let is_told = target.outcome == TargetOutcome::NotAudited && is_named;
@@ -198,7 +199,7 @@ fn speaks_of(target: &TargetReport, cluster_id: &str) -> bool {
 }
 
 impl From<&Target> for TargetReport {
-    /// A target of which nothing is known yet.
+    /// Creates a target without results.
     fn from(target: &Target) -> Self {
         Self {
             name: target.name.clone(),
@@ -230,8 +231,8 @@ pub(super) fn read_at(target: &TargetReport) -> Option<Timestamp> {
     target.collected_at.as_deref().and_then(date)
 }
 
-/// Which of two reports of one target counts: one that was meant to be made before one that was not, then the later, then the
-/// worse. What is left is told apart by what it says, so that the order of the files decides nothing.
+/// Orders two reports of one target by which counts: skipped ones first, then the earlier, then the better; the
+/// greatest counts. Ties are decided by content, so that the order of the files does not matter.
 fn weigh(one: &TargetReport, other: &TargetReport) -> Ordering {
     let weight = |target: &TargetReport| {
         let worst = Severity::WORST_FIRST
@@ -244,7 +245,7 @@ fn weigh(one: &TargetReport, other: &TargetReport) -> Ordering {
         .then_with(|| if one == other { Ordering::Equal } else { text(one).cmp(&text(other)) })
 }
 
-/// Of each target the report that counts; what is of another run is not audited.
+/// The report of each target that counts; one of another run is not audited.
 fn latest(targets: Vec<TargetReport>, freshness: Freshness) -> Vec<TargetReport> {
     let mut by_key: BTreeMap<_, TargetReport> = BTreeMap::new();
     for target in targets {
@@ -259,14 +260,12 @@ fn latest(targets: Vec<TargetReport>, freshness: Freshness) -> Vec<TargetReport>
     by_key.into_values().map(|target| if is_kept(&target) { target } else { stale(target, freshness) }).collect()
 }
 
-/// A target whose report is of another run.
+/// A target whose report belongs to another run.
 fn stale(target: TargetReport, freshness: Freshness) -> TargetReport {
     let newest = freshness.newest.map(|newest| format!("{newest:.0}")).unwrap_or_default();
     let (reason, message) = match &target.collected_at {
-        Some(read) => {
-            ("TooOld", format!("its report is of {read}, of another run than it should be (the newest: {newest})"))
-        }
-        None => ("NoDate", format!("its report has no date, and the newest is of {newest}")),
+        Some(read) => ("TooOld", format!("its report of {read} belongs to another run (the newest: {newest})")),
+        None => ("NoDate", format!("its report has no date, but the newest is of {newest}")),
     };
     let not_audited =
         NotAudited { account_id: target.account_ids.first().cloned(), ..entry(REPORT, None, reason, message) };

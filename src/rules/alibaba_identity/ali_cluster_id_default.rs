@@ -5,12 +5,12 @@ use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cluster-id-default",
-    title: "the cluster has the id of all clusters without one",
+    title: "the cluster has the default id",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Cluster],
-    condition: "The audited cluster id is `clusterid`, which is what the controller writes where its configuration has no `clusterID`; or something in the VPCs of the nodes carries `ack.aliyun.com=clusterid`.",
-    impact: "all such clusters of the account share one id: the controller's Application Load Balancers are mistaken for one another, and so are Services of one name on a load balancer that several clusters reuse; others are found by the Service's own id",
-    fix: "Set `clusterID` in the cloud configuration; load balancers that exist keep their tag.",
+    condition: "The audited cluster id is `clusterid`, which the controller writes if its configuration has no `clusterID`; or a resource in the VPCs of the nodes carries `ack.aliyun.com=clusterid`.",
+    impact: "all such clusters of the account share one id: the controller's Application Load Balancers are mistaken for one another, and so are Services with the same name on a load balancer that several clusters reuse; other load balancers are found by the Service's own id",
+    fix: "Set `clusterID` in the cloud configuration; existing load balancers keep their tag.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/metadata.go#ClusterID",
         "kubernetes/cloud-provider-alibaba-cloud pkg/model/tag/tags.go",
@@ -36,7 +36,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
     let message = match (is_audited, ids.len()) {
         (true, 0) => {
-            format!("the cluster id is `{DEFAULT_CLUSTER_ID}`, which the controller takes where it is told none")
+            format!("the cluster id is `{DEFAULT_CLUSTER_ID}`, the controller's default")
         }
         (_, number) => {
             let verb = if number == 1 { "carries" } else { "carry" };

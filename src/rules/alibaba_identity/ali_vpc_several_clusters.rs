@@ -7,17 +7,17 @@ use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-vpc-several-clusters",
-    title: "nodes of several clusters live in one VPC",
+    title: "nodes of several clusters run in one VPC",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Vpc],
     condition: "Instances in a VPC of the nodes carry `ack.aliyun.com` with another cluster id.",
     impact: "nothing by itself; with cloud routes both controllers write into the route tables of the VPC",
-    fix: "Nothing, where both are meant to be there: give the clusters networks of Pods that do not overlap.",
+    fix: "Nothing, if this is intended: give the clusters Pod networks that do not overlap.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/route_controller.go",
         "kubernetes/cloud-provider-alibaba-cloud pkg/model/tag/tags.go",
     ],
-    example: "instances of 2 clusters live in VPC `vpc-bp1`: prod, staging",
+    example: "instances of 2 clusters run in VPC `vpc-bp1`: prod, staging",
     reads: &[Read::EcsDescribeInstances],
     subjects: Subjects::MemberVpcs,
     spares_neighbours: true,
@@ -30,14 +30,14 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     for vpc in &vpcs {
         let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
         let tagged = here.filter_map(|instance| tags::value(&instance.tags, CLUSTER_TAG));
-        // The nodes of this one live there, whatever says so.
+        // The nodes of this cluster run there, with or without the tag.
         let ids: BTreeSet<&str> = tagged.chain([context.cluster_id()]).collect();
         if ids.len() > 1 {
             let ids: Vec<&str> = ids.into_iter().collect();
             let number = text::count(ids.len(), "cluster");
-            let message = format!("instances of {number} live in VPC `{vpc}`: {}", text::list(&ids, 6));
+            let message = format!("instances of {number} run in VPC `{vpc}`: {}", text::list(&ids, 6));
             let resource = alibaba::resource(view, ResourceKind::Vpc, vpc, None);
-            let fix = Fix::none("nothing, where both are meant to be there");
+            let fix = Fix::none("nothing, if this is intended");
             found.push(Violation::new(Severity::Info, resource, message, fix));
         }
     }

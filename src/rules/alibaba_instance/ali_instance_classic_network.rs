@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Instance],
     condition: "An instance of the cluster has the network type `classic`.",
-    impact: "the cloud controller works in VPCs only: it has no route and no load balancer for the node",
+    impact: "the cloud controller works in VPCs only: the node gets no route and no load balancer",
     fix: "Move the node into a VPC.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud docs/getting-started.md",
@@ -24,7 +24,7 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let found = alibaba::grouped(view, classic, Severity::Error, |members| {
         let verb = if members.len() == 1 { "is" } else { "are" };
         let message = format!("{} {verb} in the classic network", alibaba::phrase(members));
-        (message, Fix::none("replace the nodes by instances in a VPC"))
+        (message, Fix::none("replace the nodes with instances in a VPC"))
     });
     CheckResult::counted(view.members.len(), found)
 }

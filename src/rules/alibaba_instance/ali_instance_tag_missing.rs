@@ -6,20 +6,20 @@ use crate::transition::{Attribute, Target, Transition, Value};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-instance-tag-missing",
-    title: "a node lacks the tag by which its Node is found",
+    title: "a node lacks the tag that finds the instance of its Node",
     severity: RuleSeverity::depends(
         Severity::Info,
-        "info; error where the Node has no providerID and the controller is v2.4 to v2.10, which find the instance by it",
+        "info; error if the Node has no providerID and the controller is v2.4 to v2.10, which find the instance by this tag",
     ),
     resources: &[ResourceKind::Instance],
-    condition: "A node does not carry the key `ack.aliyun.com`, or that of `kubernetesClusterTag` in the cloud configuration, and no Node with a providerID names it. Controllers of v2.4 to v2.10 find the instance of a Node without providerID by its address and that key; older and newer ones do not.",
+    condition: "A node does not carry the key `ack.aliyun.com`, or the `kubernetesClusterTag` of the cloud configuration, and no Node with a providerID names it. Controllers of v2.4 to v2.10 find the instance of a Node without providerID by its address and that key; older and newer ones do not.",
     impact: "if the Node has no providerID, a controller that looks the instance up does not find it: the Node keeps its `uninitialized` taint",
-    fix: "Add `ack.aliyun.com` with the cluster id to the instance, or better set the providerID of the Node.",
+    fix: "Add `ack.aliyun.com` with the cluster id to the instance, or preferably set the providerID of the Node.",
     applicability: Applicability::Safe,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/manager.go#findCloudECSByIp",
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP",
-        "kubernetes/cloud-provider-alibaba-cloud a90a4e2f1 (v2.11.2): the lookup is called no more",
+        "kubernetes/cloud-provider-alibaba-cloud a90a4e2f1 (v2.11.2): the lookup is no longer called",
     ],
     example: "instance `i-bp1` does not carry `ack.aliyun.com`",
     reads: &[Read::EcsDescribeInstances],
@@ -30,7 +30,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let tag_key = super::super::alibaba_node::cluster_tag(context.kubernetes);
     let lacking = || view.members.iter().filter(|member| tags::value(&member.instance.tags, &tag_key).is_none());
     let found_by_tag = context.options.controller_version.is_some_and(super::super::alibaba_node::finds_by_tag);
-    // The lookup wants one internal address, no more, and Nodes that are left alone are not looked up.
+    // The lookup requires exactly one internal address, and skips Nodes that the controller ignores.
     let nameless = |member: &&Member<'_>| {
         member.node.is_some_and(|node| {
             node.provider_id.is_empty()
@@ -61,7 +61,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     };
     let needed = lacking().filter(|member| found_by_tag && nameless(member));
     let mut found = alibaba::grouped(view, needed, Severity::Error, describe);
-    // Where the Nodes are known, only a providerID counts.
+    // If the Nodes are known, only the providerID matters.
     let rest = lacking().filter(|_| context.view.nodes.is_none());
     found.extend(alibaba::grouped(view, rest, Severity::Info, describe));
     CheckResult::counted(view.members.len(), found)

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Instance],
     condition: "Instances of the cluster in one scaling group, or with one value of `ack.alibabacloud.com/nodepool-id`, have different RAM roles, or some have none.",
-    impact: "what works on one node of the pool is refused on another",
+    impact: "calls allowed on one node of the pool are denied on another",
     fix: "Give all of them the role of the pool's configuration.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/manager.go#setFields"],
     example: "3 nodes of pool `np-1` have different RAM roles: KubernetesWorkerRole-a, none",

@@ -5,12 +5,12 @@ use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-tags-near-quota",
-    title: "an instance has no room for tags",
+    title: "an instance is at its tag limit",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Instance],
-    condition: "An instance of the cluster that lacks `ack.aliyun.com` has the 20 tags that it may have; those of Alibaba Cloud itself (`acs:…`) do not count.",
+    condition: "An instance of the cluster that lacks `ack.aliyun.com` has 20 tags, the maximum; those of Alibaba Cloud itself (`acs:…`) do not count.",
     impact: "the tag cannot be added",
-    fix: "Remove a tag that nobody reads.",
+    fix: "Remove an unused tag.",
     sources: &["ECS 2014-05-26, TagResources: at most 20 tags"],
     example: "instance `i-bp1` has 20 of 20 tags and lacks `ack.aliyun.com`",
     reads: &[Read::EcsDescribeInstances],
@@ -25,7 +25,7 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let found = full.map(|member| {
         let id = &member.instance.id;
         let message = format!("instance `{id}` has {TAG_QUOTA} of {TAG_QUOTA} tags and lacks `{CLUSTER_TAG}`");
-        let fix = Fix::none("remove a tag that nobody reads");
+        let fix = Fix::none("remove an unused tag");
         Violation::new(Severity::Info, alibaba::instance(view, member), message, fix)
     });
     CheckResult::counted(view.members.len(), found.collect::<Vec<_>>())

@@ -6,12 +6,12 @@ use super::ali_cloud_config_content::cloud_config;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-access-key-in-configmap",
-    title: "an access key lies in a ConfigMap",
+    title: "a ConfigMap holds an access key",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A ConfigMap has the pair of an access key for the cloud controller: `special.keyid` and `special.keysecret`, or `accessKeyID` and `accessKeySecret` of `cloud-config.conf`. The values are not shown.",
-    impact: "whoever may read ConfigMaps of kube-system has the key, and with it what its RAM user may do",
-    fix: "Give the nodes a RAM role, and take the key out; until then put it into a Secret. Then make a new key: this one has been read.",
+    condition: "A ConfigMap has both parts of an access key for the cloud controller: `special.keyid` and `special.keysecret`, or `accessKeyID` and `accessKeySecret` of `cloud-config.conf`. The values are not shown.",
+    impact: "anyone who can read ConfigMaps in kube-system has the key, and with it the permissions of its RAM user",
+    fix: "Give the nodes a RAM role and remove the key; until then, keep it in a Secret. Then rotate the key: this one is exposed.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud docs/getting-started.md",
         "kube-linter, check `configmap-with-credentials`",
@@ -35,7 +35,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let place = by_key.map(|(key, _)| key.place).or_else(in_config)?;
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
         let message = format!("{} has an access key", text::printable(&map.name));
-        let fix = Fix::none("give the nodes a RAM role, take the key out, and make a new one: this one has been read");
+        let fix = Fix::none("give the nodes a RAM role, remove the key, and rotate it: this one is exposed");
         Some(Violation::new(Severity::Error, resource, message, fix).at(&place))
     });
     CheckResult::counted(maps.len(), found)

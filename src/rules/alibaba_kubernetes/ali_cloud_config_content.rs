@@ -6,17 +6,14 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-content",
-    title: "the cloud configuration is not what the controller reads",
-    severity: RuleSeverity::depends(
-        Severity::Error,
-        "error; warning without `clusterID`, info for a key that is not known",
-    ),
+    title: "the cloud configuration is invalid",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning without `clusterID`, info for an unknown key"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a key under `Global` that is written otherwise, or half of an access key. A key that is not known at all is information. Without `clusterID` it is a warning: the tags of load balancers then say `clusterid`, like those of every such cluster.",
-    impact: "the setting does nothing, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
+    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, or half of an access key. Any other unknown key is info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
+    impact: "the setting has no effect, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
     fix: "Correct the key; name the cluster with `clusterID`.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/cloud_config.go"],
-    example: "`vpcId` is no key of the cloud configuration",
+    example: "unknown key `vpcId` in the cloud configuration",
     ..Rule::evidence(ALIBABA, check)
 };
 
@@ -26,19 +23,20 @@ pub(in crate::rules) struct CloudConfig {
     pub(in crate::rules) place: Place,
     /// True if it has an access key.
     pub(in crate::rules) has_key: bool,
-    /// True if it has only half of one.
+    /// True if it has only half of an access key.
     is_half: bool,
-    /// Keys that the controller does not have.
+    /// Keys that the controller does not know.
     unknown: Vec<Located<String>>,
     /// True if it names the cluster.
     has_id: bool,
-    /// `kubernetesClusterTag`: the key by which instances are found, instead of `ack.aliyun.com`.
+    /// `kubernetesClusterTag`: the tag key that finds instances, instead of `ack.aliyun.com`.
     pub(in crate::rules) cluster_tag: Option<String>,
     /// `featureGates`.
     pub(super) feature_gates: Option<String>,
 }
 
-/// Reads the cloud configuration of a `ConfigMap`; `None` where there is none, or where it cannot be read. Go reads keys in any case.
+/// Reads the cloud configuration of a `ConfigMap`; `None` if it has none, or an unreadable one. Go ignores the case of
+/// keys.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go#LoadCloudCFG`, with sigs.k8s.io/yaml.
 pub(in crate::rules) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     let text = map.object().at(&["data", "cloud-config.conf"])?;
@@ -51,7 +49,7 @@ pub(in crate::rules) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name))?.1;
         found.node.as_str().map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned)
     };
-    // The manifest of the guide has `$your-AccessKeyID-base64` where a key is to stand.
+    // The guide's manifest has the placeholder `$your-AccessKeyID-base64`.
     let is_key = |name: &str| value(name).is_some_and(|value| !value.starts_with(['$', '<', '{']));
     let keys = [is_key("accessKeyID"), is_key("accessKeySecret")];
     let unknown = global.members(&[]).map(|(key, _)| key).filter(|key| {
@@ -69,7 +67,7 @@ pub(in crate::rules) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     })
 }
 
-/// True if a cloud configuration is AWS's, which has sections in brackets.
+/// True if a cloud configuration is one for AWS, which has sections in brackets.
 fn is_of_aws(map: &Document) -> bool {
     let text = map.object().text(&["data", "cloud-config.conf"]).unwrap_or_default();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
@@ -83,7 +81,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if maps.is_empty() {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }
-    // AWS has a file of this name too, of another form.
+    // AWS also has a file with this name, in another format.
     let is_beside_aws = context.evidence.controllers().iter().any(|one| one.cloud == Provider::Aws);
     let mut found = Vec::new();
     for map in maps.iter().filter(|_| !is_beside_aws) {
@@ -99,18 +97,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         };
         if is_half {
             let message = "`cloud-config.conf` has half of an access key".to_owned();
-            add(
-                Severity::Error,
-                &place,
-                "key",
-                message,
-                "take it out: a RAM role of the nodes does without".to_owned(),
-            );
+            add(Severity::Error, &place, "key", message, "remove it: a RAM role of the nodes needs no key".to_owned());
         }
         for key in unknown {
             let nearest = text::most_alike(&key.value, OF_ALIBABA, 0.9);
-            let message = format!("`{}` is no key of the cloud configuration", text::printable(&key.value));
-            // A key that no table has may be one of a later version.
+            let message = format!("unknown key `{}` in the cloud configuration", text::printable(&key.value));
+            // A key that is in no table may belong to a later version.
             let severity = if nearest.is_some() { Severity::Error } else { Severity::Info };
             let fix = nearest.map_or_else(
                 || "check it against the version of the controller".to_owned(),

@@ -6,14 +6,11 @@ use super::{from_two_on, of_each};
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-missing",
     title: "the cloud controller has no cloud configuration",
-    severity: RuleSeverity::depends(
-        Severity::Error,
-        "error; warning before version 2, and where the version is not known",
-    ),
+    severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2, or if the version is not known"),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud is started without `--cloud-config`. Version 2 does not do without it, so that it is a warning before that.",
+    condition: "A cloud controller of Alibaba Cloud is started without `--cloud-config`. Version 2 requires it; before that, it is a warning.",
     impact: "it does not start: `cloud config cannot be empty`",
-    fix: "Mount the configuration as a file, and name it with `--cloud-config`.",
+    fix: "Mount the configuration as a file and name it with `--cloud-config`.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/controller_config.go#Validate"],
     example: "DaemonSet kube-system/cloud-controller-manager has no `--cloud-config`, which it needs",
     ..Rule::evidence(ALIBABA, check)
@@ -30,7 +27,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             controller,
             controller.place(),
             told,
-            (RULE.impact, "mount the configuration as a file, and name it with `--cloud-config`"),
+            (RULE.impact, "mount the configuration as a file and name it with `--cloud-config`"),
         ))
     })
 }

@@ -5,17 +5,14 @@ use super::{from_two_on, of_each};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-routes-without-cidr",
-    title: "cloud routes are on, and no pod network is named",
-    severity: RuleSeverity::depends(
-        Severity::Error,
-        "error; warning before version 2, and where the version is not known",
-    ),
+    title: "cloud routes are on without a pod network",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2, or if the version is not known"),
     resources: &[ResourceKind::Workload],
     condition: "A cloud controller of Alibaba Cloud has neither `--configure-cloud-routes=false` nor `--cluster-cidr`. Cloud routes are on by default.",
     impact: "it does not start: `--cluster-cidr must be set when --configure-cloud-routes=true`",
-    fix: "Add `--configure-cloud-routes=false`, or `--cluster-cidr` where routes of the VPC carry the pods.",
+    fix: "Add `--configure-cloud-routes=false`, or `--cluster-cidr` if VPC routes carry the pods' traffic.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/controller_config.go#Validate"],
-    example: "DaemonSet kube-system/cloud-controller-manager leaves cloud routes on, and names no `--cluster-cidr`",
+    example: "DaemonSet kube-system/cloud-controller-manager leaves cloud routes on without `--cluster-cidr`",
     ..Rule::evidence(ALIBABA, check)
 };
 
@@ -26,8 +23,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let name = controller.name();
-        let told =
-            |_: &str| format!("{} leaves cloud routes on, and names no `--cluster-cidr`", text::printable(&name));
+        let told = |_: &str| format!("{} leaves cloud routes on without `--cluster-cidr`", text::printable(&name));
         let place = controller.flags.first().map_or(controller.place(), |flag| &flag.place);
         Some(from_two_on(controller, place, told, (RULE.impact, "add `--configure-cloud-routes=false`")))
     })

@@ -6,29 +6,26 @@ use super::{from_two_on, of_each};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-removed",
-    title: "a flag that version 2 of the cloud controller does not know",
-    severity: RuleSeverity::depends(
-        Severity::Error,
-        "error; warning before version 2, and where the version is not known",
-    ),
+    title: "a flag that the cloud controller does not know",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2, or if the version is not known"),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one that ended with version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4.",
+    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one removed in version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4.",
     impact: "it does not start: `unknown flag`",
-    fix: "Take the flag out; for addresses use `--metrics-bind-addr` and `--health-probe-bind-addr`, for gates `featureGates` of the cloud configuration.",
+    fix: "Remove the flag; for addresses use `--metrics-bind-addr` and `--health-probe-bind-addr`, for gates `featureGates` of the cloud configuration.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go#BindFlags"],
     example: "DaemonSet kube-system/cloud-controller-manager has `--address`, which version 2 of it does not know",
     ..Rule::evidence(ALIBABA, check)
 };
 
-/// A flag, the first version that has it and the first that has it no more.
+/// A flag, the first version that has it, and the first that no longer has it.
 type Span = (&'static str, Option<ControllerVersion>, Option<ControllerVersion>);
 
-/// A version 2.
+/// Version 2 with a minor and a patch number.
 const fn two(minor: u32, patch: u32) -> ControllerVersion {
     ControllerVersion::new(2, minor, patch)
 }
 
-/// Flags that not every version has. Each other version ends at its start: `unknown flag`.
+/// Flags that only some versions have. The others exit at start: `unknown flag`.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` by tag, and
 /// `cmd/cloudprovider/app/core.go` of v1.9.3.
 const FLAGS: &[Span] = &[
@@ -63,7 +60,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 let fix = if is_of_one(&flag.name) {
                     "use `--metrics-bind-addr` and `--health-probe-bind-addr`"
                 } else {
-                    "take it out"
+                    "remove it"
                 };
                 return Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)));
             }
@@ -71,8 +68,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let is_two = version >= ControllerVersion::new(2, 0, 0);
             if is_two && (first.is_some_and(|first| version < first) || last.is_some_and(|last| version >= last)) {
                 let fix = match flag.name.as_str() {
-                    "feature-gates" => "write them as `featureGates` into the cloud configuration",
-                    _ => "take it out, or upgrade the controller",
+                    "feature-gates" => "set them as `featureGates` in the cloud configuration",
+                    _ => "remove it, or upgrade the controller",
                 };
                 let told = |_: &str| told(&format!("version {version}"));
                 return Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)));

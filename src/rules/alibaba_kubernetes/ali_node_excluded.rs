@@ -3,12 +3,12 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-node-excluded",
-    title: "the cloud controller leaves a Node alone",
+    title: "the cloud controller ignores a Node",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Node],
     condition: "A Node has the label `service.alibabacloud.com/exclude-node` or `service.beta.kubernetes.io/exclude-node`.",
-    impact: "the cloud controller does not initialise it, routes nothing to it, and puts it behind no load balancer; a new one keeps the taint of uninitialised nodes",
-    fix: "Take the label away, if that is not meant.",
+    impact: "the cloud controller does not initialise it, creates no routes to it, and adds it to no load balancer; a new Node keeps the taint of uninitialised nodes",
+    fix: "Remove the label if it is not intended.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go"],
     example: "Node `worker-1` has the label `service.alibabacloud.com/exclude-node`",
     ..Rule::evidence(ALIBABA, check)
@@ -23,7 +23,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let label = LABELS.into_iter().find(|label| node.labels.contains_key(*label))?;
         let message = format!("Node `{}` has the label `{label}`", text::printable(&node.name));
         let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
-        Some(Violation::new(Severity::Info, resource, message, Fix::none("take the label away, if that is not meant")))
+        Some(Violation::new(Severity::Info, resource, message, Fix::none("remove the label if it is not intended")))
     });
     CheckResult::counted(nodes.len(), found)
 }

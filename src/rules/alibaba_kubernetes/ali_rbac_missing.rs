@@ -9,12 +9,12 @@ use super::of_each;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-rbac-missing",
-    title: "the cloud controller may not do what it does",
+    title: "the cloud controller lacks rights in Kubernetes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of Alibaba Cloud's cloud controller of version 2 is bound to roles, and a right that its manifest asks for on nodes, Services, endpoints, events or leases in kube-system is in none of them; from 2.9.1 on, one to read endpointslices, unless the gate `EndpointSlice` is off. A role that was not given counts as one that allows it.",
-    impact: "without leases it never becomes leader and does nothing at all; without the others its changes are refused (`forbidden`)",
-    fix: "Add the right to its ClusterRole: the manifest of its version has them all.",
+    condition: "The ServiceAccount of version 2 of Alibaba Cloud's cloud controller is bound to roles, and none of them grants a right that its manifest has on nodes, Services, endpoints, events or leases in kube-system; from 2.9.1 on, also one to read endpointslices, unless the gate `EndpointSlice` is off. A role that was not given counts as one that allows it.",
+    impact: "without leases it never becomes leader and does nothing; without the others its calls are refused (`forbidden`)",
+    fix: "Add the right to its ClusterRole: the manifest of its version has all of them.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud deploy/v2/cloud-controller-manager.yaml",
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/cloud-controller-manager.yml",
@@ -24,10 +24,10 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
-/// What it takes to watch.
+/// Verbs needed to watch a resource.
 const READ: [&str; 3] = ["get", "list", "watch"];
 
-/// Verbs on resources of the core that the manifest asks for.
+/// Verbs on core resources that the manifest grants.
 const NEEDED: [(&str, &str, &[&str]); 6] = [
     ("", "nodes", &["get", "list", "watch", "update", "patch", "delete"]),
     ("", "nodes/status", &["patch"]),
@@ -37,11 +37,12 @@ const NEEDED: [(&str, &str, &[&str]); 6] = [
     ("", "events", &["create", "patch"]),
 ];
 
-/// Where the gate is on, both service controllers watch these.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/service_controller.go#add`; the gate at its tags 2.8.0 and 2.9.1.
+/// Both service controllers watch these if the gate is on.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/service_controller.go#add`; the gate
+/// at its tags 2.8.0 and 2.9.1.
 const SLICES: (&str, &str, &[&str]) = ("discovery.k8s.io", "endpointslices", &READ);
 
-/// Gates of the flag, which versions up to 2.8 have. Source: kubernetes/cloud-provider-alibaba-cloud
+/// Feature gates of the flag, which exists up to version 2.8. Source: kubernetes/cloud-provider-alibaba-cloud
 /// `pkg/config/controller_config.go#BindFlags`.
 fn from_flag(controller: &CloudController) -> Option<String> {
     let has_flag = controller.version.is_none_or(|version| version < ControllerVersion::new(2, 9, 0));
@@ -49,7 +50,7 @@ fn from_flag(controller: &CloudController) -> Option<String> {
 }
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    // From 2.9.1 on they stand in the cloud configuration.
+    // From 2.9.1 on they are set in the cloud configuration.
     let maps = context.evidence.documents_of(DocumentKind::ConfigMap);
     let gates: Vec<String> = maps.filter_map(|map| cloud_config(map)?.feature_gates).collect();
     of_each(context, |controller| {

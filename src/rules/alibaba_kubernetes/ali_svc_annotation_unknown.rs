@@ -6,17 +6,17 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-annotation-unknown",
     title: "an annotation that the cloud controller does not read",
-    severity: RuleSeverity::depends(Severity::Warning, "warning; info for a name that is like none that is known"),
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info for a name that resembles no known one"),
     resources: &[ResourceKind::Service],
     condition: "A Service has an annotation `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-…` (or the older `alicloud-loadbalancer-…`) whose name the cloud controller does not know, or which its version does not read: such as `preserve-lb-on-delete` before 2.10.0, `network-type` before 2.12.4, and `slb-network-type` from then on.",
-    impact: "it does nothing, and nothing says so",
+    impact: "the annotation has no effect, and nothing reports that",
     fix: "Correct the name.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go"],
     example: "Service shop/web has `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-adress-type`, which the cloud controller does not read",
     ..Rule::evidence(ALIBABA, check)
 };
 
-/// Names behind the prefix, of 2.14.0.
+/// Annotation names after the prefix, as of 2.14.0.
 const KNOWN: [&str; 84] = [
     "acl-id",
     "acl-status",
@@ -107,8 +107,9 @@ const KNOWN: [&str; 84] = [
 /// A version: major, minor, patch.
 type Release = (u32, u32, u32);
 
-/// Annotations that came with a version: the last one that is published without, and the first one with it. What is between the two, nobody
-/// publishes. Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/annotations.go` and, from 2.5.1 on,
+/// Annotations added by a version: the last published version without the annotation, and the first one with it.
+/// Versions between the two are not published. Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/service/annotations.go` and, from 2.5.1 on,
 /// `pkg/controller/service/reconcile/annotation/annotations.go`, by tag from 2.1.0 to 2.14.0.
 const CAME: [(&str, Release, Release); 33] = [
     ("additional-cert-ids", (2, 12, 4), (2, 13, 0)),
@@ -146,7 +147,8 @@ const CAME: [(&str, Release, Release); 33] = [
     ("zone-maps", (2, 4, 4), (2, 5, 1)),
 ];
 
-/// Annotations that went with a version: the first that has them, and the last one with and the first one without them. Same source.
+/// Annotations removed by a version: the first version with the annotation, the last one with it, and the first one
+/// without it. Same source.
 const WENT: [(&str, Release, Release, Release); 9] = [
     ("associate-eip", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
     ("backend-weight", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
@@ -159,7 +161,7 @@ const WENT: [(&str, Release, Release, Release); 9] = [
     ("slb-network-type", (1, 9, 3), (2, 11, 2), (2, 12, 4)),
 ];
 
-/// True if a version reads an annotation; `None` where that is not known, and for annotations that every version reads or none.
+/// True if a version reads an annotation; `None` if that is not known, or if all versions or none read it.
 fn reads(name: &str, version: ControllerVersion) -> Option<bool> {
     let of = |(major, minor, patch): Release| ControllerVersion::new(major, minor, patch);
     let came = CAME.iter().find(|(known, ..)| *known == name).map(|(_, without, with)| {
@@ -173,7 +175,7 @@ fn reads(name: &str, version: ControllerVersion) -> Option<bool> {
     came.or(went).flatten()
 }
 
-/// True if some version reads an annotation, and another does not.
+/// True if some versions read an annotation and others do not.
 fn is_by_version(name: &str) -> bool {
     CAME.iter().any(|(known, ..)| *known == name) || WENT.iter().any(|(known, ..)| *known == name)
 }
@@ -198,7 +200,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 let fix = match name {
                     "slb-network-type" => "write `network-type`",
                     "network-type" => "write `slb-network-type`, or upgrade the controller",
-                    name if WENT.iter().any(|(known, ..)| *known == name) => "take it out",
+                    name if WENT.iter().any(|(known, ..)| *known == name) => "remove it",
                     _ => "upgrade the controller",
                 };
                 (Severity::Warning, format!("version {version} of the cloud controller"), fix.to_owned())
@@ -206,10 +208,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 continue;
             } else {
                 let nearest = text::most_alike(name, KNOWN.iter().copied(), 0.9);
-                // What no table has may be of a later version.
+                // An annotation that is in no table may belong to a later version.
                 let severity = if nearest.is_some() { Severity::Warning } else { Severity::Info };
                 let fix =
-                    nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{prefix}{nearest}`"));
+                    nearest.map_or_else(|| "remove it".to_owned(), |nearest| format!("write `{prefix}{nearest}`"));
                 (severity, "the cloud controller".to_owned(), fix)
             };
             let message = format!(

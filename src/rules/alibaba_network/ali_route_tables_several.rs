@@ -7,9 +7,9 @@ pub(super) const RULE: Rule = Rule {
     title: "the VPC has several route tables",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Vpc],
-    condition: "With --cloud-routes: a VPC of the nodes has more than one route table. What `routeTableIDs` in the controller's configuration says cannot be seen here.",
-    impact: "without `routeTableIDs` the controller writes no route at all (`multiple route tables found by vpc id`), and nodes keep the `network-unavailable` condition",
-    fix: "Name the tables that it shall write in `routeTableIDs` of its configuration, separated by commas without spaces.",
+    condition: "With --cloud-routes: a VPC of the nodes has more than one route table. The `routeTableIDs` of the controller's configuration are not known here.",
+    impact: "without `routeTableIDs` the controller writes no routes (`multiple route tables found by vpc id`), and nodes keep the `network-unavailable` condition",
+    fix: "List the tables to write in `routeTableIDs` of the controller's configuration, separated by commas without spaces.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#getRouteTables",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/77",
@@ -22,7 +22,9 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     if !context.cloud_routes {
-        return CheckResult::not_applicable("it is not known to write routes: --cloud-routes says that it does");
+        return CheckResult::not_applicable(
+            "the controller is not known to write routes: give --cloud-routes if it does",
+        );
     }
     let vpcs = view.member_vpcs();
     let mut found = Vec::new();
@@ -38,7 +40,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
             let number = text::count(tables.len(), "route table");
             let message = format!("VPC `{vpc}` has {number}: {}", text::list(&tables, 6));
             let related = tables.iter().map(|id| ResourceRef::bare(ResourceKind::RouteTable, *id));
-            let fix = Fix::none("name the tables in `routeTableIDs` of the controller's configuration");
+            let fix = Fix::none("list the tables in `routeTableIDs` of the controller's configuration");
             let resource = alibaba::resource(view, ResourceKind::Vpc, vpc, None);
             found.push(Violation::new(Severity::Warning, resource, message, fix).related(related));
         }

@@ -5,10 +5,10 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-node-name-mismatch",
-    title: "a Node is called after another instance",
+    title: "a Node has the name of another instance",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "The name of a Node has the shape REGION.INSTANCE, as old guides ask for, and differs from its providerID. No other name is wrong: only the providerID counts.",
+    condition: "The name of a Node has the shape REGION.INSTANCE, as old guides recommend, and differs from its providerID. Any other name is fine: only the providerID matters.",
     impact: "the machine was cloned with its kubelet's flags: two machines may fight for one Node",
     fix: "Give the kubelet its own `--hostname-override` and `--provider-id`.",
     sources: &[

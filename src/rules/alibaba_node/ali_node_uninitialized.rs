@@ -7,9 +7,9 @@ pub(super) const RULE: Rule = Rule {
     title: "a Node was never initialised",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "A Node with a providerID has the taint `node.cloudprovider.kubernetes.io/uninitialized`. One without is `ali-provider-id-missing`.",
-    impact: "no Pod is scheduled there that does not tolerate the taint",
-    fix: "Look into the controller's log for the Node; since v2.11.2 it also needs ecs:DescribeNetworkInterfaces and ecs:ModifyNetworkInterfaceAttribute, unless it runs with --skip-disable-source-dest-check.",
+    condition: "A Node with a providerID has the taint `node.cloudprovider.kubernetes.io/uninitialized`. A Node without one is reported by `ali-provider-id-missing`.",
+    impact: "only Pods that tolerate the taint are scheduled there",
+    fix: "Check the controller's log for the Node; since v2.11.2 it also needs ecs:DescribeNetworkInterfaces and ecs:ModifyNetworkInterfaceAttribute, unless it runs with --skip-disable-source-dest-check.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes",
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/ecs/ecs.go#ModifyNetworkInterfaceSourceDestCheck",
@@ -27,7 +27,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         .filter(|node| !node.provider_id.is_empty() && node.taints.iter().any(|taint| taint.key == TAINT));
     let found = stuck.map(|node| {
         let message = format!("Node `{}` has the taint `{TAINT}`", text::printable(&node.name));
-        let fix = Fix::none("look into the log of the controller, and at what its principal lacks");
+        let fix = Fix::none("check the controller's log and the permissions of its principal");
         Violation::new(Severity::Error, super::resource(node), message, fix)
     });
     CheckResult::counted(nodes.len(), found.collect::<Vec<_>>())

@@ -4,14 +4,14 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-node-without-instance",
-    title: "a Node names an instance that is not there",
+    title: "a Node names an instance that does not exist",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "The region of a Node's providerID was read, and holds no such instance. Where it was not read, that is said, and the Node is not audited.",
+    condition: "The region of a Node's providerID was read and has no such instance. If the region was not read, the report states that, and the Node is not audited.",
     impact: "once the Node is not ready (`Unknown`), the controller deletes it from the cluster; until then its addresses stay as they are",
-    fix: "Delete the Node if the machine is gone; register it again if the providerID is another machine's.",
+    fix: "Delete the Node if the machine was released; register it again if the providerID belongs to another machine.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes"],
-    example: "Node `worker-1` names `cn-hangzhou.i-bp1`, and cn-hangzhou has no such instance",
+    example: "Node `worker-1` names `cn-hangzhou.i-bp1`, but cn-hangzhou has no such instance",
     reads: &[Read::EcsDescribeInstances],
     ..Rule::alibaba(alibaba::Check::Nodes(check))
 };
@@ -28,8 +28,8 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         if context.view.instance(region, id).is_none() {
             let (name, given) = (text::printable(&node.name), text::printable(&node.provider_id));
             let region = text::printable(region);
-            let message = format!("Node `{name}` names `{given}`, and {region} has no such instance");
-            let fix = Fix::none("delete the Node if the machine is gone; else register it again");
+            let message = format!("Node `{name}` names `{given}`, but {region} has no such instance");
+            let fix = Fix::none("delete the Node if the machine was released; otherwise register it again");
             found.push(Violation::new(Severity::Error, super::resource(node), message, fix));
         }
     }

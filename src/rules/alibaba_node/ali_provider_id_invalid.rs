@@ -7,12 +7,12 @@ pub(super) const RULE: Rule = Rule {
     title: "the providerID of a Node cannot be parsed",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning where it has more parts than two, which nobody reads",
+        "error; warning if it has more than two parts: the rest is ignored",
     ),
     resources: &[ResourceKind::Node],
-    condition: "A providerID has no dot, names what can be no region, or is one of another cloud. `alicloud://` may stand in front, unless the controller writes routes. Left out are `ack-hybrid://`, Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
-    impact: "load balancers with `externalTrafficPolicy: Cluster` get no backends any more, of any Node: the controller gives the whole group up at the first Ready Node that it cannot read; at the periodic sync one such Node can stop the whole batch",
-    fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`. A machine that is none of Alibaba Cloud gets the label `service.alibabacloud.com/exclude-node`.",
+    condition: "A providerID has no dot, names an invalid region, or belongs to another cloud. The prefix `alicloud://` is allowed unless the controller writes routes. The rule skips `ack-hybrid://`, and Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
+    impact: "load balancers with `externalTrafficPolicy: Cluster` no longer get backends from any Node: the controller abandons the whole group at the first Ready Node that it cannot parse; at the periodic sync one such Node can stop the whole batch",
+    fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`. Label a machine outside Alibaba Cloud with `service.alibabacloud.com/exclude-node`.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/util/helper.go#NodeFromProviderID",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go#IsExcludedNode",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
-/// The prefix that region and instance may have.
+/// Optional prefix of region and instance.
 const PREFIX: &str = "alicloud://";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
@@ -43,9 +43,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     "Node `{name}` has the providerID `{}` with `{PREFIX}`, and the controller writes routes",
                     text::printable(&node.provider_id)
                 );
-                let impact = "every five minutes the controller deletes the route of the Node, whose name it compares without `alicloud://`, and makes it anew";
+                let impact = "every five minutes the controller deletes the route of the Node, whose name it compares without `alicloud://`, and re-creates it";
                 let fix =
-                    Fix::none("register the node again with --provider-id=REGION.INSTANCE, or switch cloud routes off");
+                    Fix::none("register the node again with --provider-id=REGION.INSTANCE, or turn cloud routes off");
                 let violation = Violation::new(Severity::Error, super::resource(node), message, fix);
                 found.push(violation.impact(Some(impact.to_owned())));
                 continue;
@@ -58,7 +58,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let message = format!("Node `{name}` has the providerID `{given}`{tail}");
         let fix = Fix::none("register the node again with --provider-id=REGION.INSTANCE");
         let violation = Violation::new(severity, super::resource(node), message, fix);
-        let works = (severity == Severity::Warning).then(|| "none by itself: the parts behind are ignored".to_owned());
+        let works =
+            (severity == Severity::Warning).then(|| "none by itself: the additional parts are ignored".to_owned());
         found.push(violation.impact(works));
     }
     CheckResult::counted(checked, found)

@@ -11,18 +11,18 @@ pub(super) const RULE: Rule = Rule {
     title: "a Node has no providerID",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning where the version of the controller is not known and v2.4 to v2.10 would find the instance by its tag",
+        "error; warning if the version of the controller is not known and v2.4 to v2.10 would find the instance by its tag",
     ),
     resources: &[ResourceKind::Node],
-    condition: "A Node has an empty providerID. Controllers of v2.4 to v2.10 look for the one instance with the Node's only internal address and the tag `ack.aliyun.com`; others give up at once.",
-    impact: "the Node keeps its `uninitialized` taint and gets neither addresses, zone nor routes; v2.11.2 then initialises no Node of the batch. Once it is Ready, load balancers with `externalTrafficPolicy: Cluster` get no backends any more, of any Node",
-    fix: "Let the kubelet say it: `--provider-id=REGION.INSTANCE`; for a Node that exists: kubectl patch node NAME -p '{\"spec\":{\"providerID\":\"REGION.INSTANCE\"}}'.",
+    condition: "A Node has an empty providerID. Controllers of v2.4 to v2.10 search for the one instance with the Node's only internal address and the tag `ack.aliyun.com`; others give up at once.",
+    impact: "the Node keeps its `uninitialized` taint and gets neither addresses, zone nor routes; v2.11.2 then initialises no Node of the batch. Once it is Ready, load balancers with `externalTrafficPolicy: Cluster` no longer get backends from any Node",
+    fix: "Start the kubelet with `--provider-id=REGION.INSTANCE`; for an existing Node: kubectl patch node NAME -p '{\"spec\":{\"providerID\":\"REGION.INSTANCE\"}}'.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncNode",
-        "kubernetes/cloud-provider-alibaba-cloud a90a4e2f1 (v2.11.2): the lookup by address is called no more",
+        "kubernetes/cloud-provider-alibaba-cloud a90a4e2f1 (v2.11.2): the lookup by address is no longer called",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/278",
     ],
-    example: "Node `worker-1` has no providerID; it is instance `i-bp1` by its address",
+    example: "Node `worker-1` has no providerID; its address is that of instance `i-bp1`",
     reads: &[Read::EcsDescribeInstances],
     ..Rule::evidence(ALIBABA, check)
 };
@@ -47,10 +47,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             continue;
         }
         let member = by_name.get(node.name.as_str()).copied();
-        // The lookup wants one internal address, no more.
+        // The lookup requires exactly one internal address.
         let has_tag = member.is_some_and(|(_, member)| tags::value(&member.instance.tags, &tag).is_some());
         let has_one_address = node.internal_addresses.len() == 1;
-        // Of files alone nobody knows what the instance carries.
+        // With files alone, the tags of the instance are unknown.
         let may_be_found = has_one_address && (has_tag || account.is_none());
         let severity = match context.alibaba_controller_version() {
             Some(version) if super::finds_by_tag(version) && has_one_address && has_tag => continue,
@@ -66,17 +66,20 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                         .to_string();
                 let command = ["kubectl", "patch", "node", &node.name, "-p", &patch].map(text::shell_quote).join(" ");
                 (
-                    format!("Node `{name}` has no providerID; it is instance `{}` by its address", member.instance.id),
+                    format!(
+                        "Node `{name}` has no providerID; its address is that of instance `{}`",
+                        member.instance.id
+                    ),
                     Fix::none("set the providerID").untried(text::printable(&command)),
                 )
             }
             None if account.is_none() => (
                 format!("Node `{name}` has no providerID"),
-                Fix::none("let the kubelet say it: --provider-id=REGION.INSTANCE"),
+                Fix::none("start the kubelet with --provider-id=REGION.INSTANCE"),
             ),
             None => (
-                format!("Node `{name}` has no providerID, and no instance that was read has its address alone"),
-                Fix::none("let the kubelet say it: --provider-id=REGION.INSTANCE"),
+                format!("Node `{name}` has no providerID, and no single instance that was read has its address"),
+                Fix::none("start the kubelet with --provider-id=REGION.INSTANCE"),
             ),
         };
         let related = member.map(|(_, member)| ResourceRef::bare(ResourceKind::Instance, &member.instance.id));

@@ -10,9 +10,9 @@ pub(super) const RULE: Rule = Rule {
     title: "several Nodes have one providerID",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "Two Nodes or more name the same region and instance in their providerID.",
-    impact: "the controller gives all of them the addresses of that one instance: traffic for the others goes to the wrong machine, and its pods are routed over it",
-    fix: "Delete the Nodes that are not that instance, and let their kubelets register with a `--provider-id` of their own.",
+    condition: "Two or more Nodes name the same region and instance in their providerID.",
+    impact: "the controller gives all of them the addresses of that one instance: traffic for the others goes to the wrong machine, and so do the routes to their pods",
+    fix: "Delete the Nodes that are not that instance, and let their kubelets register with their own `--provider-id`.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/278",

@@ -14,12 +14,12 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller is denied actions",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error where the call is one that ram-action-missing calls an error; else as there",
+        "error if the call is an error in ram-action-missing; otherwise as in that rule",
     ),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "A Deny, the policy of a session or a control policy takes an action away that the controller calls, whatever else allows it.",
+    condition: "A Deny, a session policy or a control policy removes an action that the controller calls, whatever else allows it.",
     impact: "adding an Allow does not help",
-    fix: "Remove the Deny, or except the controller from it.",
+    fix: "Remove the Deny, or exempt the controller from it.",
     sources: &["Alibaba Cloud RAM documentation, Policy evaluation process", "policies/alibaba-controller-calls.json"],
     example: "role `k8s-master` is denied 1 action of what the controllers call: slb:DeleteLoadBalancer",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
@@ -45,6 +45,6 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         .filter(|name| !name.is_empty())
         .collect();
     let deciding: Vec<&str> = deciding.into_iter().collect();
-    let fix = Fix::none(format!("remove the Deny, or except this principal from it: {}", text::list(&deciding, 4)));
+    let fix = Fix::none(format!("remove the Deny, or exempt this principal from it: {}", text::list(&deciding, 4)));
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

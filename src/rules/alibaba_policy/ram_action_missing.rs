@@ -18,9 +18,9 @@ pub(super) const RULE: Rule = Rule {
         "error if the node or service controller always makes the call, and did so in v2.1 or the version is given; warning if it depends on the version, on routes or on network load balancers; info if only a feature needs it",
     ),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "The policies of the principal that the controller uses grant an action that it calls on no resource: what the version of --controller-version calls, or the newest; with --baseline, what that asks for. Where the principal is not named, the role of control-plane nodes is taken for it, unless the evidence shows keys of the controller's own or --controller-credentials says so.",
+    condition: "The policies of the controller's principal grant an action that it calls on no resource. The actions are those that the version of --controller-version calls, or else the newest; with --baseline, those of the baseline. If the principal is not named, it is assumed to be the role of the control-plane nodes, unless the evidence or --controller-credentials shows that the controller has separate keys.",
     impact: "the calls are refused (`Forbidden.RAM`, `NoPermission`)",
-    fix: "Put the missing actions into one custom policy of their own and attach it to the role. A user's policies are for hands, and so are those of roles whose nodes' roles are only guessed: what the controller may do is no right of workers.",
+    fix: "Put the missing actions into a separate custom policy and attach it to the role. Change the policies of users by hand, and those of roles whose nodes' roles are only guessed: workers must not get the controller's permissions.",
     applicability: Applicability::Confirm,
     sources: &[
         "policies/alibaba-controller-calls.json",
@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let all = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing);
     let all: Vec<&str> = all.map(|action| action.action.as_str()).collect();
     let missing = all.len();
-    // One policy takes them all: two findings about one role must not ask for two policies of one name.
+    // One policy holds them all: two findings about one role must not create two policies with one name.
     let fix = (missing > 0).then(|| super::grant_fix(audit, &all));
     let mut found = Vec::new();
     for severity in Severity::WORST_FIRST {
@@ -69,7 +69,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     CheckResult::counted(1, found)
 }
 
-/// Actions with who needs them, and since when.
+/// Actions with the controllers that need them, and the version since which they do.
 fn describe(actions: &[&ActionAudit]) -> String {
     let mut groups: BTreeMap<Option<(AlibabaController, Option<ControllerVersion>)>, Vec<&str>> = BTreeMap::new();
     for action in actions {
@@ -87,20 +87,20 @@ fn describe(actions: &[&ActionAudit]) -> String {
     groups.into_iter().map(describe).collect::<Vec<_>>().join("; ")
 }
 
-/// The call that makes an action matter most.
+/// The most important call that needs an action.
 fn worst(action: &ActionAudit) -> Option<&'static AlibabaCall> {
     action.calls.iter().copied().max_by_key(|call| (call.required, std::cmp::Reverse(call.controller)))
 }
 
 fn breaks(action: &ActionAudit) -> String {
     if action.action.eq_ignore_ascii_case("ecs:DescribeInstances") {
-        return "without ecs:DescribeInstances the controller initialises no node, and may take nodes that are not ready for gone and delete them"
+        return "without ecs:DescribeInstances the controller initialises no node, and may treat nodes that are not ready as terminated and delete them"
             .to_owned();
     }
     match worst(action) {
         Some(call) => {
             let (controller, action, when) = (call.controller.name(), &call.action, &call.when);
-            format!("the {controller} controller is refused; it calls {action} in this case: {when}")
+            format!("the {controller} controller is denied {action}, which it calls in this case: {when}")
         }
         None => "the calls are refused (`Forbidden.RAM`, `NoPermission`)".to_owned(),
     }
@@ -111,7 +111,7 @@ fn oldest() -> ControllerVersion {
     ControllerVersion::new(2, 1, 0)
 }
 
-/// How bad it is when a call does not work; actions of an operator's own baseline are asked for by the operator.
+/// The severity of a denied call; actions without a known call are from an operator's baseline, and always an error.
 pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severity {
     let of_call = |call: &&'static AlibabaCall| {
         if !call.required {
@@ -132,5 +132,5 @@ pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severi
     action.calls.iter().map(of_call).max().unwrap_or(Severity::Error)
 }
 
-/// Why the calls of the controller are not asked of a role.
+/// Reason that a role does not need the controller's calls.
 pub(super) const ELSEWHERE: &str = "the controller has other credentials";

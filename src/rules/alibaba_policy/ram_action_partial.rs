@@ -9,14 +9,14 @@ use super::{instances, whom};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-partial",
-    title: "the controller may do something only in part",
+    title: "actions are granted to the controller only in part",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info if only a feature needs it"),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "The policies of the controller's principal grant an action that it calls on some resources only, under a condition, or in one resource group. Where Alibaba Cloud asks for no resource, a statement on other resources than `*` has no effect at all.",
-    impact: "the calls are refused for the rest",
+    condition: "The policies of the controller's principal grant an action that it calls on some resources only, under a condition, or in one resource group. If an action has no resource in Alibaba Cloud, a statement on resources other than `*` has no effect.",
+    impact: "the calls are refused on everything else",
     fix: "Allow it on `*`, or check that the limit covers everything that the cluster uses.",
     sources: &["Alibaba Cloud RAM documentation, Policy evaluation process", "policies/alibaba-controller-calls.json"],
-    example: "role `k8s-master` may do 1 action of what the controllers call only in part: slb:* on acs:slb:*:*:loadbalancer/*",
+    example: "role `k8s-master` has only part of 1 action of what the controllers call: slb:* on acs:slb:*:*:loadbalancer/*",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         .collect();
     let number = text::count(taken.len(), "action");
     let message =
-        format!("{} may do {number} of {} only in part: {}", whom(audit), audit.baseline, text::list(&described, 6));
+        format!("{} has only part of {number} of {}: {}", whom(audit), audit.baseline, text::list(&described, 6));
     let fix = Fix::none("allow it on `*`, or check that the limit covers everything that the cluster uses");
     let severity = severity.min(Severity::Warning);
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])

@@ -6,14 +6,14 @@ use super::{instances, whom};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-controller-principal-assumed",
-    title: "which principal the controller uses is not known",
+    title: "the controller's principal is not known",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::RamRole],
-    condition: "No principal is named with --controller-role, and control-plane nodes have a RAM role. The controller takes it only if it finds no credentials in the file that ACK mounts, in its configuration or in its environment.",
+    condition: "No principal is named with --controller-role, and control-plane nodes have a RAM role. The controller uses it only if it finds no credentials in the file that ACK mounts, in its configuration or in its environment.",
     impact: "the findings on the controller's permissions are about this role, and wrong if the controller has other credentials",
-    fix: "Say which principal it uses: --controller-role acs:ram::ACCOUNT:role/NAME, or …:user/NAME for an access key.",
+    fix: "Name the controller's principal: --controller-role acs:ram::ACCOUNT:role/NAME, or …:user/NAME for an access key.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth"],
-    example: "role `k8s-master` of 3 control-plane nodes is taken for the controller's",
+    example: "role `k8s-master` of 3 control-plane nodes is assumed to be the controller's",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
@@ -31,8 +31,8 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
             whom(audit)
         )
     } else {
-        format!("{} of {nodes} is taken for the controller's", whom(audit))
+        format!("{} of {nodes} is assumed to be the controller's", whom(audit))
     };
-    let fix = Fix::none("say which principal the controller uses with --controller-role");
+    let fix = Fix::none("name the controller's principal with --controller-role");
     CheckResult::counted(1, [Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))])
 }

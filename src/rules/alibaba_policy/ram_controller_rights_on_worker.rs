@@ -7,17 +7,17 @@ use super::{instances, whom};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-controller-rights-on-worker",
-    title: "a worker's role may do what only the controller does",
+    title: "a worker's role grants actions that only the controller calls",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::RamRole],
-    condition: "The RAM role of nodes that run no control plane grants the deletion of load balancers or of routes.",
-    impact: "every Pod on a worker that reaches the metadata service can take the cluster's load balancers and routes away",
-    fix: "Give workers a role of their own.",
+    condition: "The RAM role of nodes that run no control plane grants the deletion of load balancers or routes.",
+    impact: "every Pod on a worker that reaches the metadata service can delete the cluster's load balancers and routes",
+    fix: "Give workers a separate role.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/worker.policy",
         "Alibaba Cloud RAM documentation, Grant least privilege",
     ],
-    example: "role `k8s` of 4 workers may do what only the controller does: slb:DeleteLoadBalancer, vpc:DeleteRouteEntry",
+    example: "role `k8s` of 4 workers grants actions that only the controller calls: slb:DeleteLoadBalancer, vpc:DeleteRouteEntry",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
@@ -39,15 +39,18 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         return CheckResult::counted(1, []);
     }
     let workers = text::count(audit.members.len(), "worker");
-    let message =
-        format!("{} of {workers} may do what only the controller does: {}", whom(audit), text::list(&granted, 6));
-    let fix = Fix::none("give workers a role of their own");
+    let message = format!(
+        "{} of {workers} grants actions that only the controller calls: {}",
+        whom(audit),
+        text::list(&granted, 6)
+    );
+    let fix = Fix::none("give workers a separate role");
     CheckResult::counted(
         1,
         [Violation::new(Severity::Warning, audit.resource(), message, fix).related(instances(audit))],
     )
 }
 
-/// What takes away what others need, and only the controller does.
+/// Destructive actions that only the controller calls.
 const OF_THE_CONTROLLER: [&str; 4] =
     ["nlb:DeleteLoadBalancer", "slb:DeleteLoadBalancer", "vpc:DeleteRouteEntries", "vpc:DeleteRouteEntry"];

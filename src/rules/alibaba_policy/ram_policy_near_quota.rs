@@ -10,9 +10,9 @@ pub(super) const RULE: Rule = Rule {
     title: "a policy or a principal is near a quota",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "A custom policy of a principal has more than nine tenths of the 6,144 characters that it may have, or nine or more custom policies are attached where ten may be; quotas can be raised.",
-    impact: "what the next version of the controller calls cannot be added there",
-    fix: "Put several actions into one pattern (`tagaudit policy shrink --dialect ram`), or several policies into one.",
+    condition: "A custom policy of a principal has more than nine tenths of the maximum of 6,144 characters, or nine or more of at most ten custom policies are attached; quotas can be raised.",
+    impact: "actions that the next version of the controller calls cannot be added there",
+    fix: "Combine actions into patterns (`tagaudit policy shrink --dialect ram`), or several policies into one.",
     sources: &["Alibaba Cloud RAM documentation, Limits (2025-12-16)"],
     example: "policy `k8s-master` has 6010 of 6144 characters",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
@@ -38,17 +38,13 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         if characters * 10 > POLICY_QUOTA * 9 {
             let name = text::printable(&attachment.policy);
             let message = format!("policy `{name}` has {characters} of {POLICY_QUOTA} characters");
-            say(
-                message,
-                "put several actions into one pattern: `tagaudit policy shrink --dialect ram`",
-                &attachment.policy,
-            );
+            say(message, "combine actions into patterns: `tagaudit policy shrink --dialect ram`", &attachment.policy);
         }
     }
     if custom.len() + 1 >= CUSTOM_ATTACHMENTS_QUOTA {
         let number = custom.len();
         let message = format!("{} has {number} of {CUSTOM_ATTACHMENTS_QUOTA} custom policies", whom(audit));
-        say(message, "put several policies into one, or have the quota raised", "attachments");
+        say(message, "combine several policies into one, or have the quota raised", "attachments");
     }
     CheckResult::counted(1, found)
 }

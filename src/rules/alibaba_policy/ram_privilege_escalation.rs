@@ -10,14 +10,14 @@ pub(super) const RULE: Rule = Rule {
     title: "a principal of the cluster opens a privilege escalation path",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error where a worker's role can gain permissions or run code; warning where it can only read data, and for the controller",
+        "error if a worker's role can gain permissions or run code; warning if it can only read data, and for the controller",
     ),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "Its policies grant every action of a known way to more rights, to code on other machines or to secrets, and at least one of them is needed by nothing that is published for these nodes.",
-    impact: "every Pod that reaches the metadata service can go that way",
-    fix: "Remove the actions that the node does not need; require tokens of the metadata service.",
+    condition: "Its policies grant every action of a known path to more permissions, to code on other machines or to secrets, and at least one of them is not needed by anything published for these nodes.",
+    impact: "every Pod that reaches the metadata service can use this path",
+    fix: "Remove the actions that the node does not need; require tokens for the metadata service.",
     sources: &["docs/policy-engine.md, Beyond the baseline"],
-    example: "role `k8s-worker` can attach any policy to a role, its own included (ram:AttachPolicyToRole)",
+    example: "role `k8s-worker` can attach any policy to a role, including its own (ram:AttachPolicyToRole)",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
@@ -39,8 +39,8 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         })
         .collect();
     let rest = paths.len() - described.len();
-    let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
+    let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "path")) };
     let message = format!("{} can {}{more}", whom(audit), described.join("; "));
-    let fix = Fix::none("remove what these nodes do not need");
+    let fix = Fix::none("remove the actions that these nodes do not need");
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

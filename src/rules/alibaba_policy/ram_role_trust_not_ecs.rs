@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the RAM role of nodes does not trust ECS",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::RamRole],
-    condition: "The trust policy of the RAM role of a node does not let the service `ecs.aliyuncs.com` assume it. Where that hangs on a condition, it is not audited.",
+    condition: "The trust policy of the RAM role of a node does not let the service `ecs.aliyuncs.com` assume it. If that depends on a condition, it is not audited.",
     impact: "the metadata service gives no credentials to anything on the node",
     fix: "Let `ecs.aliyuncs.com` assume the role in its trust policy.",
     sources: &["ECS documentation, Instance RAM roles: the trusted service is ecs.aliyuncs.com"],
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     match audit.trusts_ecs {
-        None => return CheckResult::not_applicable("no role of a node has a trust policy that is known"),
+        None => return CheckResult::not_applicable("no node has a role with a known trust policy"),
         Some(true) => return CheckResult::counted(1, []),
         Some(false) => {}
     }

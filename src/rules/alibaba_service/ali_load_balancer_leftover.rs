@@ -8,24 +8,24 @@ use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-leftover",
-    title: "a load balancer belongs to a Service that is gone",
+    title: "a load balancer belongs to a deleted Service",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::LoadBalancer, ResourceKind::SecurityGroup],
-    condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is made of the UID of no Service. Without `default/kubernetes` among the Services they are not those of all namespaces, and nothing is said.",
-    impact: "it is paid for, counts against quotas, and no controller ever deletes it",
-    fix: "Make sure that nobody uses its address any more, and delete it.",
+    condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is derived from no Service's UID. Without `default/kubernetes` among the Services they do not cover all namespaces, and the rule does not apply.",
+    impact: "it costs money, counts against quotas, and no controller ever deletes it",
+    fix: "Make sure that its address is no longer in use, and delete it.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultTags",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go",
     ],
-    example: "load balancer `lb-bp1` carries `kubernetes.do.not.delete=a0f1…`, and no Service has that UID",
+    example: "load balancer `lb-bp1` carries `kubernetes.do.not.delete=a0f1…`, but no Service has that UID",
     reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers, Read::EcsDescribeSecurityGroups],
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     if !is_of_all_namespaces(services) {
-        return CheckResult::not_applicable("the Services are not those of all namespaces: `kubectl get services -A`");
+        return CheckResult::not_applicable("the Services do not cover all namespaces: give `kubectl get services -A`");
     }
     let known: BTreeSet<String> = services.iter().map(|service| service_tag_value(&service.uid)).collect();
     let mut checked = 0;
@@ -41,8 +41,8 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             }
             let shown = text::printable(value);
             let message =
-                format!("{} `{id}` carries `{SERVICE_TAG}={shown}`, and no Service has that UID", kind.noun());
-            let fix = Fix::none("make sure that nobody uses its address any more, and delete it");
+                format!("{} `{id}` carries `{SERVICE_TAG}={shown}`, but no Service has that UID", kind.noun());
+            let fix = Fix::none("make sure that its address is no longer in use, and delete it");
             found.push(Violation::new(Severity::Warning, alibaba::resource(view, kind, id, None), message, fix));
         }
     }

@@ -6,27 +6,27 @@ use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-not-reusable",
-    title: "a Service is to reuse a load balancer that the controller refuses",
+    title: "a Service names a load balancer that the controller does not reuse",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service of type LoadBalancer names, with the annotation `…-loadbalancer-id`, a load balancer that carries `ack.aliyun.com` or `kubernetes.do.not.delete`, whatever their values: one that a controller made, or that of the API server.",
-    impact: "the controller refuses it (`can not reuse loadbalancer created by kubernetes`), and the Service stays without an address",
-    fix: "Name a load balancer that was made by hand, or leave the annotation out and let the controller make one.",
+    condition: "A Service of type LoadBalancer names, with the annotation `…-loadbalancer-id`, a load balancer that carries `ack.aliyun.com` or `kubernetes.do.not.delete`, whatever their values: one that a controller created, or that of the API server.",
+    impact: "the controller refuses it (`can not reuse loadbalancer created by kubernetes`), and the Service gets no address",
+    fix: "Name a manually created load balancer, or remove the annotation and let the controller create one.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/model_applier.go#isLoadBalancerReusable",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/model_applier.go#isNLBReusable",
     ],
-    example: "Service `shop/web` is to reuse load balancer `lb-bp1`, which carries `ack.aliyun.com`",
+    example: "Service `shop/web` names load balancer `lb-bp1`, which carries `ack.aliyun.com`",
     reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers],
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
-/// The annotation, in today's spelling and in the old one, in which the controller looks for it.
+/// The annotation, in the current and in the old spelling, both of which the controller reads.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest`.
 const ANNOTATIONS: [&str; 2] =
     ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id", "service.beta.kubernetes.io/alicloud-loadbalancer-id"];
 
-/// Load balancer classes that the controller serves; another one's Services are another controller's.
+/// Load balancer class that the controller serves; Services with another class belong to another controller.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#NeedCLB`, `#NeedNLB`.
 const NLB_CLASS: &str = "alibabacloud.com/nlb";
 
@@ -46,18 +46,18 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         let Some(key) = refused_for(load_balancer) else { continue };
         let name = service.full_name();
         let message = format!(
-            "Service `{}` is to reuse load balancer `{}`, which carries `{key}`",
+            "Service `{}` names load balancer `{}`, which carries `{key}`",
             text::printable(&name),
             load_balancer.id
         );
-        let fix = Fix::none("name one that was made by hand, or leave the annotation out");
+        let fix = Fix::none("name a manually created one, or remove the annotation");
         let violation = Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Service, &name), message, fix);
         found.push(violation.related([ResourceRef::bare(ResourceKind::LoadBalancer, &load_balancer.id)]));
     }
     CheckResult::counted(checked, found)
 }
 
-/// The tag for which the controller refuses it.
+/// The tag because of which the controller refuses it.
 fn refused_for(load_balancer: &LoadBalancer) -> Option<&'static str> {
     [SERVICE_TAG, CLUSTER_TAG].into_iter().find(|key| tags::value(&load_balancer.tags, key).is_some())
 }

@@ -8,12 +8,12 @@ use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-tags-near-quota",
-    title: "a classic load balancer has no room for the controller's tags",
+    title: "a classic load balancer is at the controller's tag limit",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::LoadBalancer],
-    condition: "The classic load balancer of a Service has ten tags or more: the controller takes that for the most, and adds none without a word. Tags of Alibaba Cloud itself (`acs:…`) do not count.",
-    impact: "tags that the Service asks for do not come",
-    fix: "Remove a tag that nobody reads.",
+    condition: "The classic load balancer of a Service has ten tags or more: the controller treats that as the limit and silently adds none. Tags of Alibaba Cloud itself (`acs:…`) do not count.",
+    impact: "tags that the Service requests are not added",
+    fix: "Remove an unused tag.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#MaxLBTagNum"],
     example: "load balancer `lb-bp1` has 10 of 10 tags",
     reads: &[Read::SlbDescribeLoadBalancers],
@@ -37,7 +37,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             }
             let resource = alibaba::resource(view, ResourceKind::LoadBalancer, &one.id, one.name.as_deref());
             let message = format!("load balancer `{}` has {number} of {LOAD_BALANCER_TAG_QUOTA} tags", one.id);
-            let fix = Fix::none("remove a tag that nobody reads");
+            let fix = Fix::none("remove an unused tag");
             found.push(Violation::new(Severity::Info, resource, message, fix));
         }
     }

@@ -10,17 +10,17 @@ use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-absent",
-    title: "nodes wait for a cloud controller that is not there",
+    title: "nodes wait for a cloud controller that does not run",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "Kubelets are started with `cloud-provider=external`, or Nodes have the taint `node.cloudprovider.kubernetes.io/uninitialized`, and no cloud controller is among the workloads. DaemonSets and Deployments of all namespaces have to be given, and the distribution must not run its own.",
-    impact: "new nodes keep the taint: no ordinary pod is scheduled there, and no Service gets a load balancer",
-    fix: "Install the cloud controller of the cloud, with the tolerations and the network of its node.",
+    condition: "Kubelets are started with `cloud-provider=external`, or Nodes have the taint `node.cloudprovider.kubernetes.io/uninitialized`, but the workloads include no cloud controller. Requires the DaemonSets and Deployments of all namespaces, and a distribution that does not run its own controller.",
+    impact: "new nodes keep the taint: ordinary pods are not scheduled there, and Services get no load balancer",
+    fix: "Install the cloud controller for this cloud, with its tolerations and on the host network.",
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
         r#"Kubernetes documentation, "Cloud Controller Manager Administration""#,
     ],
-    example: "3 Nodes are started for an external cloud controller, and none runs",
+    example: "3 Nodes are configured for an external cloud controller, but none runs",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -50,10 +50,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::counted(nodes.len(), []);
     }
     let are = if waiting.len() == 1 { "is" } else { "are" };
-    let message =
-        format!("{} {are} started for an external cloud controller, and none runs", text::count(waiting.len(), "Node"));
+    let message = format!(
+        "{} {are} configured for an external cloud controller, but none runs",
+        text::count(waiting.len(), "Node")
+    );
     let related = waiting.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
-    let fix = Fix::none("install the cloud controller of the cloud");
+    let fix = Fix::none("install the cloud controller for this cloud");
     CheckResult::counted(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(related)])
 }

@@ -7,17 +7,17 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-allocate-node-cidrs",
-    title: "nobody gives Nodes their ranges of pods",
+    title: "nothing assigns pod CIDR ranges to Nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "An AWS cloud controller has `--allocate-node-cidrs=true`, and kube-controller-manager, of which the arguments are known, does not. The AWS controller has no controller for it: kube-controller-manager gives Nodes their ranges. Where Nodes have ranges nothing is said.",
-    impact: "Nodes get no `podCIDR`, and a network that is made from it, or the routes of the controller, do not come",
-    fix: "Set `allocate-node-cidrs` and `cluster-cidr` on kube-controller-manager, or take the flag from the cloud controller where the network has ranges of its own.",
+    condition: "An AWS cloud controller has `--allocate-node-cidrs=true`, but kube-controller-manager, whose arguments are known, does not. The AWS controller cannot allocate ranges: kube-controller-manager assigns them. Not reported if Nodes have ranges.",
+    impact: "Nodes get no `podCIDR`; neither a network built on it nor the controller's routes are set up",
+    fix: "Set `allocate-node-cidrs` and `cluster-cidr` on kube-controller-manager, or remove the flag from the cloud controller if the network has its own ranges.",
     sources: &[
         "kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go",
         "kubernetes/kubernetes cmd/kube-controller-manager/app/core.go#startNodeIpamController",
     ],
-    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--allocate-node-cidrs`, and kube-controller-manager does not",
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--allocate-node-cidrs`, but kube-controller-manager does not",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -35,7 +35,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let has_ranges = evidence.nodes.iter().flatten().any(|node| !node.pod_cidrs.is_empty());
     let asks = |controller: &CloudController| controller.is_on(FLAG, false);
     if managers.is_empty() && !has_ranges && evidence.controllers().iter().any(asks) {
-        return CheckResult::not_applicable("what kube-controller-manager is started with is not known");
+        return CheckResult::not_applicable("the arguments of kube-controller-manager are not known");
     }
     of_each(context, |controller| {
         let flag = controller.flag(FLAG).filter(|_| asks(controller))?;
@@ -43,8 +43,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let name = controller.name();
-        let message = format!("{} has `--{FLAG}`, and kube-controller-manager does not", text::printable(&name));
-        let fix = "set `allocate-node-cidrs` and `cluster-cidr` on kube-controller-manager, or take the flag out here";
+        let message = format!("{} has `--{FLAG}`, but kube-controller-manager does not", text::printable(&name));
+        let fix = "set `allocate-node-cidrs` and `cluster-cidr` on kube-controller-manager, or remove the flag here";
         Some(on(controller, Severity::Warning, &flag.place, message, fix))
     })
 }

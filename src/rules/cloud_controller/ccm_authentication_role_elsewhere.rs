@@ -6,17 +6,17 @@ use super::{bindings_not_given, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-authentication-role-elsewhere",
-    title: "the cloud controller cannot read how to authenticate",
+    title: "the cloud controller cannot read the authentication configuration",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A RoleBinding to `extension-apiserver-authentication-reader` for a ServiceAccount of a cloud controller stands in another namespace than kube-system, where alone that Role is. The chart makes it in the namespace of its release.",
-    impact: "the controller does not read who may ask its port, and refuses requests to it; in some versions it does not start",
-    fix: "Make the RoleBinding in kube-system, or install the chart there.",
+    condition: "A RoleBinding to `extension-apiserver-authentication-reader` for a cloud controller's ServiceAccount is in a namespace other than kube-system, the only one with that Role. The chart creates it in its release namespace.",
+    impact: "the controller cannot read which clients may call its port and refuses their requests; some versions do not start",
+    fix: "Create the RoleBinding in kube-system, or install the chart there.",
     sources: &[
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/templates/rolebinding.yaml",
         "kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy/namespace_policy.go",
     ],
-    example: "RoleBinding cloud/ccm-auth is for a Role that there is only in kube-system",
+    example: "RoleBinding cloud/ccm-auth is to a Role that exists only in kube-system",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -25,7 +25,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         if controller.chart.is_some() && controller.workload.namespace != "kube-system" {
             let message = format!(
-                "the chart makes a RoleBinding in {} for a Role that there is only in kube-system",
+                "the chart creates a RoleBinding in {} to a Role that exists only in kube-system",
                 text::printable(&controller.workload.namespace)
             );
             return Some(on(
@@ -47,8 +47,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 && object.text(&["metadata", "namespace"]).is_some_and(|namespace| namespace != "kube-system")
                 && object.items(&["subjects"]).any(is_subject)
         })?;
-        let message = format!("{} is for a Role that there is only in kube-system", text::printable(&wrong.name));
-        Some(on(controller, Severity::Error, &wrong.object().head(), message, "make it in kube-system"))
+        let message = format!("{} is to a Role that exists only in kube-system", text::printable(&wrong.name));
+        Some(on(controller, Severity::Error, &wrong.object().head(), message, "create it in kube-system"))
     })
     .unless(bindings_not_given(context))
 }

@@ -6,12 +6,12 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-provider-flag",
-    title: "the cloud controller is not told its cloud",
+    title: "the cloud controller's `--cloud-provider` is missing or wrong",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for `aws/v2` before 1.29"),
     resources: &[ResourceKind::Workload],
-    condition: "An AWS cloud controller is started without `--cloud-provider=aws`, or with another value. Up to 1.28 there was `aws/v2` as well, which was never meant for use.",
+    condition: "An AWS cloud controller is started without `--cloud-provider=aws`, or with another value. Releases up to 1.28 also have `aws/v2`, which was never intended for use.",
     impact: "it does not start: `--cloud-provider cannot be empty`, or `unknown cloud provider`",
-    fix: "Give it `--cloud-provider=aws`. `external` is for the kubelet and kube-controller-manager.",
+    fix: "Set `--cloud-provider=aws`. `external` is for the kubelet and kube-controller-manager.",
     sources: &["kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go"],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--cloud-provider=external`",
     migration: Some(Prerequisite::Controller),
@@ -28,12 +28,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             None if !controller.knows_flags => return None,
             None => (Severity::Error, format!("{name} has no `--cloud-provider`")),
             Some("aws/v2") if controller.version.is_some_and(|version| version < ControllerVersion::new(1, 29, 0)) => {
-                (Severity::Warning, format!("{name} has `--cloud-provider=aws/v2`, which is not meant for use"))
+                (Severity::Warning, format!("{name} has `--cloud-provider=aws/v2`, which is not intended for use"))
             }
             Some(other) if other.contains("{{") || other.contains("$(") => return None,
             Some(other) => (Severity::Error, format!("{name} has `--cloud-provider={}`", text::printable(other))),
         };
         let place = flag.map_or(controller.place(), |flag| &flag.place);
-        Some(on(controller, severity, place, message, "give it `--cloud-provider=aws`"))
+        Some(on(controller, severity, place, message, "set `--cloud-provider=aws`"))
     })
 }

@@ -7,17 +7,17 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-routes-without-cidr",
-    title: "cloud routes are on, and no pod network is named",
+    title: "cloud routes are on, but no usable cluster CIDR is set",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The cloud controller has neither `--configure-cloud-routes=false` nor a `--cluster-cidr` that it can use (one range of addresses, or one of each family), and `--controllers` does not leave the route controller out. Cloud routes are on by default: the arguments of the chart itself are in this state.",
-    impact: "the process ends a moment after it has started, again and again: `error running controllers: invalid CIDR`. In between it seems to work",
-    fix: "Add `--configure-cloud-routes=false`. Only a network plugin like kubenet needs routes of the VPC, and then `--cluster-cidr` as well.",
+    condition: "The cloud controller has neither `--configure-cloud-routes=false` nor a usable `--cluster-cidr` (one range of addresses, or one of each family), and `--controllers` does not disable the route controller. Cloud routes are on by default; the chart's own arguments have this defect.",
+    impact: "the process repeatedly exits shortly after its start (`error running controllers: invalid CIDR`) and appears to work in between",
+    fix: "Add `--configure-cloud-routes=false`. Only a network plugin such as kubenet needs VPC routes, and then also `--cluster-cidr`.",
     sources: &[
         "kubernetes/cloud-provider app/core.go#startRouteController",
         "https://github.com/kubernetes/cloud-provider-aws/issues/406",
     ],
-    example: "HelmChart kube-system/aws-cloud-controller-manager leaves cloud routes on, and names no `--cluster-cidr`",
+    example: "HelmChart kube-system/aws-cloud-controller-manager leaves cloud routes on, but sets no `--cluster-cidr`",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -31,27 +31,28 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let cidr = controller.flag("cluster-cidr").map(|flag| flag.value.as_str());
         let why = match cidr {
-            None | Some("") => "names no `--cluster-cidr`".to_owned(),
+            None | Some("") => "sets no `--cluster-cidr`".to_owned(),
             Some(cidr) => match unusable(cidr) {
                 Some(why) => format!("`--cluster-cidr={}` {why}", text::printable(cidr)),
                 None => return None,
             },
         };
         let name = controller.name();
-        let message = format!("{} leaves cloud routes on, and {why}", text::printable(&name));
+        let message = format!("{} leaves cloud routes on, but {why}", text::printable(&name));
         let place = controller.flags.first().map_or(controller.place(), |flag| &flag.place);
         Some(on(controller, Severity::Error, place, message, "add `--configure-cloud-routes=false` to its arguments"))
     })
 }
 
-/// Why a value cannot be used. Source: kubernetes/cloud-provider `app/core.go#processCIDRs`, `#validateCIDRs`.
+/// Reason that a value cannot be used; `None` if it can.
+/// Source: kubernetes/cloud-provider `app/core.go#processCIDRs`, `#validateCIDRs`.
 fn unusable(cidr: &str) -> Option<&'static str> {
     let parsed: Vec<Option<IpAddr>> = cidr.trim().split(',').map(address).collect();
     let families = |is_v6: bool| parsed.iter().flatten().filter(|address| address.is_ipv6() == is_v6).count();
     if parsed.contains(&None) {
-        return Some("is no range of addresses");
+        return Some("is not a valid CIDR range");
     }
-    (families(false) > 1 || families(true) > 1).then_some("names two ranges of one family")
+    (families(false) > 1 || families(true) > 1).then_some("has two ranges of one family")
 }
 
 fn address(cidr: &str) -> Option<IpAddr> {

@@ -8,17 +8,17 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cluster-name",
-    title: "the name of the cluster is taken for its id",
+    title: "`--cluster-name` is the id of another cluster",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "`--cluster-name` of an AWS cloud controller is the id of another cluster than that of the audit, by the cluster tags in the account. The controller takes its id from the tags of its instance, or from its cloud configuration, and not from this flag.",
-    impact: "the controller works for the cluster of the audit all the same; whoever set the flag may have meant another one, and security groups of Network Load Balancers are called after it",
-    fix: "Write the id of the cluster, or take the flag out.",
+    condition: "`--cluster-name` of an AWS cloud controller is the id of a cluster other than the audited one, according to the cluster tags in the account. The controller takes its id from the tags of its instance or from its cloud configuration, not from this flag.",
+    impact: "the controller still works for the audited cluster, although the flag suggests another one; security groups of Network Load Balancers are named after the flag",
+    fix: "Set the flag to the cluster's id, or remove it.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#initFromTags",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#ensureNLBSecurityGroup",
     ],
-    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--cluster-name=staging`, and the cluster is `prod`",
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--cluster-name=staging`, but the cluster is `prod`",
     reads: &[Read::DescribeInstances],
     migration: Some(Prerequisite::Controller),
     ..Rule::joined(check)
@@ -38,11 +38,11 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let name = controller.name();
         let message = format!(
-            "{} has `--cluster-name={}`, and the cluster is `{}`",
+            "{} has `--cluster-name={}`, but the cluster is `{}`",
             text::printable(&name),
             text::printable(&flag.value),
             text::printable(context.cluster_id())
         );
-        Some(on(controller, Severity::Warning, &flag.place, message, "write the id of the cluster, or take it out"))
+        Some(on(controller, Severity::Warning, &flag.place, message, "set it to the cluster's id, or remove it"))
     })
 }

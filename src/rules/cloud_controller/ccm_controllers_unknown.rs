@@ -7,18 +7,18 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-controllers-unknown",
-    title: "the cloud controller is told of a controller that it does not have",
+    title: "`--controllers` names an unknown controller",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "`--controllers` of an AWS cloud controller names one that its version does not have, with or without a dash before it. It has `cloud-node`, `cloud-node-lifecycle`, `service`, `route` and `tagging`, and from 1.28 on the first four as `cloud-node-controller`, `cloud-node-lifecycle-controller`, `service-lb-controller` and `node-route-controller` too; 1.22.0, 1.23.0, 1.23.1 and 1.28.0 do not take `tagging`. Spaces are a part of a name, and nothing behind the last comma is a name as well.",
+    condition: "`--controllers` of an AWS cloud controller names a controller that its version does not have, with or without a leading dash. It has `cloud-node`, `cloud-node-lifecycle`, `service`, `route` and `tagging`; from 1.28 on, the first four are also named `cloud-node-controller`, `cloud-node-lifecycle-controller`, `service-lb-controller` and `node-route-controller`. 1.22.0, 1.23.0, 1.23.1 and 1.28.0 do not accept `tagging`. Spaces are part of a name, and an empty name after the last comma also counts.",
     impact: "it does not start: `is not in the list of known controllers`",
-    fix: "Write a name that it has.",
+    fix: "Use a name that it has.",
     sources: &[
         "kubernetes/controller-manager options/generic.go#Validate",
         "kubernetes/cloud-provider names/controller_names.go#CCMControllerAliases",
         "kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go",
     ],
-    example: "DaemonSet kube-system/aws-cloud-controller-manager has `service-lb` in `--controllers`, which it does not have",
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `service-lb` in `--controllers`, which is not one of its controllers",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -28,7 +28,7 @@ const LONG: [&str; 4] =
     ["cloud-node-controller", "cloud-node-lifecycle-controller", "service-lb-controller", "node-route-controller"];
 const TAGGING: &str = "tagging";
 
-/// Versions without it, or with an alias of it that leads nowhere.
+/// Versions without the tagging controller, or with an alias that points to nothing.
 const WITHOUT_TAGGING: [ControllerVersion; 4] = [
     ControllerVersion::new(1, 22, 0),
     ControllerVersion::new(1, 23, 0),
@@ -36,7 +36,7 @@ const WITHOUT_TAGGING: [ControllerVersion; 4] = [
     ControllerVersion::new(1, 28, 0),
 ];
 
-/// Whether a version has a controller of a name; what is not known of a version it may have.
+/// True if a version has a controller with this name, or may have it because the version is unknown.
 fn has(version: Option<ControllerVersion>, name: &str) -> bool {
     const FIRST_LONG: ControllerVersion = ControllerVersion::new(1, 28, 0);
     SHORT.contains(&name)
@@ -59,7 +59,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let bare = name.trim().trim_start_matches('-');
         let why = match controller.version {
             Some(version) if LONG.contains(&bare) || bare == TAGGING => format!("which {version} does not have"),
-            _ => "which it does not have".to_owned(),
+            _ => "which is not one of its controllers".to_owned(),
         };
         let full_name = controller.name();
         let message =
@@ -69,7 +69,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let meant = short.or_else(|| text::most_alike(bare, known, 0.8)).filter(|meant| *meant != name);
         let fix = match meant {
             Some(meant) if name != bare || meant != bare => format!("write `{meant}`"),
-            _ => "take it out".to_owned(),
+            _ => "remove it".to_owned(),
         };
         Some(on(controller, Severity::Error, &flag.place, message, fix).with_respect_to(name))
     })

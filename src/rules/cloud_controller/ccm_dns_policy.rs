@@ -5,11 +5,11 @@ use super::{of_any, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-dns-policy",
-    title: "the cloud controller asks the DNS of the cluster",
+    title: "the cloud controller depends on the cluster DNS",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The cloud controller is on the network of its node with `dnsPolicy: ClusterFirstWithHostNet`.",
-    impact: "on a new cluster the DNS runs only on initialised nodes, and those wait for the controller: it does not find its cloud",
+    condition: "The cloud controller runs on the host network with `dnsPolicy: ClusterFirstWithHostNet`.",
+    impact: "on a new cluster the DNS runs only on initialised nodes, which wait for the controller, so the controller cannot find its cloud",
     fix: "Set `dnsPolicy: Default`.",
     sources: &[
         r#"Kubernetes documentation, "DNS for Services and Pods", "Pod's DNS Policy""#,

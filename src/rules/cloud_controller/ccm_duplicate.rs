@@ -10,8 +10,8 @@ pub(super) const RULE: Rule = Rule {
     title: "two AWS cloud controllers run",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "Two workloads run the node controller of the AWS cloud controller, or two run its service controller, under locks of their own: in other namespaces (`--leader-elect-resource-namespace`) or by other names (`--leader-elect-resource-name`).",
-    impact: "both write providerIDs, which cannot be changed, and both make and change the load balancers of every Service",
+    condition: "Two workloads run the node controller of the AWS cloud controller, or two run its service controller, under separate locks: in different namespaces (`--leader-elect-resource-namespace`) or with different names (`--leader-elect-resource-name`).",
+    impact: "both write providerIDs, which cannot be changed, and both create and change the load balancers of every Service",
     fix: "Remove one of them, or give them different `--controllers`.",
     sources: &[
         "kubernetes/cloud-provider app/controllermanager.go#Run",
@@ -36,7 +36,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         )
     };
     all.sort_by_key(|one| lock(one));
-    // Those of one lock exclude each other.
+    // Controllers that share a lock exclude each other.
     all.dedup_by_key(|one| lock(one));
     let first = all.first().copied();
     let mut found: Option<Violation> = None;

@@ -6,12 +6,12 @@ use super::{nodes, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-helm-selector-merged",
-    title: "the chart's own node selector stays beside another",
+    title: "the chart's own node selector is merged with another one",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: r#"Values of the chart set `nodeSelector` with the label of a role, and leave the chart's own key in: Helm merges maps. The chart selects `node-role.kubernetes.io/control-plane: ""`, and up to 0.0.6 `node-role.kubernetes.io/master: ""`."#,
-    impact: "the pod needs a node with both labels, which none has: none is made, and nothing says so",
-    fix: "Set the chart's own key to `null` beside the other one, or use the same key.",
+    condition: r#"Values of the chart set `nodeSelector` with a role label but keep the chart's own key: Helm merges maps. The chart selects `node-role.kubernetes.io/control-plane: ""`, and up to 0.0.6 `node-role.kubernetes.io/master: ""`."#,
+    impact: "the pod needs a node with both labels, and none has both: no pod is created, and nothing reports it",
+    fix: "Set the chart's own key to `null` next to the other one, or use the same key.",
     sources: &[
         "https://github.com/kubernetes/cloud-provider-aws/issues/430",
         r#"Helm documentation, "Values Files", "Deleting a Default Key""#,
@@ -36,13 +36,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let ((own, _), given) = selector.split_last()?;
         let given: Vec<&str> = given.iter().map(|(key, _)| key.value.as_str()).collect();
         let message = format!("the values select {}, and the chart adds {}: \"\"", text::list(&given, 3), own.value);
-        let fix = format!("set `{}: null` beside it in `nodeSelector`", own.value);
+        let fix = format!("also set `{}: null` in `nodeSelector`", own.value);
         Some(on(controller, Severity::Error, place, message, fix))
     })
 }
 
-/// Whether the values of its chart select by the label of a role: another one, such as that of an operating system, may well be
-/// meant to hold as well.
+/// True if the values of its chart select by a role label. A selector by another label, such as the operating system,
+/// may well be intended as an addition.
 pub(super) fn has_role_key(controller: &CloudController) -> bool {
     let given = controller.workload.node_selector.split_last().map(|(_, given)| given).unwrap_or_default();
     given.iter().any(|(key, _)| key.value.starts_with("node-role.kubernetes.io/"))

@@ -5,11 +5,11 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-image-registry",
-    title: "the image comes from a registry that is frozen",
+    title: "the image comes from a frozen registry",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The image of the cloud controller is at `k8s.gcr.io` or `us.gcr.io/k8s-artifacts-prod`.",
-    impact: "nothing new is pushed there, and it may be turned off any day: new nodes then cannot pull the image",
+    condition: "The cloud controller's image is in `k8s.gcr.io` or `us.gcr.io/k8s-artifacts-prod`.",
+    impact: "no new images are pushed there, and the registry may be shut down any day; new nodes then cannot pull the image",
     fix: "Use `registry.k8s.io/provider-aws/cloud-controller-manager`.",
     sources: &[
         "https://kubernetes.io/blog/2023/02/06/k8s-gcr-io-freeze-announcement/",
@@ -27,7 +27,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let image = images.into_iter().find(|image| is_frozen(&image.value))?;
         let name = controller.name();
         let message = format!("{} pulls `{}`", text::printable(&name), text::printable(&image.value));
-        let fix = "use `registry.k8s.io/provider-aws/cloud-controller-manager` with the version of the cluster";
+        let fix = "use `registry.k8s.io/provider-aws/cloud-controller-manager` in the version of the cluster";
         Some(on(controller, Severity::Warning, &image.place, message, fix))
     })
 }

@@ -6,12 +6,12 @@ use super::{nodes, of_any, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-no-leader-election",
-    title: "several cloud controllers work at once",
+    title: "several cloud controllers act at once",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
     condition: "A cloud controller is started with `--leader-elect=false` as a DaemonSet, or as a Deployment with more than one replica.",
-    impact: "each pod makes and changes the same load balancers: Services get two of them, and changes undo each other",
-    fix: "Take `--leader-elect=false` out, or run one pod.",
+    impact: "each pod creates and changes the same load balancers: Services get two of them, and changes undo each other",
+    fix: "Remove `--leader-elect=false`, or run one pod.",
     sources: &["kubernetes/cloud-provider app/controllermanager.go#Run"],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--leader-elect=false`",
     migration: Some(Prerequisite::Controller),
@@ -27,7 +27,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             WorkloadKind::Deployment | WorkloadKind::StatefulSet => workload.replicas <= 1,
             WorkloadKind::Pod => true,
         };
-        // One node of a control plane has one pod.
+        // A control plane with a single node has one pod.
         let runs_on =
             nodes(context, controller).map(|nodes| nodes.iter().filter(|node| workload.selects(node)).count());
         if is_one || workload.kind == WorkloadKind::DaemonSet && runs_on == Some(1) {
@@ -35,6 +35,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let name = controller.name();
         let message = format!("{} has `--leader-elect=false`", text::printable(&name));
-        Some(on(controller, Severity::Error, &flag.place, message, "take `--leader-elect=false` out of its arguments"))
+        Some(on(controller, Severity::Error, &flag.place, message, "remove `--leader-elect=false` from its arguments"))
     })
 }

@@ -5,17 +5,17 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-not-host-network",
-    title: "the cloud controller is not on the network of its node",
+    title: "the cloud controller is not on the host network",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A DaemonSet of the cloud controller is without `hostNetwork: true` (`hostNetworking` of the chart). A Deployment may be meant for another cluster.",
-    impact: "its requests to the instance metadata take one hop more, which a hop limit of 1 stops; and where the network plugin waits for initialised nodes, the pod never gets an address",
+    condition: "A DaemonSet of the cloud controller does not set `hostNetwork: true` (`hostNetworking` in the chart). A Deployment may serve another cluster.",
+    impact: "its requests to the instance metadata take one more hop, which a hop limit of 1 blocks; if the network plugin waits for initialised nodes, the pod never gets an address",
     fix: "Set `hostNetwork: true`, or `hostNetworking: true` in the values of the chart.",
     sources: &[
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/templates/daemonset.yaml",
         "kubernetes/kops upup/models/cloudup/resources/addons/aws-cloud-controller.addons.k8s.io",
     ],
-    example: "DaemonSet kube-system/aws-cloud-controller-manager is on the network of pods",
+    example: "DaemonSet kube-system/aws-cloud-controller-manager is on the pod network",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             None => ("hostNetwork: true`", &controller.workload.pod_place),
         };
         let name = controller.name();
-        let message = format!("{} is on the network of pods", text::printable(&name));
+        let message = format!("{} is on the pod network", text::printable(&name));
         Some(on(controller, Severity::Warning, place, message, format!("set `{setting}")))
     })
 }

@@ -6,12 +6,12 @@ use super::{lacking, of_each, rights_not_given};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-missing",
-    title: "the cloud controller may not do what it does",
+    title: "the cloud controller lacks permissions that it needs",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of the AWS cloud controller is bound to roles, and a right that its code needs is in none of them: on nodes, the status of Services, leases in kube-system and events. A role that was not given counts as one that allows it.",
-    impact: "without leases it never becomes leader and does nothing at all; without the others its changes are refused (`forbidden`)",
-    fix: "Add the right to its ClusterRole.",
+    condition: "The ServiceAccount of the AWS cloud controller is bound to roles, but none of them grants a permission that its code needs: on nodes, the status of Services, leases in kube-system and events. A role that was not given counts as granting it.",
+    impact: "without leases it never becomes leader and does nothing at all; without the other permissions its changes are refused (`forbidden`)",
+    fix: "Add the permission to its ClusterRole.",
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go",
         "kubernetes/cloud-provider controllers/service/controller.go",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(AWS, check)
 };
 
-/// Verbs on resources of the core that the code needs.
+/// Verbs that the code needs on resources of the core API group.
 const NEEDED: [(&str, &str, &[&str]); 5] = [
     ("", "nodes", &["get", "list", "watch", "update", "patch", "delete"]),
     ("", "nodes/status", &["patch"]),
@@ -40,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let runs_services = controller.runs(&CloudController::SERVICE);
-        // With credentials for each controller the rights are those of the controllers.
+        // With per-controller credentials, the controllers use their own permissions.
         let own = controller.is_on("use-service-account-credentials", false);
         let needed =
             NEEDED.into_iter().filter(|(_, resource, _)| !own && (runs_services || !resource.starts_with("services")));

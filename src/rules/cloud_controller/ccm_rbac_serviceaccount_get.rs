@@ -6,17 +6,17 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-serviceaccount-get",
-    title: "credentials for each controller, and no right to look for them",
+    title: "per-controller credentials without permission to get ServiceAccounts",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "An AWS cloud controller is started with `--use-service-account-credentials=true`, and its ServiceAccount may not `get` ServiceAccounts. The rules of the chart are so.",
-    impact: "the process ends at its start: it looks for the ServiceAccount before it makes one, and takes the refusal for a failure",
-    fix: "Add `get` on `serviceaccounts` to its ClusterRole, or take the flag out.",
+    condition: "An AWS cloud controller is started with `--use-service-account-credentials=true`, but its ServiceAccount may not `get` ServiceAccounts. The chart's own rules lack this permission.",
+    impact: "the process exits at startup: it looks up the ServiceAccount before it creates one, and treats the refusal as a failure",
+    fix: "Add `get` on `serviceaccounts` to its ClusterRole, or remove the flag.",
     sources: &[
         "kubernetes/kubernetes staging/src/k8s.io/controller-manager/pkg/clientbuilder/client_builder_dynamic.go",
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
     ],
-    example: "HelmChart kube-system/aws-cloud-controller-manager has `--use-service-account-credentials=true`, and no right to get ServiceAccounts",
+    example: "HelmChart kube-system/aws-cloud-controller-manager has `--use-service-account-credentials=true`, but may not get ServiceAccounts",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -39,11 +39,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let name = controller.name();
         let message = format!(
-            "{} has `--use-service-account-credentials=true`, and no right to get ServiceAccounts",
+            "{} has `--use-service-account-credentials=true`, but may not get ServiceAccounts",
             text::printable(&name)
         );
         let fix =
-            "add `get` on `serviceaccounts` to its rights (`clusterRoleRules` of the chart), or take the flag out";
+            "add `get` on `serviceaccounts` to its permissions (`clusterRoleRules` of the chart), or remove the flag";
         Some(on(controller, Severity::Error, &flag.place, message, fix))
     })
 }

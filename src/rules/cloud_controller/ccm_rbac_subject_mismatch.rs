@@ -6,14 +6,14 @@ use super::{bindings_not_given, of_any, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-subject-mismatch",
-    title: "the rights of the cloud controller are bound to somebody else",
+    title: "the cloud controller's permissions are bound to another account",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "No ClusterRoleBinding names the ServiceAccount of the cloud controller, and one that is for the controller, by the name of its role or that of its ServiceAccount, names another ServiceAccount, or none of a namespace. A ServiceAccount that another workload uses is left out.",
-    impact: "the controller may do nothing: `leases.coordination.k8s.io is forbidden`, and it never leads",
+    condition: "No ClusterRoleBinding names the ServiceAccount of the cloud controller, and a binding for the controller, by the name of its role or its ServiceAccount, names another ServiceAccount, or one without a namespace. A ServiceAccount that another workload uses is skipped.",
+    impact: "the controller has no permissions (`leases.coordination.k8s.io is forbidden`) and never becomes leader",
     fix: "Name the same ServiceAccount and namespace in the binding and in the pods (`serviceAccountName`).",
     sources: &["kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go#appliesTo"],
-    example: "ClusterRoleBinding system:cloud-controller-manager names ServiceAccount default/cloud-controller-manager, and DaemonSet kube-system/aws-cloud-controller-manager runs as kube-system/cloud-controller-manager",
+    example: "ClusterRoleBinding system:cloud-controller-manager names ServiceAccount default/cloud-controller-manager, but DaemonSet kube-system/aws-cloud-controller-manager runs as kube-system/cloud-controller-manager",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -25,7 +25,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let workload = &controller.workload;
         let (namespace, account) = (workload.namespace.as_str(), workload.service_account.as_str());
-        // Without a namespace it gets one from whoever applies it; a group may have what it needs.
+        // Without a namespace it gets one when it is applied; a group may have the permissions.
         let rights = Rights::of(context.evidence, namespace, account);
         if namespace.is_empty()
             || rights.has_unknown && !rights.bindings.is_empty()
@@ -51,7 +51,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let subject = object.items(&["subjects"]).find(|subject| {
                 let is_account = names(*subject, "kind") == "ServiceAccount";
                 let is_meant = role.contains("cloud-controller-manager") || names(*subject, "name") == account;
-                // `default` is the one of everybody.
+                // `default` is shared by all pods without an account.
                 is_account && is_meant && account != "default" && !is_used(context.evidence, *subject)
             })?;
             Some((binding, subject))
@@ -62,7 +62,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             namespace => format!("{namespace}/{}", names(subject, "name")),
         };
         let message = format!(
-            "{} names ServiceAccount {}, and {} runs as {}",
+            "{} names ServiceAccount {}, but {} runs as {}",
             text::printable(&binding.name),
             text::printable(&other),
             text::printable(&workload.full_name()),
@@ -74,7 +74,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     .unless(bindings_not_given(context))
 }
 
-/// Whether a workload runs as a `ServiceAccount`.
+/// True if a workload runs as this `ServiceAccount`.
 fn is_used(evidence: &Evidence, subject: Object<'_>) -> bool {
     let text = |key: &str| subject.text(&[key]).unwrap_or_default();
     evidence.workloads.iter().any(|workload| {

@@ -6,14 +6,14 @@ use super::{of_each, on, rights_not_given};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-wide",
-    title: "the cloud controller may do everything",
+    title: "the cloud controller has full access to the cluster",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Workload],
     condition: "The ServiceAccount of the AWS cloud controller is bound to rules that allow everything, such as those of `cluster-admin`.",
-    impact: "whoever gets its token has the cluster",
+    impact: "anyone who obtains its token is cluster admin",
     fix: "Bind it to the rules of the chart's ClusterRole.",
     sources: &["kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml"],
-    example: "ServiceAccount kube-system/cloud-controller-manager may do everything",
+    example: "ServiceAccount kube-system/cloud-controller-manager has full access to the cluster",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -31,7 +31,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let name = format!("{}/{}", workload.namespace, workload.service_account);
-        let message = format!("ServiceAccount {} may do everything", text::printable(&name));
+        let message = format!("ServiceAccount {} has full access to the cluster", text::printable(&name));
         let place =
             admin.or(rights.bindings.first()).map_or_else(|| controller.place().clone(), |one| one.object().head());
         Some(on(controller, Severity::Info, &place, message, "bind it to the rules of the chart's ClusterRole instead"))

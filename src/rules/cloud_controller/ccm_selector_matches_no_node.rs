@@ -6,18 +6,18 @@ use super::{nodes, nodes_not_given, of_any, on, selector};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-selector-matches-no-node",
-    title: "the cloud controller may run on no node",
+    title: "no node matches the cloud controller's selector",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "No Node has the labels that `nodeSelector` and the required node affinity of the cloud controller ask for. Without Nodes, the machines are looked at that a Rancher cluster or `cluster.yml` makes.",
-    impact: "no pod of it is made, and nothing says so: new nodes stay tainted, and Services get no load balancer",
-    fix: r#"Ask for a label that control-plane nodes of this distribution have: `node-role.kubernetes.io/control-plane` is `""` with kubeadm and kOps, `"true"` with RKE2 and K3s, and RKE has `controlplane`. Node affinity with `Exists` fits all of them."#,
+    condition: "No Node has the labels that the cloud controller's `nodeSelector` and required node affinity ask for. Without Nodes, the rule checks the machines that a Rancher cluster or `cluster.yml` defines.",
+    impact: "none of its pods is created, and nothing reports it: new nodes stay tainted, and Services get no load balancer",
+    fix: r#"Select a label that control-plane nodes of this distribution have: `node-role.kubernetes.io/control-plane` is `""` with kubeadm and kOps, `"true"` with RKE2 and K3s, and RKE has `controlplane`. Node affinity with `Exists` fits all of them."#,
     sources: &[
         "https://github.com/k3s-io/k3s/issues/1447",
         "https://github.com/rancher/rancher/issues/43891",
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
     ],
-    example: r#"DaemonSet kube-system/aws-cloud-controller-manager may run on none of 6 nodes: none has node-role.kubernetes.io/control-plane: """#,
+    example: r#"DaemonSet kube-system/aws-cloud-controller-manager selects none of 6 nodes: none has node-role.kubernetes.io/control-plane: """#,
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -29,7 +29,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let nodes = nodes(context, controller)?;
-        // What the values of a chart leave in is told by `ccm-helm-selector-merged`.
+        // `ccm-helm-selector-merged` reports keys that the values of a chart leave in place.
         let is_merged = controller.chart.as_ref().is_some_and(|chart| chart.own_selector_left.is_some());
         let selects = nodes.iter().any(|node| controller.workload.selects(node));
         if nodes.is_empty() || selects || (is_merged && super::ccm_helm_selector_merged::has_role_key(controller)) {
@@ -38,7 +38,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let name = controller.name();
         let selector = selector(controller);
         let message = format!(
-            "{} may run on none of {}: none has {}",
+            "{} selects none of {}: none has {}",
             text::printable(&name),
             text::count(nodes.len(), "node"),
             text::printable(&selector)
@@ -54,8 +54,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         roles.sort();
         roles.dedup();
         let fix = match roles.as_slice() {
-            [] => "no node has the label of a control plane: select by a label that the nodes for it have".to_owned(),
-            roles => format!("the nodes of the control plane have {}: ask for that", text::list(roles, 3)),
+            [] => "no node has a control-plane label: select a label that the intended nodes have".to_owned(),
+            roles => format!("the control-plane nodes have {}: select that", text::list(roles, 3)),
         };
         let place = controller.workload.node_selector.first().map_or(controller.place(), |(key, _)| &key.place);
         Some(on(controller, Severity::Error, place, message, fix))

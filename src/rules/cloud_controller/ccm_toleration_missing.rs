@@ -7,19 +7,19 @@ use super::{is_passing, nodes, nodes_not_given, of_any, on, uninitialized};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-toleration-missing",
-    title: "taints keep the cloud controller away",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning where some nodes take it"),
+    title: "the cloud controller does not tolerate the taints of its nodes",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning if some nodes accept it"),
     resources: &[ResourceKind::Workload],
-    condition: "The cloud controller does not tolerate `node.cloudprovider.kubernetes.io/uninitialized`, which new nodes have until it has seen them, or a taint of the nodes that it selects. Taints that pass, such as those of pressure, do not count.",
-    impact: "no pod of it runs where it is kept away: nobody initialises new nodes, and Services get no load balancer",
-    fix: "Tolerate with `operator: Exists`: taints of control planes have no value with kubeadm, kOps and Rancher, and `true` with RKE. Machines of Rancher with the role etcd also have `node-role.kubernetes.io/etcd:NoExecute`.",
+    condition: "The cloud controller does not tolerate `node.cloudprovider.kubernetes.io/uninitialized`, which new nodes have until it initialises them, or a taint of the nodes that it selects. Temporary taints, such as those for pressure, do not count.",
+    impact: "none of its pods runs on such nodes: new nodes are not initialised, and Services get no load balancer",
+    fix: "Tolerate with `operator: Exists`: control-plane taints have no value with kubeadm, kOps and Rancher, and `true` with RKE. Rancher machines with the role etcd also have `node-role.kubernetes.io/etcd:NoExecute`.",
     sources: &[
         "https://github.com/rancher/rancher/issues/43891",
         "kubernetes/api core/v1/toleration.go#ToleratesTaint",
         "kubernetes/kubernetes pkg/controller/daemon/util/daemonset_util.go#AddOrUpdateDaemonPodTolerations",
         "rancher/rancher pkg/capr/planner",
     ],
-    example: "DaemonSet kube-system/aws-cloud-controller-manager does not tolerate node-role.kubernetes.io/etcd:NoExecute, which all 3 nodes have that it selects",
+    example: "DaemonSet kube-system/aws-cloud-controller-manager does not tolerate node-role.kubernetes.io/etcd:NoExecute, set on all 3 nodes that it selects",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -27,8 +27,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_any(context, |controller| {
         let workload = &controller.workload;
-        // A static pod, or one for a named node, passes the scheduler by; and a controller with the way to another API server works for
-        // another cluster than the one that runs it.
+        // Static pods and pods for a named node bypass the scheduler; a controller with a kubeconfig for another API
+        // server serves another cluster than the one that runs it.
         let is_elsewhere = !controller.is_on_nodes() && controller.flag("kubeconfig").is_some();
         if workload.kind == WorkloadKind::Pod || is_elsewhere {
             return None;
@@ -64,11 +64,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         taints.sort();
         taints.dedup();
         let (number, severity) = match (is_nowhere, selected.len()) {
-            (true, 1) => ("the one node has".to_owned(), Severity::Error),
-            (true, all) => (format!("all {all} nodes have"), Severity::Error),
-            (false, all) => (format!("{} of {all} nodes have", blocked.len()), Severity::Warning),
+            (true, 1) => ("the one node".to_owned(), Severity::Error),
+            (true, all) => (format!("all {all} nodes"), Severity::Error),
+            (false, all) => (format!("{} of {all} nodes", blocked.len()), Severity::Warning),
         };
-        let message = format!("{name} does not tolerate {}, which {number} that it selects", text::list(&taints, 3));
+        let message = format!("{name} does not tolerate {}, set on {number} that it selects", text::list(&taints, 3));
         let fix = "tolerate these taints by key, with `operator: Exists`";
         Some(on(controller, severity, place, message, fix))
     })

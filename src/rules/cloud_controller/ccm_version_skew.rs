@@ -5,26 +5,26 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-version-skew",
-    title: "the cloud controller does not fit the version of Kubernetes",
+    title: "the cloud controller version does not fit the Kubernetes version",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error two or more versions ahead, or from before 1.27",
+        "warning; error if two or more versions ahead, or older than 1.27",
     ),
     resources: &[ResourceKind::Workload],
-    condition: "The tag of its image is of another minor version than Kubernetes, which is taken from the highest kubelet or from the configuration: newer, or older by more than one. An error when it is newer by two or more, or from before 1.27 on a later Kubernetes.",
-    impact: "the versions of the cloud controller are tested with the Kubernetes of the same number; a newer one may ask the API server for what it does not have",
-    fix: "Use the version of the image whose first two numbers are those of the API server.",
+    condition: "Its image tag has another minor version than Kubernetes, whose version comes from the highest kubelet or from the configuration: newer, or older by more than one. An error if newer by two or more, or older than 1.27 on a later Kubernetes.",
+    impact: "each cloud controller version is tested with the Kubernetes version of the same number; a newer one may request what the API server does not have",
+    fix: "Use an image whose first two version numbers match the API server's.",
     sources: &[
         "https://kubernetes.io/releases/version-skew-policy/",
         r#"kubernetes/cloud-provider-aws README.md, "Compatibility with Kubernetes""#,
     ],
-    example: "DaemonSet kube-system/aws-cloud-controller-manager is of version 1.30.1, and Kubernetes of 1.33.2",
+    example: "DaemonSet kube-system/aws-cloud-controller-manager is version 1.30.1, but Kubernetes is 1.33.2",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
 
-/// The impact of a controller that is older than its cluster.
-const OLDER: &str = "the versions of the cloud controller are tested with the Kubernetes of the same number; an older one may ask for versions of the API that the server has no more, and lacks what newer nodes and Services need";
+/// Impact of a controller that is older than its cluster.
+const OLDER: &str = "each cloud controller version is tested with the Kubernetes version of the same number; an older one may request API versions that the server no longer has, and lacks what newer nodes and Services need";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(kubernetes) = context.evidence.kubernetes_version() else {
@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             _ => return None,
         };
         let name = controller.name();
-        let message = format!("{} is of version {version}, and Kubernetes of {kubernetes}", text::printable(&name));
+        let message = format!("{} is version {version}, but Kubernetes is {kubernetes}", text::printable(&name));
         let image = controller.workload.containers.iter().map(|container| &container.image);
         let place = image.filter(|image| image.value.contains(&format!("v{version}"))).map(|image| &image.place).next();
         let fix = format!("use an image of version 1.{of_cluster}");

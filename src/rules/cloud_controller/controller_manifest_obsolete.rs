@@ -6,14 +6,14 @@ use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-manifest-obsolete",
-    title: "a manifest is of an API that is gone",
+    title: "a manifest uses a removed API version",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller is a DaemonSet or a Deployment of `extensions/v1beta1`, `apps/v1beta1` or `apps/v1beta2`, which ended with Kubernetes 1.15, or a role bound to it is of `rbac.authorization.k8s.io/v1beta1`, which ended with 1.21.",
+    condition: "A cloud controller is a DaemonSet or a Deployment in `extensions/v1beta1`, `apps/v1beta1` or `apps/v1beta2`, last served by Kubernetes 1.15, or a role bound to it uses `rbac.authorization.k8s.io/v1beta1`, last served by 1.21.",
     impact: "the API server refuses the manifest: `no matches for kind`",
-    fix: "Write `apps/v1` with a `selector`, and `rbac.authorization.k8s.io/v1`.",
+    fix: "Use `apps/v1` with a `selector`, and `rbac.authorization.k8s.io/v1`.",
     sources: &["https://kubernetes.io/docs/reference/using-api/deprecation-guide/"],
-    example: "DaemonSet kube-system/cloud-controller-manager is of `extensions/v1beta1`, which Kubernetes has not had since 1.16",
+    example: "DaemonSet kube-system/cloud-controller-manager uses `extensions/v1beta1`, which Kubernetes removed in 1.16",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -32,22 +32,19 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             && is_gone(16)
         {
             let name = controller.name();
-            let message = format!(
-                "{} is of `{}`, which Kubernetes has not had since 1.16",
-                text::printable(&name),
-                workload.api_version
-            );
-            found.push(on(controller, Severity::Error, &workload.place, message, "write `apps/v1` with a `selector`"));
+            let message =
+                format!("{} uses `{}`, which Kubernetes removed in 1.16", text::printable(&name), workload.api_version);
+            found.push(on(controller, Severity::Error, &workload.place, message, "use `apps/v1` with a `selector`"));
         }
         let rights = Rights::of(evidence, &workload.namespace, &workload.service_account);
         let old = rights.bindings.iter().find(|one| one.api_version() == "rbac.authorization.k8s.io/v1beta1");
         if let Some(old) = old.filter(|_| is_gone(22)) {
             let message = format!(
-                "{} is of `rbac.authorization.k8s.io/v1beta1`, which Kubernetes has not had since 1.22",
+                "{} uses `rbac.authorization.k8s.io/v1beta1`, which Kubernetes removed in 1.22",
                 text::printable(&old.name)
             );
             let violation =
-                on(controller, Severity::Error, &old.object().head(), message, "write `rbac.authorization.k8s.io/v1`");
+                on(controller, Severity::Error, &old.object().head(), message, "use `rbac.authorization.k8s.io/v1`");
             found.push(violation.with_respect_to("rbac"));
         }
     }

@@ -10,24 +10,24 @@ use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-addresses-empty",
-    title: "a Node has no address before the cloud controller gives it one",
+    title: "a Node has no address until the cloud controller sets one",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Node],
-    condition: "A Node of Kubernetes 1.29 or later has the taint `node.cloudprovider.kubernetes.io/uninitialized`, no `InternalIP`, and its kubelet was given no `--node-ip`.",
-    impact: "pods on the network of the host have no address until then: what needs it to start, the cloud controller or the network itself, waits for the other",
-    fix: "Start kubelet with `--node-ip=ADDRESS`, or with `--node-ip=0.0.0.0`, which has it find its address.",
+    condition: "A Node of Kubernetes 1.29 or later has the taint `node.cloudprovider.kubernetes.io/uninitialized`, no `InternalIP`, and a kubelet without `--node-ip`.",
+    impact: "pods on the host network have no address until then; if the cloud controller or the network itself needs one to start, each waits for the other",
+    fix: "Start the kubelet with `--node-ip=ADDRESS`, or with `--node-ip=0.0.0.0`, which makes it detect its address.",
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/121028",
         "https://github.com/kubernetes/kubernetes/issues/125348",
     ],
-    example: "Node worker-3 has no address, and its kubelet was given none",
+    example: "Node worker-3 has no address, and its kubelet has no `--node-ip`",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
-/// The cloud controller gives addresses with the rest, within seconds.
+/// Grace period for a new Node: the cloud controller sets addresses within seconds, with everything else.
 const WAIT: SignedDuration = SignedDuration::from_mins(5);
 
-/// What a kubelet writes that was given an address.
+/// Annotation that a kubelet with `--node-ip` writes.
 const PROVIDED: &str = "alpha.kubernetes.io/provided-node-ip";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
@@ -38,7 +38,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let empty = |node: &&KubernetesNode| {
         let version: Option<ControllerVersion> = node.kubelet_version.parse().ok();
         let is_young = now.zip(node.created_at).is_some_and(|(now, created)| now.duration_since(created) <= WAIT);
-        // These always give an address.
+        // These distributions always set an address.
         let is_of_rancher = ["+rke2", "+k3s"].iter().any(|mark| node.kubelet_version.contains(mark));
         node.internal_addresses.is_empty()
             && !is_young
@@ -48,7 +48,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             && !node.annotations.contains_key(PROVIDED)
     };
     let violation = |node: &KubernetesNode| {
-        let message = format!("Node {} has no address, and its kubelet was given none", text::printable(&node.name));
+        let message =
+            format!("Node {} has no address, and its kubelet has no `--node-ip`", text::printable(&node.name));
         let fix = Fix::none("start its kubelet with `--node-ip=ADDRESS`, or with `--node-ip=0.0.0.0`");
         Violation::new(Severity::Warning, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix)
     };

@@ -7,12 +7,12 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-controller-disabled",
-    title: "nobody initialises nodes",
+    title: "no cloud controller initialises nodes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "`--controllers` of the only AWS cloud controller leaves `cloud-node` (`cloud-node-controller`) out.",
-    impact: "new nodes keep the taint `node.cloudprovider.kubernetes.io/uninitialized` and get no providerID: no ordinary pod runs there, and load balancers leave them out",
-    fix: "Take `-cloud-node` out of `--controllers`. To leave Services to the AWS Load Balancer Controller, `--controllers=*,-service` is enough.",
+    condition: "`--controllers` of the only AWS cloud controller excludes `cloud-node` (`cloud-node-controller`).",
+    impact: "new nodes keep the taint `node.cloudprovider.kubernetes.io/uninitialized` and get no providerID: ordinary pods do not run there, and load balancers skip them",
+    fix: "Remove `-cloud-node` from `--controllers`. To leave Services to the AWS Load Balancer Controller, `--controllers=*,-service` is enough.",
     sources: &[
         "kubernetes/cloud-provider app/controllermanager.go#ControllersDisabledByDefault",
         "kubernetes/cloud-provider names/controller_names.go",
@@ -34,6 +34,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let flag = controller.flag("controllers")?;
         let name = controller.name();
         let message = format!("{} has `--controllers={}`", text::printable(&name), text::printable(&flag.value));
-        Some(on(controller, Severity::Error, &flag.place, message, "take `-cloud-node` out of `--controllers`"))
+        Some(on(controller, Severity::Error, &flag.place, message, "remove `-cloud-node` from `--controllers`"))
     })
 }

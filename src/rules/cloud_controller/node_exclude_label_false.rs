@@ -6,14 +6,14 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-exclude-label-false",
-    title: "a label leaves a Node out that seems to let it in",
+    title: "an exclusion label set to `false` still excludes its Node",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Node],
-    condition: "A Node has the label `node.kubernetes.io/exclude-from-external-load-balancers` with the value `false`, and an AWS cloud controller before 1.34 runs, for which any value counts.",
-    impact: "the Node stands behind no load balancer; after the upgrade to 1.34 it does, all at once",
-    fix: "Take the label away.",
+    condition: "A Node has the label `node.kubernetes.io/exclude-from-external-load-balancers` with the value `false`, and an AWS cloud controller before 1.34 runs, for which any value excludes the Node.",
+    impact: "the Node is behind no load balancer, until the upgrade to 1.34 suddenly adds it",
+    fix: "Remove the label.",
     sources: &["kubernetes/cloud-provider controllers/service/controller.go#nodeIncludedPredicate, by its tags"],
-    example: "Node `worker-1` has the label `node.kubernetes.io/exclude-from-external-load-balancers=false`, which leaves it out before the cloud controller 1.34",
+    example: "Node `worker-1` has the label `node.kubernetes.io/exclude-from-external-load-balancers=false`, which excludes it before cloud controller 1.34",
     ..Rule::evidence(AWS, check)
 };
 
@@ -28,11 +28,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     });
     let found = found.map(|node| {
         let message = format!(
-            "Node `{}` has the label `{EXCLUDED_FROM_LOAD_BALANCERS}=false`, which leaves it out before the cloud controller 1.34",
+            "Node `{}` has the label `{EXCLUDED_FROM_LOAD_BALANCERS}=false`, which excludes it before cloud controller 1.34",
             text::printable(&node.name)
         );
         let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
-        Violation::new(Severity::Warning, resource, message, Fix::none("take the label away"))
+        Violation::new(Severity::Warning, resource, message, Fix::none("remove the label"))
     });
     CheckResult::counted(nodes.len(), found)
 }

@@ -6,12 +6,12 @@ use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-excluded-worker",
-    title: "a worker is left out of load balancers",
+    title: "a worker is excluded from load balancers",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Node],
-    condition: "A Node that runs no control plane has the label `node.kubernetes.io/exclude-from-external-load-balancers`. Control planes have it from kubeadm and kOps. Where it is `false`, `node-exclude-label-false` says what comes of it.",
-    impact: "load balancers send it nothing; pods on it are reached through other Nodes, and not at all with `externalTrafficPolicy: Local`",
-    fix: "Take the label away, unless it is meant.",
+    condition: "A Node that runs no control plane has the label `node.kubernetes.io/exclude-from-external-load-balancers`. kubeadm and kOps set it on control planes. `node-exclude-label-false` reports the effect of the value `false`.",
+    impact: "load balancers send it no traffic; its pods are reached through other Nodes, and not at all with `externalTrafficPolicy: Local`",
+    fix: "Remove the label, unless it is intended.",
     sources: &["kubernetes/cloud-provider controllers/service/controller.go#nodeIncludedPredicate"],
     example: "1 worker has the label `node.kubernetes.io/exclude-from-external-load-balancers`: worker-1",
     ..Rule::evidence(ANY_CLOUD, check)
@@ -32,7 +32,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         text::count(names.len(), "worker"),
         text::printable(&text::list(&names, 3))
     );
-    let fix = Fix::none("take the label away, unless it is meant");
+    let fix = Fix::none("remove the label, unless it is intended");
     let resource = ResourceRef::bare(ResourceKind::Node, &first.name);
     let others = left_out.iter().skip(1).map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
     CheckResult::counted(nodes.len(), [Violation::new(Severity::Info, resource, message, fix).related(others)])

@@ -14,30 +14,30 @@ use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-missing",
-    title: "a Node has no providerID, and nothing will give it one",
+    title: "a Node has no providerID, and nothing will set one",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning where its kubelet is started without a cloud provider, as on a machine outside of AWS, and in a cluster with the AWS Load Balancer Controller alone",
+        "error; warning if its kubelet is started without a cloud provider, as on a machine outside AWS, or if the cluster has only the AWS Load Balancer Controller",
     ),
     resources: &[ResourceKind::Node],
-    condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller that initialises nodes runs. It writes the id only while the taint is there. In a cluster with the AWS Load Balancer Controller alone, a Node without a providerID.",
-    impact: "the node is no target of any load balancer (`did not have ProviderID set`), and a controller before 1.30 deletes the Node when it is not ready",
-    fix: "Give the Node the taint, so that the controller initialises it, and start its kubelet with `cloud-provider=external`, so that the next one has it by itself.",
+    condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller that initialises nodes runs: it writes the id only while the taint is set. In a cluster with only the AWS Load Balancer Controller, a Node without a providerID.",
+    impact: "no load balancer targets the node (`did not have ProviderID set`), and a controller before 1.30 deletes the Node when it is not ready",
+    fix: "Add the taint to the Node, so that the controller initialises it, and start its kubelet with `cloud-provider=external`, so that the next Node has it from the start.",
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
         "kubernetes-sigs/aws-load-balancer-controller pkg/k8s/node_utils.go#ExtractNodeInstanceID",
         "https://github.com/kubernetes/kubernetes/pull/123713",
         "https://github.com/kubernetes/cloud-provider-aws/issues/72",
     ],
-    example: "Node worker-2 has no providerID, and no taint that asks for one",
+    example: "Node worker-2 has neither a providerID nor the taint that requests one",
     migration: Some(Prerequisite::Instances),
     ..Rule::evidence(AWS, check)
 };
 
-/// How long a Node may be between its taint and its providerID.
+/// Grace period for a Node between its taint and its providerID.
 const WAIT: SignedDuration = SignedDuration::from_mins(10);
 
-/// A Node that the AWS Load Balancer Controller leaves out, in a cluster without a cloud controller to give it an id.
+/// Reports a Node that the AWS Load Balancer Controller skips, in a cluster without a cloud controller to set its id.
 /// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/k8s/node_utils.go#ExtractNodeInstanceID`.
 fn left_out(node: &KubernetesNode) -> Option<Violation> {
     let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
@@ -45,10 +45,10 @@ fn left_out(node: &KubernetesNode) -> Option<Violation> {
         return None;
     }
     let shown = text::printable(&node.name);
-    let message = format!("Node {shown} has no providerID, and the cluster no cloud controller that would give it one");
+    let message = format!("Node {shown} has no providerID, and the cluster has no cloud controller to set one");
     let fix =
         Fix::none("start its kubelet with `provider-id=aws:///ZONE/INSTANCE_ID`, or install the AWS cloud controller");
-    let impact = "the AWS Load Balancer Controller says `providerID is not specified for node`: the node does not become a target of type instance";
+    let impact = "the AWS Load Balancer Controller reports `providerID is not specified for node`: the node does not become a target of type instance";
     let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
     Some(Violation::new(Severity::Warning, resource, message, fix).impact(Some(impact.to_owned())))
 }
@@ -58,7 +58,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(nodes) = &evidence.nodes else {
         return CheckResult::not_applicable(NODES_NOT_GIVEN);
     };
-    // The taint is taken away by who initialises nodes: without one it stays for ever.
+    // Only a controller that initialises nodes removes the taint.
     let initialises = |one: &CloudController| {
         one.cloud == Provider::Aws
             && !one.workload.uid.is_empty()
@@ -90,16 +90,16 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let shown = text::printable(&node.name);
         if without_provider.contains(node.name.as_str()) {
-            let message = format!("Node {shown} has no providerID, and its kubelet no cloud provider");
+            let message = format!("Node {shown} has no providerID, and its kubelet has no cloud provider");
             let fix = Fix::none(
-                "start its kubelet with `cloud-provider=external` if it is an instance of EC2, and register it again; leave it if it is none",
+                "if it is an EC2 instance, start its kubelet with `cloud-provider=external` and register it again; otherwise leave it",
             );
             let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
             return Some(Violation::new(Severity::Warning, resource, message, fix));
         }
-        let message = format!("Node {shown} has no providerID, and no taint that asks for one");
+        let message = format!("Node {shown} has neither a providerID nor the taint that requests one");
         let command = format!("kubectl taint node {} {UNINITIALIZED}=true:NoSchedule", text::shell_quote(&node.name));
-        let fix = Fix::none("give it the taint, and start its kubelet with `cloud-provider=external`").untried(command);
+        let fix = Fix::none("add the taint, and start its kubelet with `cloud-provider=external`").untried(command);
         Some(Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix))
     };
     CheckResult::counted(nodes.len(), nodes.iter().filter_map(missing))

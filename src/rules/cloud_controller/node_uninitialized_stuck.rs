@@ -9,12 +9,12 @@ use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-uninitialized-stuck",
-    title: "a Node waits for the cloud controller, and it does not come",
+    title: "a Node is still waiting for the cloud controller",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "A Node has the taint `node.cloudprovider.kubernetes.io/uninitialized` more than five minutes after it was made. What time it is, leases and the youngest object say.",
-    impact: "no ordinary pod is scheduled there, and no load balancer gets the node: the cloud controller logs `failed to get instance metadata` or `instance not found`, or it does not run",
-    fix: "Read the log of the cloud controller. Other findings may say why: no controller, none on a node, a name that no instance has, missing tags or permissions.",
+    condition: "A Node has the taint `node.cloudprovider.kubernetes.io/uninitialized` more than five minutes after it was created. The current time is inferred from leases and the newest object.",
+    impact: "ordinary pods are not scheduled there, and no load balancer gets the node: the cloud controller logs `failed to get instance metadata` or `instance not found`, or does not run",
+    fix: "Read the log of the cloud controller. Other findings may give the reason: no controller, none on a node, a name that no instance has, missing tags or permissions.",
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
         "https://github.com/rancher/rancher/issues/43175",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
-/// A controller that works needs seconds.
+/// Grace period; a working controller needs seconds.
 const WAIT: SignedDuration = SignedDuration::from_mins(5);
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let waited = text::lasted(age);
         let message = format!("Node {} has waited for the cloud controller for {waited}", text::printable(&node.name));
-        let fix = Fix::none("read the log of the cloud controller: it says what it did not find");
+        let fix = Fix::none("read the log of the cloud controller: it names what it did not find");
         Some(Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix))
     };
     CheckResult::counted(nodes.len(), nodes.iter().filter_map(stuck))

@@ -15,12 +15,12 @@ use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-config-invalid",
-    title: "the cloud configuration is not what the controller reads",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning for what the controller reads over"),
+    title: "the cloud configuration is invalid",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning for what the controller ignores"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A configuration of the AWS cloud controller, as a file, in a ConfigMap, or among the files that a configuration of kubeadm writes, is not of the language of such files; has a value that its variable cannot have; names a cluster by two ids, or by another one than that of the audit; or has an override of a service without `Service`, `Region`, `URL` or `SigningRegion`, or twice for the same service and region. A section or a variable that the controller does not have ends it up to 1.28.1 (1.23.17, 1.24.15, 1.25.11, 1.26.6 and 1.27.2 of the minor versions before), and is read over by later ones: then it is a warning, as where its version is not known. The version is that of its image, and that of `--target-controller`.",
-    impact: "the controller does not start, makes no load balancers, or does without the setting",
-    fix: "Correct the place that is named.",
+    condition: "A configuration of the AWS cloud controller (a file, in a ConfigMap, or among the files that a kubeadm configuration writes) has a syntax error, or a value that its variable does not accept; names a cluster by two ids, or by an id other than the audited one; or has a service override that lacks `Service`, `Region`, `URL` or `SigningRegion`, or that repeats a service and region. An unknown section or variable stops the controller up to 1.28.1 (1.23.17, 1.24.15, 1.25.11, 1.26.6 and 1.27.2 of the earlier minor versions). Later versions ignore it: then it is a warning, as when the version is not known. The version is that of the image, and that of `--target-controller`.",
+    impact: "the controller does not start, creates no load balancers, or ignores the setting",
+    fix: "Correct the reported place.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go#CloudConfig",
         "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go#ValidateOverrides",
@@ -28,12 +28,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#init",
         "gopkg.in/gcfg.v1 set.go",
     ],
-    example: "`KubernetesClusterName` is no variable of `[Global]`",
+    example: "unknown variable `KubernetesClusterName` in `[Global]`",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
 
-/// The versions of the controllers that read it, and the one that is aimed at.
+/// Versions of the controllers that read the configuration, and the target version.
 struct Versions {
     running: Vec<ControllerVersion>,
     target: Option<ControllerVersion>,
@@ -53,7 +53,7 @@ impl Versions {
         self.running.iter().copied().chain(self.target)
     }
 
-    /// How bad it is that a version does not know something.
+    /// Severity of a setting that some versions do not support.
     fn severity(&self, lacks: impl Fn(ControllerVersion) -> bool) -> Severity {
         let ends = self.all().any(|version| lacks(version) && !reads_over(version));
         if ends { Severity::Error } else { Severity::Warning }
@@ -83,9 +83,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     CheckResult::counted(all.len(), found)
 }
 
-/// What comes of it, beside that the controller does not start.
-const NOTHING: &str = "the controller reads over it: the setting does nothing";
-const NO_LOAD_BALANCER: &str = "no Network Load Balancer is made";
+/// Impact if the controller starts despite the setting.
+const NOTHING: &str = "the controller ignores it";
+const NO_LOAD_BALANCER: &str = "no Network Load Balancer is created";
 const NO_ADDRESSES: &str = "the controller writes no address of that family on Nodes";
 const NO_START: &str = "the controller does not start";
 
@@ -101,27 +101,27 @@ fn at(
     on(&config.name, severity, &config.source.place(span), what, message, fix).impact(Some(impact.to_owned()))
 }
 
-/// What is wrong with a section by itself.
+/// Problems within one section.
 fn in_section(config: &CloudConfig, section: &Section, versions: &Versions) -> Vec<Violation> {
     let Some(is_override) = cloud_config::is_override(section) else {
         let shown = match section.subsection.as_str() {
             "" => format!("[{}]", section.name),
             subsection => format!("[{} \"{subsection}\"]", section.name),
         };
-        let message = format!("`{}` is no section of the cloud configuration", text::printable(&shown));
+        let message = format!("unknown section `{}` in the cloud configuration", text::printable(&shown));
         let severity = versions.severity(|_| true);
-        return vec![at(config, severity, section.span, &shown, message, "take it out, or write `[Global]`")];
+        return vec![at(config, severity, section.span, &shown, message, "remove it, or write `[Global]`")];
     };
     let known = cloud_config::variables(is_override);
     let heading = if is_override { "[ServiceOverride]" } else { "[Global]" };
     let check = |variable: &Variable| {
-        // Dashes of a name stand for underscores, which none has.
+        // Dashes in a name mean underscores, which no variable has.
         let Some(one) = known.iter().find(|one| one.name.eq_ignore_ascii_case(&variable.name)) else {
-            // The tag is that of clusters of long ago.
+            // Only very old clusters use the tag.
             let names = known.iter().map(|one| one.name).filter(|name| *name != "KubernetesClusterTag");
             let nearest = text::most_alike(&variable.name, names, 0.9);
-            let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{nearest}`"));
-            let message = format!("`{}` is no variable of `{heading}`", text::printable(&variable.name));
+            let fix = nearest.map_or_else(|| "remove it".to_owned(), |nearest| format!("write `{nearest}`"));
+            let message = format!("unknown variable `{}` in `{heading}`", text::printable(&variable.name));
             let severity = versions.severity(|_| true);
             return Some(at(config, severity, variable.span, &variable.name, message, fix));
         };
@@ -140,16 +140,16 @@ fn unknown_to_version(
     let name = known.name;
     let severity = versions.severity(lacks);
     let since = known.versions();
-    let fix = format!("take `{name}` out, or run a version that has it");
+    let fix = format!("remove `{name}`, or run a version that supports it");
     let message = match (versions.running.iter().find(|version| lacks(**version)), versions.target) {
-        (Some(running), _) => format!("`{name}` is a variable {since}, and the controller is {running}"),
-        (None, Some(target)) if lacks(target) => format!("`{name}` is a variable {since}, and the target is {target}"),
+        (Some(running), _) => format!("`{name}` exists only {since}, but the controller is {running}"),
+        (None, Some(target)) if lacks(target) => format!("`{name}` exists only {since}, but the target is {target}"),
         _ => return None,
     };
     Some(at(config, severity, variable.span, name, message, fix))
 }
 
-/// What is wrong with the value of a variable.
+/// Problem with the value of a variable.
 fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Option<Violation> {
     let name = known.name;
     let wrong = |value: &str, fix: String| {
@@ -167,7 +167,7 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
         values.join(" or ")
     };
     let Some(value) = variable.value.as_deref() else {
-        // Without a value a switch is on, and a list begins anew.
+        // Without a value, a switch is on and a list is reset.
         return match known.holds {
             Holds::Switch | Holds::ManyOf(_) => None,
             Holds::Text | Holds::Pattern | Holds::Number | Holds::OneOf(_) => {
@@ -194,12 +194,12 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
         Holds::OneOf(values) if value.is_empty() || values.contains(&value) => None,
         Holds::OneOf(values) => wrong(value, format!("write {}", one_of(values))),
         Holds::ManyOf(values) if values.contains(&value) => None,
-        Holds::ManyOf(values) => wrong(value, format!("write {}, each in a line `{name}=` of its own", one_of(values))),
+        Holds::ManyOf(values) => wrong(value, format!("write {}, each on a separate line `{name}=`", one_of(values))),
     }
 }
 
-/// Whether Go takes it for a regular expression. What it takes and Rust does not is left alone: texts between `\\Q` and `\\E`, `\\C`, octal
-/// escapes and the flag `U`.
+/// True if Go accepts the value as a regular expression. Syntax that Go accepts and Rust does not is never reported:
+/// text between `\\Q` and `\\E`, `\\C`, octal escapes and the flag `U`.
 /// Source: Go `regexp/syntax`; kubernetes/cloud-provider-aws `pkg/providers/v1/topology.go#NewInstanceTopologyManager`.
 fn is_pattern(value: &str) -> bool {
     let is_of_go = ["\\Q", "\\C", "\\0", "\\1", "(?"].iter().any(|mark| value.contains(mark));
@@ -211,7 +211,7 @@ fn is_switch(value: &str) -> bool {
     ["true", "yes", "on", "1", "false", "no", "off", "0"].iter().any(|one| one.eq_ignore_ascii_case(value))
 }
 
-/// Source: `gopkg.in/gcfg.v1` `types/int.go`: decimal, or hexadecimal behind `0x`.
+/// Source: `gopkg.in/gcfg.v1` `types/int.go`: decimal, or hexadecimal after `0x`.
 fn is_number(value: &str) -> bool {
     let value = value.trim();
     let (is_negative, has_plus, digits) = match (value.strip_prefix('-'), value.strip_prefix('+')) {
@@ -227,7 +227,7 @@ fn is_number(value: &str) -> bool {
     !digits.starts_with('+') && found.is_ok_and(|number| number <= limit)
 }
 
-/// The cluster that it names.
+/// Checks the cluster id that the configuration names.
 fn clusters(context: &KubernetesContext<'_>, config: &CloudConfig) -> Option<Violation> {
     const NAMES: [&str; 2] = ["KubernetesClusterID", "KubernetesClusterTag"];
     let [id, tag] = NAMES.map(|name| config.global(name));
@@ -240,25 +240,25 @@ fn clusters(context: &KubernetesContext<'_>, config: &CloudConfig) -> Option<Vio
         && id != tag
     {
         let [shown_id, shown_tag] = [id, tag].map(text::printable);
-        let message = format!("`KubernetesClusterID` is `{shown_id}`, and `KubernetesClusterTag` is `{shown_tag}`");
+        let message = format!("`KubernetesClusterID` is `{shown_id}`, but `KubernetesClusterTag` is `{shown_tag}`");
         let fix = "keep `KubernetesClusterID` alone";
         return Some(at(config, Severity::Error, span(NAMES[1])?, "cluster", message, fix));
     }
     let name = if id.is_some() { NAMES[0] } else { NAMES[1] };
     let named = id.or(tag).filter(|named| context.cloud.is_some() && *named != context.cluster_id)?;
     let message = format!(
-        "`{name}` is `{}`, and the cluster of this audit is `{}`",
+        "`{name}` is `{}`, but the audited cluster is `{}`",
         text::printable(named),
         text::printable(context.cluster_id)
     );
-    let fix = "write the id that the tags of the cluster have: the controller looks for no other";
+    let fix = "write the id from the cluster's tags: the controller looks for no other";
     let impact = "the controller finds none of the cluster's nodes, subnets and security groups by their tags";
     Some(at(config, Severity::Error, span(name)?, "cluster", message, fix).impact(Some(impact.to_owned())))
 }
 
-/// What is missing in overrides of services, and which of them stand twice.
+/// Reports service overrides that are incomplete or repeated.
 fn overrides(config: &CloudConfig, sections: &[Section]) -> Vec<Violation> {
-    // Sections of one name are one.
+    // Sections with the same name are merged.
     let mut all: BTreeMap<&str, (Span, BTreeMap<String, &str>)> = BTreeMap::new();
     for section in sections.iter().filter(|section| cloud_config::is_override(section) == Some(true)) {
         let (_, values) = all.entry(&section.subsection).or_insert((section.span, BTreeMap::new()));
@@ -273,7 +273,7 @@ fn overrides(config: &CloudConfig, sections: &[Section]) -> Vec<Violation> {
         let value = |of: &str| values.get(&of.to_ascii_lowercase()).copied().filter(|value| !value.is_empty());
         let shown = text::printable(name);
         if let Some(missing) = REQUIRED.into_iter().find(|required| value(required).is_none()) {
-            let message = format!("the override `{shown}` is without `{missing}`");
+            let message = format!("the override `{shown}` lacks `{missing}`");
             found.push(at(
                 config,
                 Severity::Error,
@@ -287,7 +287,7 @@ fn overrides(config: &CloudConfig, sections: &[Section]) -> Vec<Violation> {
         let (Some(service), Some(region)) = (value("Service"), value("Region")) else { continue };
         if let Some(first) = known.insert((service, region), name) {
             let message = format!(
-                "the overrides `{}` and `{shown}` are both of `{}` in `{}`",
+                "the overrides `{}` and `{shown}` are both for `{}` in `{}`",
                 text::printable(first),
                 text::printable(service),
                 text::printable(region)

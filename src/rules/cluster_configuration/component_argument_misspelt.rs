@@ -7,17 +7,17 @@ use super::{of_arguments, on, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "component-argument-misspelt",
-    title: "a component is given a flag that is not its own",
+    title: "a component has a flag that it does not support",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "An argument in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`, or in the extra arguments of RKE or kubeadm, about the cloud provider is no flag of that component: a setting of RKE2 such as `cloud-provider-name`, a space instead of a dash, or a near miss. Or a `KubeletConfiguration` has what is a flag alone, such as `cloudProvider`.",
+    condition: "An argument about the cloud provider in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`, or in the extra arguments of RKE or kubeadm, is not a flag of that component: a setting of RKE2 such as `cloud-provider-name`, a space instead of a dash, or a near miss. Or a `KubeletConfiguration` has a setting that exists only as a flag, such as `cloudProvider`.",
     impact: "the component does not start: `unknown flag`",
-    fix: "Write the flag as the component has it: `cloud-provider=external` for the kubelet.",
+    fix: "Use the flag's spelling in the component: `cloud-provider=external` for the kubelet.",
     sources: &[
         "https://github.com/rancher/terraform-provider-rancher2/issues/1266",
         "kubernetes/kubernetes cmd/kubelet/app/options/options.go",
     ],
-    example: "kubelet is given `cloud-provider-name`, which it does not know",
+    example: "kubelet has `cloud-provider-name`, which is not one of its flags",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
@@ -71,7 +71,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let nearest = FLAGS_ALONE
                 .into_iter()
                 .find(|flag| key.value.replace('-', "").eq_ignore_ascii_case(&flag.replace('-', "")))?;
-            let message = format!("KubeletConfiguration has `{}`, which is a flag alone", text::printable(&key.value));
+            let message =
+                format!("KubeletConfiguration has `{}`, which exists only as a flag", text::printable(&key.value));
             let fix = format!("start the kubelet with `--{nearest}`");
             let found = on(&document.name, Severity::Error, &key.place, &key.value, message, fix);
             Some(found.impact(Some("the kubelet ignores the field and starts without it".to_owned())))
@@ -80,7 +81,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     CheckResult::counted(checked, of_flags_found.into_iter().chain(found))
 }
 
-/// Flags of the kubelet that its configuration file does not have.
+/// Kubelet flags without a field in its configuration file.
 /// Source: kubernetes/kubernetes `staging/src/k8s.io/kubelet/config/v1beta1/types.go#KubeletConfiguration`.
 const FLAGS_ALONE: [&str; 3] = ["cloud-config", "cloud-provider", "hostname-override"];
 
@@ -108,9 +109,9 @@ fn flags(context: &KubernetesContext<'_>) -> CheckResult {
         });
         let (component, known, argument) = wrong.next()?;
         let (name, component) = (text::printable(argument.name), component.name());
-        let message = format!("{component} is given `{name}`, which it does not know");
+        let message = format!("{component} has `{name}`, which is not one of its flags");
         let nearest = text::most_alike(argument.name, known.iter().copied(), 0.85);
-        let fix = nearest.map_or_else(|| format!("take `{name}` out"), |nearest| format!("write `{nearest}`"));
+        let fix = nearest.map_or_else(|| format!("remove `{name}`"), |nearest| format!("write `{nearest}`"));
         let what = format!("{component} {}", argument.name);
         Some(on_started(arguments, Severity::Error, argument.place, &what, message, fix))
     })

@@ -4,11 +4,11 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "component-cloud-provider-mixed",
-    title: "some Nodes are for the old provider and some for the new",
+    title: "some Nodes use the old cloud provider and some the new one",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Cluster],
     condition: "Kubelets of some Nodes are started with `cloud-provider=aws` and those of others with `cloud-provider=external`.",
-    impact: "the cluster is half way through its migration: two controllers may own Services, and an upgrade to 1.27 stops at every Node of the old one",
+    impact: "the migration is half done: two controllers may own Services, and an upgrade to 1.27 stops at every Node with the old provider",
     fix: "Finish the migration before anything else: control planes first, then workers.",
     sources: &[
         r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#,
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes: Vec<&NodeArguments> = context.evidence.arguments().iter().filter(|one| one.node().is_some()).collect();
     if nodes.is_empty() {
-        return CheckResult::not_applicable("no Node says what it was started with, as those of RKE2 and K3s do");
+        return CheckResult::not_applicable("no Node records its arguments, as Nodes of RKE2 and K3s do");
     }
     let with = |provider: &str| -> Vec<&str> {
         let is_one =

@@ -10,8 +10,8 @@ pub(super) const RULE: Rule = Rule {
     title: "the kubelet has no image credentials for a registry in use",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR that no pattern in `matchImages` of the `CredentialProviderConfig` covers: each `*` stands for a part of a host between two full stops, so that `*.dkr.ecr.*.amazonaws.com` covers neither China nor FIPS. With several configurations one has to cover it. A ServiceAccount with secrets counts where it was given; of a live cluster none are read.",
-    impact: "the image is pulled without credentials, and refused (`no basic auth credentials`)",
+    condition: "A workload without `imagePullSecrets` pulls from a private ECR registry that no pattern in `matchImages` of the `CredentialProviderConfig` covers: each `*` matches a part of a host name between two dots, so `*.dkr.ecr.*.amazonaws.com` covers neither China nor FIPS. With several configurations, one of them must cover it. A ServiceAccount with secrets counts if it was given; none are read from a live cluster.",
+    impact: "the image is pulled without credentials and refused (`no basic auth credentials`)",
     fix: "Add a pattern for the registry.",
     sources: &[
         "kubernetes/kubernetes pkg/credentialprovider/keyring.go#URLsMatch",

@@ -9,14 +9,14 @@ pub(super) const RULE: Rule = Rule {
     title: "the kubelet cannot read its image credentials",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A `CredentialProviderConfig` is not of the group `kubelet.config.k8s.io`, has no providers, or one of them is without `matchImages`, `defaultCacheDuration`, or an `apiVersion` of `credentialprovider.kubelet.k8s.io`; its name is a path, or stands twice.",
-    impact: "the kubelet does not start, or pulls no image of a private registry",
-    fix: "Correct the place that is named.",
+    condition: "A `CredentialProviderConfig` is not in the group `kubelet.config.k8s.io`, or has no providers. Or a provider lacks `matchImages`, `defaultCacheDuration`, or an `apiVersion` of `credentialprovider.kubelet.k8s.io`, has a path as its name, or is listed twice.",
+    impact: "the kubelet does not start, or pulls no image from a private registry",
+    fix: "Correct the reported place.",
     sources: &[
         "kubernetes/kubernetes pkg/credentialprovider/plugin/config.go#validateCredentialProviderConfig",
         r#"Kubernetes documentation, "Configure a kubelet image credential provider""#,
     ],
-    example: "the provider `ecr-credential-provider` is without `defaultCacheDuration`",
+    example: "the provider `ecr-credential-provider` lacks `defaultCacheDuration`",
     ..Rule::evidence(AWS, check)
 };
 
@@ -36,7 +36,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     .iter()
                     .any(|one| version.value == format!("kubelet.config.k8s.io/{one}")) =>
             {
-                let message = format!("`{}` is no version of this configuration", text::printable(&version.value));
+                let message = format!("`{}` is not a version of this configuration", text::printable(&version.value));
                 add(&version.place, "apiVersion", message, VERSIONS);
             }
             Some(_) => {}
@@ -49,8 +49,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             add(
                 &object.head(),
                 "providers",
-                "the configuration names no provider".to_owned(),
-                "name one in `providers`",
+                "the configuration lists no provider".to_owned(),
+                "list one in `providers`",
             );
         }
         let mut names: Vec<String> = Vec::new();
@@ -59,24 +59,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let shown = text::printable(name);
             let place = provider.head();
             if name.is_empty() || name.contains(['/', ' ', '\\']) || name == "." || name == ".." {
-                let message = format!("`{shown}` is no name of a provider");
-                add(&place, "name", message, "write the name of the file of the program, without a path");
+                let message = format!("`{shown}` is not a valid provider name");
+                add(&place, "name", message, "write the file name of the program, without a path");
             }
             if names.iter().any(|known| known == name) {
                 add(
                     &place,
                     "twice",
-                    format!("the provider `{shown}` stands twice"),
-                    "name it once, with all its `matchImages`",
+                    format!("the provider `{shown}` is listed twice"),
+                    "list it once, with all its `matchImages`",
                 );
             }
             names.push(name.to_owned());
             if provider.items(&["matchImages"]).next().is_none() {
-                let message = format!("the provider `{shown}` is without `matchImages`");
+                let message = format!("the provider `{shown}` lacks `matchImages`");
                 add(&place, "matchImages", message, "add `matchImages`, such as `*.dkr.ecr.*.amazonaws.com`");
             }
             if provider.text(&["defaultCacheDuration"]).is_none() {
-                let message = format!("the provider `{shown}` is without `defaultCacheDuration`");
+                let message = format!("the provider `{shown}` lacks `defaultCacheDuration`");
                 add(&place, "defaultCacheDuration", message, "add `defaultCacheDuration: 12h`");
             }
             let version = provider.text(&["apiVersion"]).unwrap_or_default();
@@ -84,7 +84,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 .iter()
                 .any(|one| version == format!("credentialprovider.kubelet.k8s.io/{one}"))
             {
-                let message = format!("the provider `{shown}` has the version `{}`", text::printable(version));
+                let message = format!("the provider `{shown}` has the invalid version `{}`", text::printable(version));
                 add(&place, "provider version", message, "write `apiVersion: credentialprovider.kubelet.k8s.io/v1`");
             }
         }

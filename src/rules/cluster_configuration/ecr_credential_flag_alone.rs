@@ -6,17 +6,17 @@ use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "ecr-credential-flag-alone",
-    title: "the kubelet is given half of its image credentials",
+    title: "the kubelet has only one of its two image credential flags",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "The kubelet is given `image-credential-provider-config` without `image-credential-provider-bin-dir`, or the other way round.",
+    condition: "The kubelet has `image-credential-provider-config` without `image-credential-provider-bin-dir`, or vice versa.",
     impact: "the kubelet does not start",
-    fix: "Give it both, or none.",
+    fix: "Set both, or neither.",
     sources: &[
         "kubernetes/kubernetes pkg/credentialprovider/plugin/plugin.go#RegisterCredentialProviderPlugins",
         r#"Kubernetes documentation, "Configure a kubelet image credential provider""#,
     ],
-    example: "`image-credential-provider-config` is without `image-credential-provider-bin-dir`",
+    example: "`image-credential-provider-config` is set without `image-credential-provider-bin-dir`",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
@@ -33,7 +33,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             [None, Some(one)] if !own.contains(&true) => (BOTH[1], BOTH[0], one.place),
             _ => return None,
         };
-        let message = format!("`{one}` is without `{other}`");
+        let message = format!("`{one}` is set without `{other}`");
         Some(on_started(arguments, Severity::Error, place, one, message, format!("add `{other}`")))
     })
 }

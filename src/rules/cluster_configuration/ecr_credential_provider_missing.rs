@@ -12,19 +12,19 @@ pub(super) const RULE: Rule = Rule {
     title: "the kubelet has no credentials for ECR",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR, and a kubelet of 1.27 or later, or an external one of before, is given no `image-credential-provider-config`; or --target-kubernetes is 1.27 or later. Up to 1.26 the kubelet fetched such credentials by itself. No `CredentialProviderConfig` was given either. A ServiceAccount with secrets counts where it was given; of a live cluster none are read, and what else is on the machines is not known: RKE2 and K3s take `/var/lib/rancher/credentialprovider/config.yaml` by themselves.",
-    impact: "images that are not on the machine yet cannot be pulled (`no basic auth credentials`)",
-    fix: "Install `ecr-credential-provider` on the machines, and give the kubelet `image-credential-provider-config` and `image-credential-provider-bin-dir`.",
+    condition: "A workload without `imagePullSecrets` pulls from a private ECR registry, and a kubelet has no `image-credential-provider-config` although its version is 1.27 or later, it is an earlier external one, or --target-kubernetes is 1.27 or later. Up to 1.26 the kubelet fetched such credentials itself. No `CredentialProviderConfig` was given either. A ServiceAccount with secrets counts if it was given; none are read from a live cluster, and other files on the machines are not known: RKE2 and K3s use `/var/lib/rancher/credentialprovider/config.yaml` by default.",
+    impact: "images not yet on the machine cannot be pulled (`no basic auth credentials`)",
+    fix: "Install `ecr-credential-provider` on the machines, and set `image-credential-provider-config` and `image-credential-provider-bin-dir` for the kubelet.",
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/116329",
         "kubernetes/cloud-provider-aws docs/credential_provider.md",
         "k3s-io/k3s pkg/cli/cmds/agent.go",
     ],
-    example: "the kubelet is given no image credentials, and Deployment shop/web pulls from 111122223333.dkr.ecr.us-east-1.amazonaws.com",
+    example: "the kubelet has no image credentials, but Deployment shop/web pulls from 111122223333.dkr.ecr.us-east-1.amazonaws.com",
     ..Rule::evidence(AWS, check)
 };
 
-/// The first version without credentials of its own.
+/// First version whose kubelet does not fetch credentials itself.
 const FIRST: ControllerVersion = ControllerVersion::new(1, 27, 0);
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
@@ -38,20 +38,18 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let says = |arguments: &&NodeArguments| arguments.is_of_kubelet && !arguments.is_part;
     let all: Vec<&NodeArguments> = context.evidence.arguments().iter().filter(says).collect();
     if all.is_empty() {
-        return CheckResult::not_applicable(
-            "neither a Node says what its kubelet is given, nor was a configuration given",
-        );
+        return CheckResult::not_applicable("no Node records its kubelet arguments, and no configuration was given");
     }
     let target = context.evidence.target.kubernetes.filter(|target| *target >= FIRST);
     let without = all.iter().filter_map(|arguments| Some((arguments, lacks(arguments, target)?)));
     let without: Vec<_> = without.collect();
     let Some((first, aim)) = without.first() else { return CheckResult::counted(all.len(), []) };
     let kubelets = match without.iter().filter(|(arguments, _)| arguments.node().is_some()).count() {
-        0 | 1 => "the kubelet is".to_owned(),
-        nodes => format!("the kubelets of {nodes} Nodes are"),
+        0 | 1 => "the kubelet has".to_owned(),
+        nodes => format!("the kubelets of {nodes} Nodes have"),
     };
     let message = format!(
-        "{kubelets} given no image credentials{aim}, and {} pulls from {}",
+        "{kubelets} no image credentials{aim}, but {} pulls from {}",
         text::printable(&workload.full_name()),
         text::printable(private_ecr_host(&image.value).unwrap_or_default())
     );
@@ -65,13 +63,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         | Distribution::Kubelet
         | Distribution::StaticPod
         | Distribution::Kops => format!(
-            "install `ecr-credential-provider` on every machine, and name it in `{setting}` with `image-credential-provider-config` and `image-credential-provider-bin-dir`"
+            "install `ecr-credential-provider` on every machine, and configure it in `{setting}` with `image-credential-provider-config` and `image-credential-provider-bin-dir`"
         ),
     };
     CheckResult::counted(all.len(), [on_started(first, Severity::Warning, None, "credentials", message, fix)])
 }
 
-/// Why a kubelet has no credentials for ECR, as far as its version is a reason; `None` where it has some.
+/// Part of the message on a kubelet without ECR credentials: the target version, or empty if it has none today. `None`
+/// if it has credentials.
 fn lacks(arguments: &NodeArguments, target: Option<ControllerVersion>) -> Option<String> {
     const GIVEN: &str = "image-credential-provider-config";
     let of_kubelet = |name: &str| arguments.component_value(Component::Kubelet, name);
@@ -83,7 +82,7 @@ fn lacks(arguments: &NodeArguments, target: Option<ControllerVersion>) -> Option
     if is_external || arguments.version.is_some_and(|version| version >= FIRST) {
         return Some(String::new());
     }
-    // Of a version that is not known it cannot be said what it does by itself.
+    // The behaviour of an unknown version cannot be determined.
     arguments.version?;
-    target.map(|target| format!(", and the target is {target}"))
+    target.map(|target| format!(" at the target version {target}"))
 }

@@ -6,17 +6,17 @@ use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "embedded-manifest-malformed",
-    title: "a text of YAML within a configuration cannot be read",
+    title: "embedded YAML in a configuration cannot be read",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`additionalManifest` of a Rancher cluster, `addons` of RKE, or a key of a ConfigMap is no YAML, or holds an object that is none. `valuesContent` of a HelmChart is a map instead of a text.",
-    impact: "nothing of the text is applied, or the chart is installed without the values",
-    fix: "Correct the text at the place that is named. Tabs do not indent, and a block begins with `|`.",
+    condition: "`additionalManifest` of a Rancher cluster, `addons` of RKE, or a key of a ConfigMap is not YAML, or holds an invalid object. `valuesContent` of a HelmChart is a map instead of a string.",
+    impact: "nothing in the text is applied, or the chart is installed without the values",
+    fix: "Correct the text at the reported place. Tabs do not indent, and a block begins with `|`.",
     sources: &[
         "rancher/rancher pkg/capr/planner/config.go#addUserConfig",
         "k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go",
     ],
-    example: "the manifest is no YAML: did not find expected key",
+    example: "the text in Cluster fleet-default/prod cannot be read: not YAML: did not find expected key",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         .iter()
         .map(|one| {
             let message = format!(
-                "the text within {} cannot be read: {}",
+                "the text in {} cannot be read: {}",
                 text::printable(&one.document),
                 text::printable(&one.reason)
             );
@@ -50,10 +50,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for chart in charts {
         let Some(values) = chart.object().at(&["spec", "valuesContent"]) else { continue };
         let why = match (values.node.as_str(), chart.source.inner(values.node)) {
-            (None, _) => "is no text, but a map".to_owned(),
+            (None, _) => "is a map, not a string".to_owned(),
             (Some(_), Some(inner)) => match inner.documents() {
                 Ok(_) => continue,
-                Err(error) => format!("is no YAML: {} at line {}", text::printable(&error.reason), error.line),
+                Err(error) => format!("is not YAML: {} at line {}", text::printable(&error.reason), error.line),
             },
             (Some(_), None) => continue,
         };

@@ -5,17 +5,17 @@ use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "helm-chart-not-bootstrap",
-    title: "the chart of the cloud controller waits for what it installs",
+    title: "the chart of the cloud controller waits for that controller",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A HelmChart of the AWS cloud controller is without `bootstrap: true`.",
-    impact: "on a new cluster the job that installs it is not scheduled: the nodes have the taint that only the cloud controller takes away",
+    condition: "A HelmChart of the AWS cloud controller lacks `bootstrap: true`.",
+    impact: "on a new cluster its install job is not scheduled: the nodes have the taint that only the cloud controller removes",
     fix: "Set `bootstrap: true` in its `spec`.",
     sources: &[
         "https://github.com/k3s-io/k3s/issues/1807",
         "k3s-io/helm-controller pkg/controllers/chart/chart.go#job",
     ],
-    example: "HelmChart kube-system/aws-cloud-controller-manager is without `bootstrap: true`",
+    example: "HelmChart kube-system/aws-cloud-controller-manager lacks `bootstrap: true`",
     migration: Some(Prerequisite::Controller),
     ..Rule::evidence(AWS, check)
 };
@@ -27,7 +27,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("no HelmChart of the cloud controller was given");
     }
     let found = charts.iter().filter(|(_, is_bootstrap)| !is_bootstrap).map(|(chart, _)| {
-        let message = format!("{} is without `bootstrap: true`", text::printable(&chart.name));
+        let message = format!("{} lacks `bootstrap: true`", text::printable(&chart.name));
         on(&chart.name, Severity::Warning, &chart.place, "bootstrap", message, "set `bootstrap: true` in its `spec`")
     });
     CheckResult::counted(charts.len(), found)

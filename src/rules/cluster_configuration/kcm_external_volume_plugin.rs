@@ -7,21 +7,21 @@ use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "kcm-external-volume-plugin",
-    title: "kube-controller-manager loads volumes of a provider that is gone",
+    title: "kube-controller-manager loads volumes of a removed provider",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error from Kubernetes 1.27 to 1.31, or where --target-kubernetes is 1.27 or later; warning before",
+        "error from Kubernetes 1.27 to 1.31, or if --target-kubernetes is 1.27 or later; warning before",
     ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "kube-controller-manager has `external-cloud-volume-plugin=aws` beside `cloud-provider=external`: volumes of the provider that was part of Kubernetes until 1.26. From 1.32 on the flag is not read.",
+    condition: "kube-controller-manager has `external-cloud-volume-plugin=aws` together with `cloud-provider=external`: volumes of the provider that was part of Kubernetes until 1.26. From 1.32 on the flag is not read.",
     impact: "from 1.27 to 1.31 it does not start: `cloud provider could not be initialized: unknown cloud provider \"aws\"`",
-    fix: "Install the EBS CSI driver, and take the flag out before the upgrade to 1.27.",
+    fix: "Install the EBS CSI driver, and remove the flag before the upgrade to 1.27.",
     sources: &[
         "kubernetes/kubernetes cmd/kube-controller-manager/app/cloudproviders.go#createCloudProvider",
         "kubernetes/cloud-provider plugins.go#InitCloudProvider",
         "https://github.com/kubernetes/kubernetes/pull/128197",
     ],
-    example: "kube-controller-manager is started with `external-cloud-volume-plugin=aws`, which it takes until 1.26",
+    example: "kube-controller-manager has `external-cloud-volume-plugin=aws`, which it supports until 1.26",
     ..Rule::evidence(AWS, check)
 };
 
@@ -38,13 +38,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let is_past = arguments.version.is_some_and(|version| version >= first);
         let (severity, takes, aim) = match target {
             _ if is_past && arguments.version >= Some(ControllerVersion::new(1, 32, 0)) => return None,
-            _ if is_past => (Severity::Error, "took", String::new()),
-            // Control planes go from one minor version to the next: whatever lies beyond 1.27 is reached through it.
-            Some(target) => (Severity::Error, "takes", format!(", and the target is {target}")),
-            None => (Severity::Warning, "takes", String::new()),
+            _ if is_past => (Severity::Error, "supported", String::new()),
+            // Control planes upgrade one minor version at a time: every later version is reached through 1.27.
+            Some(target) => (Severity::Error, "supports", format!(", and the target is {target}")),
+            None => (Severity::Warning, "supports", String::new()),
         };
-        let message = format!("kube-controller-manager is started with `{FLAG}=aws`, which it {takes} until 1.26{aim}");
-        let fix = "install the EBS CSI driver, and take the flag out";
+        let message = format!("kube-controller-manager has `{FLAG}=aws`, which it {takes} until 1.26{aim}");
+        let fix = "install the EBS CSI driver, and remove the flag";
         Some(on_started(arguments, severity, plugin.place, FLAG, message, fix))
     })
 }

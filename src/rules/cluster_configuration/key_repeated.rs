@@ -5,11 +5,11 @@ use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "key-repeated",
-    title: "a key stands twice in an object",
+    title: "an object has a duplicate key",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info if both values are the same"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A document of YAML or JSON has a key twice in the same object. The other rules judge the value that stands last.",
-    impact: "`kubectl apply` and most other readers take the value that stands last and drop the other without a message; Kustomize refuses the file",
+    condition: "A YAML or JSON document has a key twice in the same object. The other rules judge the last value.",
+    impact: "`kubectl apply` and most other readers use the last value and drop the other without a message; Kustomize refuses the file",
     fix: "Keep one of the two, or merge their values under one key.",
     sources: &[
         "https://github.com/kubernetes/kubernetes/issues/99286",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     if evidence.read_as_written == 0 {
-        return CheckResult::not_applicable("no file was given in which a key could stand twice");
+        return CheckResult::not_applicable("no file was given that could have a duplicate key");
     }
     let found = evidence.repeated_keys.iter().map(|one| {
         let (document, key) = (text::printable(&one.document), text::printable(&one.key));

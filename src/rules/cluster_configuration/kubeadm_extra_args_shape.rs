@@ -6,17 +6,17 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubeadm-extra-args-shape",
-    title: "kubeadm cannot read extra arguments of this shape",
+    title: "kubeadm cannot read extra arguments in this form",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "Extra arguments are a map in `v1beta4` of kubeadm, or a list in an earlier version.",
-    impact: "kubeadm ends with an error: `cannot unmarshal`",
-    fix: "Write a list of `name` and `value` in `v1beta4`, and a map before it.",
+    condition: "Extra arguments are a map in kubeadm `v1beta4`, or a list in an earlier version.",
+    impact: "kubeadm fails: `cannot unmarshal`",
+    fix: "Write a list of `name` and `value` in `v1beta4`, and a map in earlier versions.",
     sources: &[
         "kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta4/types.go",
         "kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta3/types.go",
     ],
-    example: "`nodeRegistration.kubeletExtraArgs` is a map, and v1beta4 takes a list",
+    example: "`nodeRegistration.kubeletExtraArgs` is a map, but v1beta4 expects a list",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
@@ -40,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             }
             let (is, takes) = if takes_list { ("a map", "a list") } else { ("a list", "a map") };
             let path = path.join(".");
-            let message = format!("`{path}` is {is}, and {version} takes {takes}");
+            let message = format!("`{path}` is {is}, but {version} expects {takes}");
             let fix = if takes_list { "write a list of `name` and `value`" } else { "write a map of names and values" };
             Some(on(&document.name, Severity::Error, &arguments.head(), &path, message, fix))
         });

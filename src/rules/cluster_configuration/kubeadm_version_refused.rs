@@ -7,11 +7,11 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubeadm-version-refused",
-    title: "kubeadm does not read this version of its configuration",
+    title: "kubeadm does not support this version of its configuration",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A configuration of kubeadm is of `v1beta2` or older, which kubeadm takes no more from 1.27 on, or of `v1beta1` or older, which ended with 1.21; or its kind is gone. The version of Kubernetes decides where the file names it.",
-    impact: "kubeadm ends with an error before it does anything",
+    condition: "A kubeadm configuration is in `v1beta2` or older, which kubeadm does not support from 1.27 on, or in `v1beta1` or older, last supported by 1.21; or its kind was removed. If the file names a Kubernetes version, that version decides.",
+    impact: "kubeadm fails before it does anything",
     fix: "Rewrite it with `kubeadm config migrate`.",
     sources: &["kubernetes/kubernetes cmd/kubeadm/app/util/config/common.go#validateSupportedVersion"],
     example: "`kubeadm.k8s.io/v1beta2` is refused by kubeadm 1.27 and later",
@@ -32,7 +32,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             "v1beta2" => 26,
             _ => return Vec::new(),
         };
-        // A file for the kubeadm of its time is right.
+        // A file is valid for a kubeadm of its time.
         if minor.is_some_and(|minor| minor <= last) {
             return Vec::new();
         }

@@ -9,11 +9,11 @@ pub(super) const RULE: Rule = Rule {
     title: "kubelets do not wait for the cloud controller",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning for configurations of kubeadm: the unit of the kubelet may say it",
+        "error; warning for kubeadm configurations: the unit of the kubelet may set it",
     ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A cloud controller is there, or declared in the same file or as the only one among the files that are named together, or another configuration there has an external kubelet; and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s or RKE2; or a misspelt one.",
-    impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
+    condition: "A cloud controller exists, or is declared in the same file or as the only one among the files named together, or another of these configurations has an external kubelet. But a configuration, or a Node that records its arguments, has no `cloud-provider=external` for the kubelet, or a misspelt one: neither set directly, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s or RKE2.",
+    impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers skip it, and volumes cannot be attached. Existing nodes keep theirs, which hides the defect",
     fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
@@ -27,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let controllers = context.evidence.controllers();
     let of_cloud = || controllers.iter().filter(|one| context.cloud.is_none_or(|cloud| cloud == one.cloud));
-    // One that is external shows that all have to be: agents of K3s and machines that join by kubeadm are configured apart.
+    // One external kubelet shows that all must be: K3s agents and machines that join by kubeadm are configured
+    // separately.
     let is_external = |one: &NodeArguments| {
         one.node().is_none() && one.component_value(Component::Kubelet, "cloud-provider") == Some("external")
     };
@@ -39,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     let nodes_say = controllers.iter().any(|one| one.chart.is_none());
     of_arguments(context, |arguments| {
-        // Configurations of one file are for the cluster of that file.
+        // Configurations in a file are for the cluster of that file.
         let is_asked = match &arguments.started {
             Started::Node(_) => nodes_say,
             Started::Declared { place, .. } => {
@@ -52,12 +53,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let by_name = match (arguments.distribution, arguments.cloud_provider_name()) {
             (Distribution::Rke2, Some("aws")) => !is_name_only(arguments.version),
             (Distribution::Rke2, Some(_)) => true,
-            // Both make their kubelets external for their own controller: `embedded-ccm-still-on` is about that one.
+            // Both make their kubelets external for their own controller, which `embedded-ccm-still-on` checks.
             (Distribution::K3s | Distribution::Rke2, _) => !is_without_own(context, arguments),
             _ => false,
         };
         let is_said_elsewhere = arguments.is_part || arguments.distribution == Distribution::Rke;
-        // The kubelet does not start with a provider that it does not know.
+        // The kubelet does not start with an unknown provider.
         let misspelt =
             kubelet.filter(|value| text::most_alike(value, ["external"], ALIKE).is_some() && *value != "external");
         if !is_asked
@@ -72,7 +73,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let (message, fix) = match misspelt {
             Some(value) => (
                 format!(
-                    "the kubelet is started with `cloud-provider={}`, which is no provider",
+                    "the kubelet is started with `cloud-provider={}`, which is not a provider",
                     text::printable(value)
                 ),
                 format!("write `cloud-provider=external` in `{setting}`"),
@@ -89,7 +90,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     })
 }
 
-/// The similarity, of 1, from which on a provider is taken as a misspelt one.
+/// Similarity, from 0 to 1, from which on a provider counts as misspelt.
 const ALIKE: f64 = 0.8;
 
 /// True if the servers of K3s or RKE2 that a node belongs to run without the controller of the distribution.

@@ -7,10 +7,10 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-config-invalid",
-    title: "a configuration of the leader migration does not do what it is for",
+    title: "the leader migration configuration is invalid",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A `LeaderMigrationConfiguration` has no `leaderName`, another one than the configuration beside it, a `resourceLock` that is neither `leases` nor `endpoints`, or a controller without a name or a component, with a component that is none of the two (or `*`, from 1.22 on), or that kube-controller-manager never ran (`cloud-node`); or it is of a version that Kubernetes does not have yet: `v1beta1` came with 1.22, and `v1` with 1.24.",
+    condition: "A `LeaderMigrationConfiguration` has no `leaderName`, a different one than the configuration next to it, or a `resourceLock` other than `leases` or `endpoints`. Or a controller has no name or no component, a component other than the two (or `*`, from 1.22 on), or was never run by kube-controller-manager (`cloud-node`). Or Kubernetes does not have the version of the configuration yet: `v1beta1` came with 1.22, and `v1` with 1.24.",
     impact: "the component refuses the file, or the two sides wait for different locks and both work, or neither does",
     fix: "Use the same `leaderName` on both sides, `leases`, and the controllers `route`, `service` and `cloud-node-lifecycle`. From 1.22 on it works without a file.",
     sources: &[
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(AWS, check)
 };
 
-/// Controllers that can move: those that kube-controller-manager ran, by both of their names.
+/// Controllers that can migrate: those that kube-controller-manager ran, under both of their names.
 /// Source: kubernetes/controller-manager `pkg/leadermigration/config/default.go`; kubernetes/kubernetes
 /// `cmd/kube-controller-manager/names/controller_names.go`.
 const CONTROLLERS: [&str; 8] = [
@@ -35,10 +35,10 @@ const CONTROLLERS: [&str; 8] = [
     "node-ipam-controller",
 ];
 
-/// Who can run them.
+/// Components that can run the controllers.
 const COMPONENTS: [&str; 3] = ["kube-controller-manager", "cloud-controller-manager", "*"];
 
-/// Versions of the configuration, with the minor version of Kubernetes that has each first.
+/// Versions of the configuration, each with the first minor version of Kubernetes that supports it.
 /// Source: kubernetes/controller-manager `pkg/leadermigration/config/config.go`, by its tags.
 const VERSIONS: [(&str, u32); 2] =
     [("controllermanager.config.k8s.io/v1beta1", 22), ("controllermanager.config.k8s.io/v1", 24)];
@@ -58,7 +58,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if let Some((version, minor)) = version.zip(minor)
             && let Some((_, first)) = VERSIONS.iter().find(|(known, first)| *known == version.value && minor < *first)
         {
-            let message = format!("`{}` came with Kubernetes 1.{first}, and this is 1.{minor}", version.value);
+            let message = format!("`{}` requires Kubernetes 1.{first}, but this is 1.{minor}", version.value);
             let fix = "write `apiVersion: controllermanager.config.k8s.io/v1alpha1`";
             say(&version.place, "apiVersion", message, fix);
         }
@@ -66,7 +66,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             version == "controllermanager.config.k8s.io/v1alpha1" || VERSIONS.iter().any(|(known, _)| *known == version)
         };
         if let Some(version) = object.located(&["apiVersion"]).filter(|version| !is_version(&version.value)) {
-            let message = format!("`{}` is no version of this configuration", text::printable(&version.value));
+            let message = format!("`{}` is not a version of this configuration", text::printable(&version.value));
             say(&version.place, "apiVersion", message, "write `apiVersion: controllermanager.config.k8s.io/v1`");
         }
         let own = name(document);
@@ -88,7 +88,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if let Some(lock) =
             object.located(&["resourceLock"]).filter(|lock| !["leases", "endpoints"].contains(&&*lock.value))
         {
-            let message = format!("`resourceLock` is `{}`, which no component knows", text::printable(&lock.value));
+            let message = format!("`resourceLock` is `{}`, which no component supports", text::printable(&lock.value));
             say(&lock.place, "resourceLock", message, "write `resourceLock: leases`");
         }
         for leader in object.items(&["controllerLeaders"]) {
@@ -96,24 +96,25 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             match (value("name"), value("component")) {
                 (Some(controller), Some(_)) if !CONTROLLERS.contains(&controller) => {
                     let shown = text::printable(controller);
-                    let message = format!("`{shown}` is no controller that kube-controller-manager ran");
+                    let message = format!("kube-controller-manager never ran a controller `{shown}`");
                     say(&leader.place(), controller, message, "name `route`, `service` or `cloud-node-lifecycle`");
                 }
                 (Some(controller), Some(component)) if !COMPONENTS.contains(&component) => {
-                    let message = format!("`{}` is no component that runs it", text::printable(component));
+                    let message = format!("`{}` is not a component that runs it", text::printable(component));
                     let fix = "write `cloud-controller-manager`, `kube-controller-manager` or `\"*\"`";
                     say(&leader.place(), &format!("{controller} {component}"), message, fix);
                 }
                 // Source: kubernetes/controller-manager `pkg/leadermigration/migrator.go`, at v0.21.0 and v0.22.0.
                 (Some(controller), Some("*")) if minor.is_some_and(|minor| minor < 22) => {
                     let message =
-                        "`component: \"*\"` came with Kubernetes 1.22: no component is called so before".to_owned();
+                        "`component: \"*\"` requires Kubernetes 1.22: earlier versions have no such component"
+                            .to_owned();
                     let fix = "write `kube-controller-manager` on the old side, and `cloud-controller-manager` on the new one";
                     say(&leader.place(), &format!("{controller} *"), message, fix);
                 }
                 (Some(_), Some(_)) => {}
                 _ => {
-                    let message = "a controller has no name, or no component".to_owned();
+                    let message = "a controller has no name or no component".to_owned();
                     say(&leader.place(), "controllerLeaders", message, "write `name` and `component`");
                 }
             }

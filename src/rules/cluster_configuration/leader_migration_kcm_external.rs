@@ -6,12 +6,12 @@ use super::{migration, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-kcm-external",
-    title: "kube-controller-manager keeps the lock that the cloud controller waits for",
+    title: "kube-controller-manager holds the lock that the cloud controller waits for",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
     condition: "kube-controller-manager is started with `cloud-provider=external` and `enable-leader-migration`.",
-    impact: "it holds the lock of the migration without doing the work: the cloud controller never takes it over",
-    fix: "Take `enable-leader-migration` away from kube-controller-manager in the step that makes it external.",
+    impact: "it holds the migration lock without doing the work: the cloud controller never takes over",
+    fix: "Remove `enable-leader-migration` from kube-controller-manager in the step that makes it external.",
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
     example: "kube-controller-manager is external and has `enable-leader-migration`",
     ..Rule::evidence(ANY_CLOUD, check)
@@ -24,7 +24,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let mut external = given.iter().rev().filter(|argument| argument.name == "cloud-provider");
         external.next().filter(|found| found.value == "external")?;
         let message = "kube-controller-manager is external and has `enable-leader-migration`";
-        let fix = "take `enable-leader-migration` out of its arguments";
+        let fix = "remove `enable-leader-migration` from its arguments";
         Some(on_started(arguments, Severity::Error, migration.place, "enable-leader-migration", message, fix))
     })
 }

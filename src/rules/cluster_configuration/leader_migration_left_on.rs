@@ -6,14 +6,14 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-left-on",
-    title: "the cloud controller still shares a lock with nobody",
+    title: "the cloud controller still uses the migration lock",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Workload],
-    condition: "An AWS cloud controller has `--enable-leader-migration`, and no kube-controller-manager works for AWS any more: Kubernetes is 1.27 or later, or all of them are external.",
+    condition: "An AWS cloud controller has `--enable-leader-migration`, but kube-controller-manager no longer works for AWS: Kubernetes is 1.27 or later, or all instances are external.",
     impact: "one more lease is renewed; nothing breaks",
-    fix: "Take the flag away: it was for the time of the migration.",
+    fix: "Remove the flag: it was for the migration.",
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
-    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--enable-leader-migration`, and the migration is over",
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--enable-leader-migration`, but the migration is over",
     ..Rule::evidence(AWS, check)
 };
 
@@ -39,9 +39,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let name = controller.name();
-        let message = format!("{} has `--enable-leader-migration`, and the migration is over", text::printable(&name));
+        let message = format!("{} has `--enable-leader-migration`, but the migration is over", text::printable(&name));
         let resource = ResourceRef::bare(ResourceKind::Workload, name);
-        Some(Violation::new(Severity::Info, resource, message, Fix::none("take the flag away")).at(&flag.place))
+        Some(Violation::new(Severity::Info, resource, message, Fix::none("remove the flag")).at(&flag.place))
     };
     let is_unknown = evidence.kubernetes_version().is_none() && providers.is_empty();
     let why = is_unknown

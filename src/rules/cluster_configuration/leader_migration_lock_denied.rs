@@ -7,14 +7,14 @@ use super::{migration, of_arguments};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-lock-denied",
-    title: "kube-controller-manager may not write the lock of the migration",
+    title: "kube-controller-manager may not write the migration lock",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "kube-controller-manager works for AWS with `enable-leader-migration`, and no role that is bound to `system:kube-controller-manager` lets it update the lease `cloud-provider-extraction-migration` in kube-system. Roles and bindings of kube-system have to be given.",
-    impact: "nobody gets the lock: the service, route and node lifecycle controllers run nowhere",
+    condition: "kube-controller-manager works for AWS with `enable-leader-migration`, but no role bound to `system:kube-controller-manager` lets it update the lease `cloud-provider-extraction-migration` in kube-system. Requires the roles and bindings of kube-system.",
+    impact: "nothing gets the lock: the service, route and node lifecycle controllers run nowhere",
     fix: "Add a rule for the lease to the Role `system::leader-locking-kube-controller-manager`; `tagaudit migrate` prints the command.",
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
-    example: "kube-controller-manager uses the lock `cloud-provider-extraction-migration`, and may not update it",
+    example: "kube-controller-manager uses the lock `cloud-provider-extraction-migration`, but may not get or update it",
     ..Rule::evidence(AWS, check)
 };
 
@@ -26,7 +26,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         migration(&given)?;
         let mut old = given.iter().rev().filter(|argument| argument.name == "cloud-provider");
         old.next().filter(|found| found.value == "aws")?;
-        let message = format!("kube-controller-manager uses the lock `{MIGRATION_LOCK}`, and may not get or update it");
+        let message = format!("kube-controller-manager uses the lock `{MIGRATION_LOCK}`, but may not get or update it");
         let fix = Fix::none("add the lease to the Role `system::leader-locking-kube-controller-manager`");
         let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
         Some(Violation::new(Severity::Error, resource, message, fix))
@@ -43,7 +43,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
 }
 
-/// Whether kube-controller-manager may get and update the lock; `None` where not all of its roles are known.
+/// `Some(true)` if kube-controller-manager may get and update the lock; `None` if not all of its roles are known.
 fn may_update(evidence: &Evidence) -> Option<bool> {
     let is_user =
         |subject: Object<'_>| subject.text(&["kind"]) == Some("User") && subject.text(&["name"]) == Some(USER);
@@ -55,7 +55,7 @@ fn may_update(evidence: &Evidence) -> Option<bool> {
         })
         .filter(|binding| binding.object().items(&["subjects"]).any(is_user))
         .collect();
-    // Every cluster has one: without it the bindings were not given.
+    // Every cluster has such a binding: without one, the bindings were not given.
     bindings.first()?;
     let (mut may_get, mut may_update) = (false, false);
     for binding in bindings {
@@ -70,7 +70,7 @@ fn may_update(evidence: &Evidence) -> Option<bool> {
     Some(may_get && may_update)
 }
 
-/// Whether a rule allows a verb on a lease of that name.
+/// True if a rule allows a verb on the lease of the migration.
 fn allows(rule: Object<'_>, verb: &str) -> bool {
     let values = |key: &'static str| rule.items(&[key]).filter_map(|value| value.node.as_str());
     let has = |key: &'static str, wanted: &str| values(key).any(|value| value == "*" || value == wanted);

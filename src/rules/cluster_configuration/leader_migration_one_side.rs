@@ -7,14 +7,14 @@ use super::{migration, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-one-side",
-    title: "the old controller and the new one both work",
+    title: "the old and the new controller both work",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "kube-controller-manager is started with `cloud-provider=aws`, an AWS cloud controller is there as well, and `enable-leader-migration` is not set on both.",
-    impact: "both make and change the load balancers and routes of the cluster at once",
+    condition: "kube-controller-manager is started with `cloud-provider=aws`, an AWS cloud controller exists as well, and `enable-leader-migration` is not set on both.",
+    impact: "both create and change the load balancers and routes of the cluster at once",
     fix: "Set `enable-leader-migration` on both sides, or stop one of them.",
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
-    example: "kube-controller-manager works for AWS beside DaemonSet kube-system/aws-cloud-controller-manager",
+    example: "kube-controller-manager works for AWS alongside DaemonSet kube-system/aws-cloud-controller-manager",
     ..Rule::evidence(AWS, check)
 };
 
@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let name = beside.name();
-        let message = format!("kube-controller-manager works for AWS beside {}", text::printable(&name));
+        let message = format!("kube-controller-manager works for AWS alongside {}", text::printable(&name));
         let fix = "set `enable-leader-migration` on both sides, or stop one of them";
         Some(on_started(arguments, Severity::Error, provider.place, "leader migration", message, fix))
     })

@@ -7,14 +7,14 @@ use super::{migration, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-single-control-plane",
-    title: "a lock for one control plane",
+    title: "a migration lock with a single control plane",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "kube-controller-manager has `enable-leader-migration`, and one Node alone runs a control plane.",
-    impact: "nothing: with one control plane all instances of kube-controller-manager stop during the switch anyway",
-    fix: "Leave it out: the switch is made in one step (`tagaudit migrate`).",
+    condition: "kube-controller-manager has `enable-leader-migration`, but only one Node runs a control plane.",
+    impact: "nothing: with one control plane, every kube-controller-manager stops during the switch anyway",
+    fix: "Omit it: the switch takes one step (`tagaudit migrate`).",
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
-    example: "kube-controller-manager has `enable-leader-migration`, and there is one control plane",
+    example: "kube-controller-manager has `enable-leader-migration`, but there is only one control plane",
     ..Rule::evidence(AWS, check)
 };
 
@@ -24,8 +24,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_arguments(context, |arguments| {
         let given = arguments.of_component(Component::ControllerManager);
         let flag = migration(&given).filter(|_| is_alone)?;
-        let message = "kube-controller-manager has `enable-leader-migration`, and there is one control plane";
-        let fix = "leave it out: the switch is made in one step";
+        let message = "kube-controller-manager has `enable-leader-migration`, but there is only one control plane";
+        let fix = "omit it: the switch takes one step";
         Some(on_started(arguments, Severity::Info, flag.place, "leader migration", message, fix))
     })
 }

@@ -6,17 +6,17 @@ use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-name-constant",
-    title: "all machines get one name",
+    title: "all machines get the same name",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A Rancher cluster gives machines of a role a literal `node-name`, or `hostname-override` for their kubelets.",
-    impact: "the second machine of that name does not join, or takes the Node of the first; and the cloud controller finds at most one instance by it",
-    fix: "Take it out, and let the machine say its name; with RKE2 `node-name-from-cloud-provider-metadata: true` takes that of the instance.",
+    condition: "A Rancher cluster sets a literal `node-name` for machines of a role, or `hostname-override` for their kubelets.",
+    impact: "the second machine of that name does not join, or takes over the Node of the first; the cloud controller finds at most one instance by it",
+    fix: "Remove it, so that each machine uses its own name; with RKE2, `node-name-from-cloud-provider-metadata: true` uses that of the instance.",
     sources: &[
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go#tryRegisterWithAPIServer",
         "rancher/rke2 pkg/rke2/rke2_linux.go",
     ],
-    example: "`node-name: worker` is given to all machines of worker",
+    example: "`node-name: worker` is set for all machines of worker",
     migration: Some(Prerequisite::Names),
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -37,7 +37,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if given.contains('$') || given.contains("{{") {
             return None;
         }
-        let message = format!("`{what}: {}` is given to all machines of {}", text::printable(given), machines.name);
-        Some(on_started(arguments, Severity::Error, place, what, message, format!("take `{what}` out")))
+        let message = format!("`{what}: {}` is set for all machines of {}", text::printable(given), machines.name);
+        Some(on_started(arguments, Severity::Error, place, what, message, format!("remove `{what}`")))
     })
 }

@@ -7,17 +7,17 @@ use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "provider-id-constant",
-    title: "a configuration for many nodes gives all of them one identity",
-    severity: RuleSeverity::depends(Severity::Warning, "warning; error where it names no instance"),
+    title: "a configuration gives many nodes the same identity",
+    severity: RuleSeverity::depends(Severity::Warning, "warning; error if it names no instance"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A configuration has `provider-id` for the kubelet, with a literal id: of the form `aws:///ZONE/i-…`, or of none that the cloud controller can read. A configuration of RKE2, K3s or the kubelet may be for one node alone, so that only a wrong form is an error.",
-    impact: "a providerID cannot be changed: all nodes but one are taken for another instance, and have to be made again",
-    fix: "Take it out: the cloud controller finds the instance by itself. Otherwise write it on each node from the metadata of its instance.",
+    condition: "A configuration sets a literal `provider-id` for the kubelet: of the form `aws:///ZONE/i-…`, or of one that the cloud controller cannot read. A configuration of RKE2, K3s or the kubelet may be for a single node, so only a wrong form is an error there.",
+    impact: "a providerID cannot be changed: every node but one claims the wrong instance and must be re-created",
+    fix: "Remove it: the cloud controller finds the instance itself. Otherwise set it on each node from the metadata of its instance.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go",
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
     ],
-    example: "the kubelets of machines of worker are all given `provider-id=aws:///eu-west-1a/i-0123`",
+    example: "all of these kubelets have `provider-id=aws:///eu-west-1a/i-0123`",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
@@ -39,13 +39,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 && machines.is_none();
         let shown = text::printable(id);
         let (severity, message) = match (is_wrong, is_of_one) {
-            (true, _) => {
-                (Severity::Error, format!("the kubelet is given `provider-id={shown}`, which names no instance"))
-            }
+            (true, _) => (Severity::Error, format!("the kubelet has `provider-id={shown}`, which names no instance")),
             (false, true) => return None,
-            (false, false) => (Severity::Warning, format!("all of these kubelets are given `provider-id={shown}`")),
+            (false, false) => (Severity::Warning, format!("all of these kubelets have `provider-id={shown}`")),
         };
-        let fix = "take it out: the cloud controller finds the instance by itself";
+        let fix = "remove it: the cloud controller finds the instance itself";
         Some(on_started(arguments, severity, argument.place, "provider-id", message, fix))
     })
 }

@@ -6,17 +6,17 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-config-misindented",
-    title: "settings of machines stand beside `config`, not in it",
+    title: "machine settings are next to `config`, not under it",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "An item of `spec.rkeConfig.machineSelectorConfig` has other keys than `machineLabelSelector` and `config`, or its `config` is empty. The API server drops such keys: of an applied cluster only the empty `config` is left. The guide of Rancher for AWS is indented so.",
-    impact: "none of the settings reaches a machine, and nothing says so",
-    fix: "Indent the settings by two more, so that they stand under `config`.",
+    condition: "An item of `spec.rkeConfig.machineSelectorConfig` has other keys than `machineLabelSelector` and `config`, or its `config` is empty. The API server drops such keys: an applied cluster has only the empty `config`. Rancher's guide for AWS has this indentation.",
+    impact: "none of the settings reaches a machine, and nothing reports it",
+    fix: "Indent the settings by two more spaces, so that they are under `config`.",
     sources: &[
         "rancher/rancher pkg/capr/planner/config.go#addUserConfig",
         r#"Rancher documentation, "Setting up the Amazon Cloud Provider""#,
     ],
-    example: "kube-apiserver-arg, kubelet-arg stand beside `config` instead of under it",
+    example: "kube-apiserver-arg, kubelet-arg belong under `config`, not next to it",
     ..Rule::evidence(AWS, check)
 };
 
@@ -29,7 +29,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 .filter(|(key, _)| key.value != "machineLabelSelector" && key.value != "config")
                 .map(|(key, _)| key)
                 .collect();
-            // The form of Rancher writes one entry for all machines with nothing in it.
+            // Rancher's form writes one empty entry for all machines.
             let is_blank = entry.node.get("config").is_some_and(|config| config.members().is_some())
                 && entry.node.get("machineLabelSelector").is_none();
             let is_empty = !is_blank && entry.node.get("config").is_none_or(is_empty);
@@ -37,14 +37,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             match beside.first() {
                 Some(first) => {
                     let names: Vec<&str> = beside.iter().map(|key| key.value.as_str()).collect();
-                    let verb = if names.len() == 1 { "stands" } else { "stand" };
-                    let message = format!("{} {verb} beside `config` instead of under it", text::list(&names, 5));
-                    let fix = "indent them by two more, so that they stand under `config`";
+                    let verb = if names.len() == 1 { "belongs" } else { "belong" };
+                    let message = format!("{} {verb} under `config`, not next to it", text::list(&names, 5));
+                    let fix = "indent them by two more spaces, so that they are under `config`";
                     Some(on(&document.name, Severity::Error, &first.place, &what, message, fix))
                 }
                 None if is_empty => {
-                    let message = "`config` is empty: settings that stood beside it were dropped";
-                    let fix = "put the settings of these machines under `config`, or take the entry out";
+                    let message = "`config` is empty: settings next to it were dropped";
+                    let fix = "put the settings of these machines under `config`, or remove the entry";
                     Some(on(&document.name, Severity::Error, &entry.head(), &what, message, fix))
                 }
                 None => None,

@@ -7,11 +7,11 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-matches-no-machine",
-    title: "settings are for machines that there are not",
+    title: "settings are for machines that do not exist",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "The selector of an entry of `machineSelectorConfig` matches no machine: only the labels `rke.cattle.io/etcd-role`, `…/control-plane-role` and `…/worker-role` say `true` there, as a text. Machines have other labels as well, but an entry that names a role by another label, or as a boolean, is for none.",
-    impact: "the settings reach no machine, and nothing says so",
+    condition: "The selector of a `machineSelectorConfig` entry matches no machine: only the labels `rke.cattle.io/etcd-role`, `…/control-plane-role` and `…/worker-role` are set to `true` there, as a string. Machines have other labels as well, but an entry that names a role by another label, or as a boolean, matches none.",
+    impact: "the settings reach no machine, and nothing reports it",
     fix: "Select by `rke.cattle.io/control-plane-role`, and write `'true'` in quotation marks.",
     sources: &["rancher/rancher pkg/capr/planner/config.go#addUserConfig"],
     example: "the selector by node-role.kubernetes.io/control-plane matches no machine",
@@ -29,14 +29,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 .items(&["machineLabelSelector", "matchExpressions"])
                 .filter_map(|expression| expression.located(&["key"]));
             let keys: Vec<_> = by_labels.chain(by_expressions).collect();
-            // Own labels of machines are not known here.
+            // Custom labels of machines are not known here.
             let is_of_roles = |key: &str| key.contains("node-role.kubernetes.io/") || key.starts_with("rke.cattle.io/") && key.ends_with("-role");
             let named = keys.iter().find(|key| is_of_roles(&key.value))?;
             if sets.iter().any(|machines| selector_matches(entry, &machines.labels)) {
                 return None;
             }
             let message = format!("the selector by {} matches no machine", text::printable(&named.value));
-            let fix = "select by `rke.cattle.io/control-plane-role`, `…/etcd-role` or `…/worker-role`, each with the text `'true'`, for pools that there are";
+            let fix = "select by `rke.cattle.io/control-plane-role`, `…/etcd-role` or `…/worker-role`, each with the string `'true'`, for existing pools";
             Some(on(&document.name, Severity::Warning, &named.place, &index.to_string(), message, fix))
         });
         found.collect()

@@ -12,14 +12,14 @@ pub(super) const RULE: Rule = Rule {
     title: "a list of arguments replaces another one",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error where `cloud-provider=external` or `provider-id` is lost",
+        "warning; error if `cloud-provider=external` or `provider-id` is lost",
     ),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A setting with a list stands in `machineGlobalConfig` and again in an entry of `machineSelectorConfig` that matches the same machines, or in two entries: the later one replaces the earlier one. An error where `cloud-provider=external` or `provider-id=` is lost.",
+    condition: "A setting with a list is in `machineGlobalConfig` and also in an entry of `machineSelectorConfig` that matches the same machines, or in two entries: the later list replaces the earlier one. An error if `cloud-provider=external` or `provider-id=` is lost.",
     impact: "the arguments of the earlier list do not reach these machines",
-    fix: "Repeat in the later list what has to stay of the earlier one.",
+    fix: "Repeat in the later list the arguments of the earlier one that must stay.",
     sources: &["rancher/rancher pkg/capr/planner/config.go#addUserConfig"],
-    example: "`kubelet-arg` for machines of control plane replaces that of line 12: `cloud-provider=external` is lost",
+    example: "`kubelet-arg` for machines of control plane replaces the one at line 12: `cloud-provider=external` is lost",
     ..Rule::evidence(AWS, check)
 };
 
@@ -50,12 +50,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     let is_bad = key.value == "kubelet-arg" && lost.iter().any(|item| is_needed(item));
                     let severity = if is_bad { Severity::Error } else { Severity::Warning };
                     let message = format!(
-                        "`{}` for machines of {names} replaces that of line {}: `{}` is lost",
+                        "`{}` for machines of {names} replaces the one at line {}: `{}` is lost",
                         text::printable(&key.value),
                         place.line,
                         text::list(&names_of(&lost), 3)
                     );
-                    let fix = "repeat in this list what has to stay of the other one";
+                    let fix = "repeat in this list the arguments of the other one that must stay";
                     let violation =
                         on(&document.name, severity, &key.place, &format!("{} {names}", key.value), message, fix);
                     found.entry(key.place).or_insert(violation);
@@ -66,13 +66,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     })
 }
 
-/// Whether an argument makes the kubelet wait for the cloud controller, or names its instance.
+/// True if an argument makes the kubelet wait for the cloud controller, or names its instance.
 fn is_needed(item: &str) -> bool {
     let item = item.trim_start_matches('-');
     item.starts_with("cloud-provider=external") || item.starts_with("provider-id=")
 }
 
-/// Whether an argument is left out on purpose: it has another value here, or goes with the provider that was part of Kubernetes.
+/// True if an argument is dropped on purpose: it has another value here, or belongs to the provider that was part of
+/// Kubernetes.
 fn is_meant(item: &str, items: &[String]) -> bool {
     let name = |item: &str| item.split('=').next().unwrap_or_default().trim_start_matches('-').to_owned();
     let of_old = ["cloud-config", "enable-leader-migration", "external-cloud-volume-plugin"];
@@ -80,7 +81,7 @@ fn is_meant(item: &str, items: &[String]) -> bool {
     items.iter().any(|other| name(other) == name(item)) || is_external && of_old.contains(&name(item).as_str())
 }
 
-/// What is lost, without values that may be anything: those of the provider are told.
+/// Lost arguments for display: without values, which may be anything, except those of the provider.
 fn names_of(lost: &[String]) -> Vec<String> {
     let told = |item: &String| match item.split_once('=') {
         Some((name, _)) if !name.trim_start_matches('-').starts_with("cloud-provider") => name.to_owned(),

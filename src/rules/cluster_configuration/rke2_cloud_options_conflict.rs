@@ -9,11 +9,11 @@ pub(super) const RULE: Rule = Rule {
     title: "RKE2 does not start with these options",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "`cloud-provider-config` is without `cloud-provider-name`, or `node-external-ip` stands beside one of them.",
+    condition: "`cloud-provider-config` is set without `cloud-provider-name`, or `node-external-ip` is set together with one of them.",
     impact: "RKE2 does not start: `--cloud-provider-config requires --cloud-provider-name`, or `can't set node-external-ip while using cloud provider`",
-    fix: "Name the provider, or take the other option out. Rancher leaves `node-external-ip` out where a provider is named.",
+    fix: "Name the provider, or remove the other option. Rancher omits `node-external-ip` if a provider is named.",
     sources: &["rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor"],
-    example: "`node-external-ip` stands beside `cloud-provider-name`",
+    example: "`node-external-ip` is set together with `cloud-provider-name`",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
@@ -25,11 +25,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let has = |name: &str| arguments.value(name).is_some();
         let has_name = arguments.cloud_provider_name().is_some();
         let (option, message, fix) = if has("cloud-provider-config") && !has_name {
-            let message = "`cloud-provider-config` is without `cloud-provider-name`";
+            let message = "`cloud-provider-config` is set without `cloud-provider-name`";
             ("cloud-provider-config", message, "name the provider: `cloud-provider-name: external`")
         } else if has("node-external-ip") && has_name {
-            let message = "`node-external-ip` stands beside `cloud-provider-name`";
-            ("node-external-ip", message, "take `node-external-ip` out: the cloud controller says the addresses")
+            let message = "`node-external-ip` is set together with `cloud-provider-name`";
+            ("node-external-ip", message, "remove `node-external-ip`: the cloud controller sets the addresses")
         } else {
             return None;
         };

@@ -7,21 +7,21 @@ use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke2-cloud-provider-aws",
-    title: "`cloud-provider-name: aws` is not what it was",
+    title: "`cloud-provider-name: aws` changed its meaning",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning where the version is not known or is before 1.27 (an error with --target-kubernetes 1.27 or later), info where it works",
+        "error; warning if the version is not known or is before 1.27 (an error with --target-kubernetes 1.27 or later), info if it works",
     ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "`cloud-provider-name: aws` of RKE2 means three things. Before 1.29.11, 1.30.7 and 1.31.3 it gives every component `--cloud-provider=aws`, which from Kubernetes 1.27 on none of them takes. From then on it only names the node after the metadata of its instance. Where arguments of the components say `external`, it works, and is only noted.",
-    impact: "before those versions the components do not start; from them on no node waits for the cloud controller, and none gets a providerID",
-    fix: "Write `cloud-provider-name: external`, and `node-name-from-cloud-provider-metadata: true` where names have to come from the instance.",
+    condition: "`cloud-provider-name: aws` of RKE2 depends on the version. Before 1.29.11, 1.30.7 and 1.31.3 it gives every component `--cloud-provider=aws`, which none of them supports from Kubernetes 1.27 on. Later versions only name the node after the metadata of its instance. If arguments of the components set `external`, it works and is only noted.",
+    impact: "before those versions the components do not start; from them on, no node waits for the cloud controller and none gets a providerID",
+    fix: "Write `cloud-provider-name: external`, and `node-name-from-cloud-provider-metadata: true` if names must come from the instance.",
     sources: &["https://github.com/rancher/rke2/issues/4183", "rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor"],
-    example: "`cloud-provider-name: aws` gives kubelet no `--cloud-provider=external` from RKE2 1.33.1 on",
+    example: "`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external` in RKE2 1.33.1",
     ..Rule::evidence(AWS, check)
 };
 
-/// The first version of Kubernetes without a provider for AWS of its own.
+/// First version of Kubernetes without an in-tree AWS provider.
 const FIRST_WITHOUT: ControllerVersion = ControllerVersion::new(1, 27, 0);
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
@@ -40,24 +40,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let is_overridden = is_external(Component::Kubelet)
             && (arguments.is_server == Some(false) || servers.into_iter().all(is_external));
         let (severity, message) = match (is_name_only(version), version) {
-            // That is the provider of Kubernetes itself. Where arguments say it as well, `in-tree-cloud-provider` is about its end.
+            // That is the in-tree provider. If arguments set it as well, `in-tree-cloud-provider` reports its end.
             (false, Some(_)) if in_tree && asks => return None,
             (false, Some(version)) if in_tree && !is_overridden => {
                 let target = context.evidence.target.kubernetes.filter(|target| *target >= FIRST_WITHOUT);
                 let severity = if target.is_some() { Severity::Error } else { Severity::Warning };
                 let aimed = target.map_or_else(String::new, |target| format!(", and the target is {target}"));
-                (severity, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws` in RKE2 {version}, which Kubernetes takes until 1.26{aimed}"))
+                (severity, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws` in RKE2 {version}, which Kubernetes supports until 1.26{aimed}"))
             }
             (false, Some(version)) if !is_overridden => {
-                (Severity::Error, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws`, which Kubernetes {version} does not take"))
+                (Severity::Error, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws`, which Kubernetes {version} does not support"))
             }
             (true, Some(version)) if !is_external(Component::Kubelet) => {
-                (Severity::Error, format!("`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external`, in RKE2 {version}"))
+                (Severity::Error, format!("`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external` in RKE2 {version}"))
             }
             (_, None) if !is_external(Component::Kubelet) => {
                 (Severity::Warning, "`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external` from RKE2 1.29.11, 1.30.7 and 1.31.3 on".to_owned())
             }
-            _ => (Severity::Info, "`cloud-provider-name: aws` is deprecated, and only names the node".to_owned()),
+            _ => (Severity::Info, "`cloud-provider-name: aws` is deprecated and only names the node".to_owned()),
         };
         let fix = "write `cloud-provider-name: external` and `node-name-from-cloud-provider-metadata: true`";
         Some(on_started(arguments, severity, arguments.place_of("cloud-provider-name"), "aws", message, fix))

@@ -6,14 +6,14 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-extra-args-cloud-provider",
-    title: "RKE is told the provider twice",
+    title: "RKE sets the cloud provider twice",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`extra_args` of a service in `cluster.yml` have `cloud-provider` with another value than `cloud_provider.name` gives it.",
-    impact: "the extra argument wins for that component alone, and the components disagree",
-    fix: "Say it once: by `cloud_provider.name`.",
+    condition: "`extra_args` of a service in `cluster.yml` has `cloud-provider` with another value than `cloud_provider.name` sets.",
+    impact: "the extra argument wins for that component only, and the components disagree",
+    fix: "Set it once, with `cloud_provider.name`.",
     sources: &["rancher/rke cluster/plan.go"],
-    example: "`services.kubelet.extra_args` has `cloud-provider=external` beside `cloud_provider.name: external-aws`",
+    example: "`services.kubelet.extra_args` has `cloud-provider=external` in addition to `cloud_provider.name: external-aws`",
     ..Rule::evidence(AWS, check)
 };
 
@@ -35,11 +35,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     continue;
                 }
                 let message = format!(
-                    "`services.{service}.extra_args` has `cloud-provider={}` beside `cloud_provider.name: {}`",
+                    "`services.{service}.extra_args` has `cloud-provider={}` in addition to `cloud_provider.name: {}`",
                     text::printable(&value),
                     text::printable(name)
                 );
-                let fix = "take it out of `extra_args`";
+                let fix = "remove it from `extra_args`";
                 found.push(on(&document.name, Severity::Warning, &key.place, service, message, fix));
             }
         }

@@ -7,14 +7,14 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-in-tree-aws-removed",
-    title: "RKE is asked for a provider that is gone",
+    title: "RKE uses a removed cloud provider",
     severity: RuleSeverity::depends(Severity::Error, "error; warning before 1.27"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud_provider.name: aws` of RKE stands beside a `kubernetes_version` of 1.27 or later. Before that it is a warning: the provider ends there.",
+    condition: "`cloud_provider.name: aws` of RKE is set with a `kubernetes_version` of 1.27 or later. A warning for earlier versions: the provider ends with 1.26.",
     impact: "RKE refuses the configuration: `Cloud provider aws is invalid for` this version",
     fix: "Move to the external cloud controller: `cloud_provider.name: external-aws` with `useInstanceMetadataHostname: true`, from RKE 1.4.15 and 1.5.0 on.",
     sources: &["rancher/rke cluster/cluster.go#setCloudProvider"],
-    example: "`cloud_provider.name: aws` ended with Kubernetes 1.26, and this is 1.27.8",
+    example: "`cloud_provider.name: aws` ended with Kubernetes 1.26, but this is 1.27.8",
     ..Rule::evidence(AWS, check)
 };
 
@@ -25,12 +25,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let Some(name) = name.filter(|name| name.value == "aws") else { return Vec::new() };
         let version = cluster.text(&["kubernetes_version"]).or_else(|| cluster.text(&["kubernetesVersion"]));
         let version: Option<ControllerVersion> = version.and_then(|version| version.parse().ok());
-        // A part of a configuration does not say it.
+        // A partial configuration does not name the version.
         let version = version.or_else(|| context.evidence.kubernetes_version());
         let (severity, message) = match version {
             Some(version) if version >= ControllerVersion::new(1, 27, 0) => (
                 Severity::Error,
-                format!("`cloud_provider.name: aws` ended with Kubernetes 1.26, and this is {version}"),
+                format!("`cloud_provider.name: aws` ended with Kubernetes 1.26, but this is {version}"),
             ),
             _ => {
                 let target = context.evidence.target.kubernetes;

@@ -6,18 +6,18 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-key-unknown",
-    title: "RKE does not read a key of its configuration",
+    title: "RKE does not have a key of its configuration",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for keys of nodes"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A key under `cloud_provider` or of an item of `nodes` in `cluster.yml` is none that RKE has, or one of a service is like `extra_args` and is not: RKE takes any. `use_instance_metadata_hostname` is one, which its documentation prints: the key is `useInstanceMetadataHostname`. In Terraform the other spelling is right.",
-    impact: "the setting does nothing, and nothing says so",
-    fix: "Write the key as RKE has it.",
+    condition: "A key under `cloud_provider` or of an item of `nodes` in `cluster.yml` is not an RKE key, or a key of a service is a near miss of one such as `extra_args`: RKE accepts any key there. `use_instance_metadata_hostname`, printed in the RKE documentation, is not a key: the key is `useInstanceMetadataHostname`. In Terraform the other spelling is right.",
+    impact: "the setting has no effect, and nothing reports it",
+    fix: "Use the spelling that RKE has.",
     sources: &["rancher/rke types/rke_types.go", "https://github.com/rancher/rke/issues/3445"],
-    example: "`use_instance_metadata_hostname` is no key of RKE",
+    example: "`use_instance_metadata_hostname` is not an RKE key",
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
-/// Keys of `types/rke_types.go`, as YAML and as JSON have them.
+/// Keys from `types/rke_types.go`, in their YAML and JSON spelling.
 const OF_PROVIDER: [&str; 12] = [
     "name",
     "useInstanceMetadataHostname",
@@ -77,8 +77,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let plain = |text: &str| text.replace('_', "").to_lowercase();
             let same = known.iter().find(|one| plain(one) == plain(&key.value)).copied();
             let meant = same.or_else(|| text::most_alike(&key.value, known.iter().copied(), 0.9));
-            let message = format!("`{}` is no key of RKE", text::printable(&key.value));
-            let fix = meant.map_or_else(|| "take it out".to_owned(), |meant| format!("write `{meant}`"));
+            let message = format!("`{}` is not an RKE key", text::printable(&key.value));
+            let fix = meant.map_or_else(|| "remove it".to_owned(), |meant| format!("write `{meant}`"));
             found.push(on(&document.name, severity, &key.place, &key.value, message, fix));
         };
         for path in [["cloud_provider"], ["cloudProvider"]] {
@@ -86,7 +86,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 add(&key, &OF_PROVIDER, Severity::Error);
             }
         }
-        // Services have keys of their own as well: only what is like one of these is a mistake.
+        // Services also have specific keys: only a near miss of one of these is a mistake.
         for service in ["services"].into_iter().flat_map(|key| cluster.members(&[key])).map(|(_, service)| service) {
             for (key, _) in service.members(&[]).filter(|(key, _)| !OF_SERVICES.contains(&key.value.as_str())) {
                 if text::most_alike(&key.value, OF_SERVICES.iter().copied(), 0.9).is_some() {
@@ -94,7 +94,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 }
             }
         }
-        // Rancher gives nodes keys of its own.
+        // Rancher adds its own keys to nodes.
         let is_file = document.kind_name().is_empty();
         for node in cluster.items(&["nodes"]).filter(|_| is_file) {
             for (key, _) in node.members(&[]).filter(|(key, _)| !OF_NODES.contains(&key.value.as_str())) {

@@ -6,12 +6,12 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-metadata-hostname-off",
-    title: "RKE names nodes in a way that the cloud controller cannot find",
+    title: "RKE gives nodes names that the cloud controller cannot find",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud_provider.name: external-aws` stands in `cluster.yml` without `useInstanceMetadataHostname: true`, and a node has no `hostname_override` of the form `ip-….compute.internal` or `i-…`. RKE then names it by its `address`. Or the key has a text for its value.",
+    condition: "`cluster.yml` has `cloud_provider.name: external-aws` without `useInstanceMetadataHostname: true`, and a node has no `hostname_override` of the form `ip-….compute.internal` or `i-…`: RKE then names it by its `address`. Or the value of the key is a string, not a boolean.",
     impact: "the cloud controller looks for an instance of that name and finds none: the node keeps the taint of uninitialised nodes",
-    fix: "Set `useInstanceMetadataHostname: true`, together with `internal_address` of each node.",
+    fix: "Set `useInstanceMetadataHostname: true`, and `internal_address` of each node.",
     sources: &["rancher/rke cluster/cluster.go", "https://github.com/rancher/rancher/issues/43258"],
     example: "2 nodes are named by their address: `useInstanceMetadataHostname` is off",
     migration: Some(Prerequisite::Names),
@@ -26,7 +26,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return Vec::new();
         };
         let given = cluster.at(&["cloud_provider", "useInstanceMetadataHostname"]);
-        // `yes` is a switch, and `"yes"` is a text.
+        // `yes` is a boolean, and `"yes"` is a string.
         let is_quoted = given.is_some_and(|given| {
             let text = given.source.text().get(given.node.span.range()).unwrap_or_default();
             text.starts_with(['"', '\''])
@@ -38,20 +38,20 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let fix = "write `useInstanceMetadataHostname: true`";
             return vec![
                 on(&document.name, Severity::Error, &text.place, "useInstanceMetadataHostname", message, fix)
-                    .impact(Some("RKE does not read the file: a text is no switch".to_owned())),
+                    .impact(Some("RKE does not read the file: a string is not a boolean".to_owned())),
             ];
         }
         let nodes: Vec<_> = cluster.items(&["nodes"]).collect();
         let is_on = cluster.switch(&["cloud_provider", "useInstanceMetadataHostname"]) == Some(true);
         let is_found = |name: &str| name.starts_with("i-") || name.ends_with(".internal");
         if is_on {
-            // RKE finds a node again by its internal address.
+            // RKE identifies a renamed node by its internal address.
             let without = nodes.iter().find(|node| node.text(&["internal_address"]).is_none());
             let found = without.map(|node| {
                 let message = "a node has no `internal_address`, by which RKE finds it under its new name";
                 let fix = "give each node its `internal_address`";
                 on(&document.name, Severity::Error, &node.head(), "internal_address", message, fix)
-                    .impact(Some("`rke up` ends with `failed to find node`".to_owned()))
+                    .impact(Some("`rke up` fails with `failed to find node`".to_owned()))
             });
             return found.into_iter().collect();
         }

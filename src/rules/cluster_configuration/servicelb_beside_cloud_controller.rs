@@ -11,11 +11,11 @@ pub(super) const RULE: Rule = Rule {
     title: "two controllers write the addresses of Services",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A server of K3s does not have `servicelb` in `disable`, or one of RKE2 has `enable-servicelb: true`, and an AWS cloud controller runs its service controller, or is declared with it: in the same file, or as the only one among the files that are named together.",
-    impact: "both give every Service of type `LoadBalancer` an address, and each takes that of the other away",
-    fix: "Add `servicelb` to `disable` of K3s; take `enable-servicelb` out for RKE2.",
+    condition: "A K3s server does not have `servicelb` in `disable`, or an RKE2 server has `enable-servicelb: true`, and an AWS cloud controller runs its service controller, or is declared with it: in the same file, or as the only one among the files named together.",
+    impact: "both give every Service of type `LoadBalancer` an address, and each removes that of the other",
+    fix: "Add `servicelb` to `disable` of K3s; for RKE2, remove `enable-servicelb`.",
     sources: &["https://github.com/k3s-io/k3s/issues/6554", "k3s-io/k3s pkg/cloudprovider/servicelb.go"],
-    example: "K3s runs ServiceLB beside the AWS cloud controller",
+    example: "K3s runs ServiceLB alongside the AWS cloud controller",
     ..Rule::evidence(AWS, check)
 };
 
@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let (name, is_on, option, fix) = match arguments.distribution {
             Distribution::K3s => ("K3s", !is_disabled, "disable", "add `servicelb` to `disable` on all servers"),
             Distribution::Rke2 => {
-                ("RKE2", arguments.is_on("enable-servicelb"), "enable-servicelb", "take `enable-servicelb` out")
+                ("RKE2", arguments.is_on("enable-servicelb"), "enable-servicelb", "remove `enable-servicelb`")
             }
             Distribution::Rke
             | Distribution::Kubeadm
@@ -47,7 +47,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             | Distribution::StaticPod
             | Distribution::Kops => return None,
         };
-        let message = format!("{name} runs ServiceLB beside the AWS cloud controller");
+        let message = format!("{name} runs ServiceLB alongside the AWS cloud controller");
         is_on.then(|| on_started(arguments, Severity::Error, arguments.place_of(option), "servicelb", message, fix))
     })
 }

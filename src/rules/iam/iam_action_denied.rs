@@ -10,14 +10,14 @@ use super::{INSTANCES, ROLE, breaks, instances, severity_in};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-action-denied",
-    title: "actions of the baseline are taken away",
+    title: "actions of the baseline are denied",
     severity: RuleSeverity::depends(
         Severity::Error,
         "error if the controller always calls one of them, warning if only with a feature, info if never",
     ),
     resources: ROLE,
-    condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
-    impact: "the calls are refused with AccessDenied whatever is added to the role",
+    condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` removes an action of the baseline on every resource.",
+    impact: "the calls are refused with AccessDenied, whatever is added to the role",
     fix: "Change the Deny, the boundary or the service control policy; adding an Allow cannot help.",
     sources: &[
         "AWS IAM User Guide, Policy evaluation logic",

@@ -7,23 +7,26 @@ use super::{INSTANCES, ROLE, instances, is_workers_only};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-action-excess",
-    title: "a node's role may do more than its node needs",
-    severity: RuleSeverity::depends(Severity::Warning, "warning for changes on roles of workers, else info"),
+    title: "a node's role has more permissions than its node needs",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning for modifying actions on roles of workers, otherwise info",
+    ),
     resources: ROLE,
-    condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it. What well-known managed policies of AWS grant (SSM core, VPC CNI, ECR and the like) is told by their names, once.",
-    impact: "every pod on the node that reaches the metadata service can do it too",
-    fix: "Remove what nothing on the node uses.",
+    condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE requires it. Well-known AWS managed policies (SSM core, VPC CNI, ECR and the like) are listed once, by name.",
+    impact: "every pod on the node that reaches the metadata service has them too",
+    fix: "Remove the permissions that nothing on the node uses.",
     sources: &[
         "Rancher documentation, Amazon cloud provider: remove the permissions you do not need",
         "AWS IAM User Guide, Grant least privilege",
     ],
-    example: "role `workers` may do 1 thing beyond rancher-worker: s3:* (180 actions up to permissions-management)",
+    example: "role `workers` has 1 permission beyond rancher-worker: s3:* (180 actions up to permissions-management)",
     reads: &[INSTANCES],
     ..Rule::role(check)
 };
 
 fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
-    // What opens a privilege escalation path is told as that.
+    // Actions that open a privilege escalation path are reported as such.
     let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
     if excess.is_empty() && audit.explained.is_empty() {
         return CheckResult::clean();
@@ -31,7 +34,7 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let by_name = text::list(&audit.explained, 6);
     if excess.is_empty() {
         let message = format!(
-            "role `{}` may do beyond {} what {} {}: {by_name}",
+            "role `{}` has permissions beyond {} that {} {}: {by_name}",
             audit.role.name,
             audit.baseline,
             text::count(audit.explained.len(), "well-known managed policy"),
@@ -41,29 +44,34 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
         let fix = Fix::none(if of_capa {
             "nothing to do while Cluster API's controllers run on these nodes; else set `disableClusterAPIControllerPolicyAttachment` in the bootstrap configuration"
         } else {
-            "nothing to do where the nodes use these policies"
+            "nothing to do if the nodes use these policies"
         });
         return vec![Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))].into();
     }
     let changes = excess.iter().any(|excess| excess.access_level.changes_something());
     let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
     let described: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
-    let beside = if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
+    let beside = if audit.explained.is_empty() { String::new() } else { format!(", apart from those of {by_name}") };
     let message = format!(
-        "role `{}` may do {} beyond {}{beside}: {}",
+        "role `{}` has {} beyond {}{beside}: {}",
         audit.role.name,
-        text::count(described.len(), "thing"),
+        text::count(described.len(), "permission"),
         audit.baseline,
         text::list(&described, 6)
     );
     vec![
-        Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
-            .related(instances(audit)),
+        Violation::new(
+            severity,
+            audit.resource(),
+            message,
+            Fix::none("remove the permissions that nothing on these nodes uses"),
+        )
+        .related(instances(audit)),
     ]
     .into()
 }
 
-/// A pattern with what it comes to.
+/// A pattern with its number of actions and access level.
 fn describe_excess(excess: &Excess) -> String {
     let level = excess.access_level.name();
     if !excess.needed_on.is_empty() {

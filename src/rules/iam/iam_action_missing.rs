@@ -11,12 +11,12 @@ pub(super) const RULE: Rule = Rule {
     title: "a node's role lacks actions of its baseline",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error if the controller always calls one of them, or a baseline that the operator chose names it; warning if only with a feature; info if never, or if nothing is known to call it",
+        "error if the controller always calls one of them, or an operator-chosen baseline names it; warning if only with a feature; info if never, or if no caller is known",
     ),
     resources: ROLE,
-    condition: "The policies of a role that nodes hold grant an action of the baseline on no resource. A role of control-plane nodes that grants nothing of what only the controller does is asked for all of it, unless there is evidence that the controller has other credentials (`iam-controller-credentials-elsewhere`). A role whose nodes have no known role is compared with both baselines and has to cover one.",
+    condition: "The policies of a role that nodes hold grant an action of the baseline on no resource. A role of control-plane nodes that grants none of the actions that only the controller calls needs all of them, unless there is evidence that the controller has other credentials (`iam-controller-credentials-elsewhere`). A role whose nodes have no known role is compared with both baselines and has to cover one.",
     impact: "the calls are refused with AccessDenied",
-    fix: "Put the missing actions into one policy of their own. Never for roles whose nodes' roles are only guessed: a controlplane policy on workers is a privilege escalation.",
+    fix: "Put the missing actions into a separate policy. Never do so for roles whose nodes' roles are only guessed: a control-plane policy on workers is a privilege escalation.",
     applicability: Applicability::Confirm,
     sources: &[
         "Rancher and RKE documentation, Amazon cloud provider, IAM policies",
@@ -37,7 +37,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
         .actions
         .iter()
         .filter(|action| action.assessment.verdict == Verdict::Missing)
-        // What no node ever calls is missed by nobody.
+        // An action that no node ever calls is not missed.
         .filter(|action| action.call_role == CallRole::Controlplane || need(action) != Some(Need::Never))
         .collect();
     let Some(severity) = lacking.iter().map(|action| severity_in(audit, action)).max() else {
@@ -61,9 +61,9 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let all: Vec<&str> = names.iter().copied().chain(also).collect();
     let mut fix = grant_fix(audit, &all);
     if is_bare {
-        message.push_str("; it grants nothing of what only the cloud controller does, and nothing shows that the controller has other credentials");
+        message.push_str("; it grants none of the actions that only the cloud controller calls, and nothing shows that the controller has other credentials");
         fix.summary = format!(
-            "attach the controller's policy to this role: {}; or, if the controller has credentials of its own, name them with --controller-role ARN or --controller-credentials elsewhere",
+            "attach the controller's policy to this role: {}; or, if the controller has separate credentials, name them with --controller-role ARN or --controller-credentials elsewhere",
             fix.summary
         );
     }

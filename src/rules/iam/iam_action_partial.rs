@@ -10,9 +10,9 @@ pub(super) const RULE: Rule = Rule {
     title: "actions of the baseline are granted in part",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info for actions that are never called"),
     resources: ROLE,
-    condition: "An action of the baseline is granted on some resources only, or under a condition that does not hold for the cluster's own resources. Conditions on this cluster's tags, as kOps writes them, count as granted.",
+    condition: "An action of the baseline is granted on some resources only, or under a condition that does not hold for the cluster's resources. Conditions on this cluster's tags, as kOps writes them, count as granted.",
     impact: "the calls are refused with AccessDenied on everything else",
-    fix: "Widen the statement, or make sure that the cluster needs no more than it covers.",
+    fix: "Widen the statement, or make sure that it covers everything that the cluster needs.",
     sources: &["AWS IAM User Guide, Policy evaluation logic"],
     example: "role `controlplane` has ec2:DeleteVolume only on arn:aws:ec2:*:*:volume/vol-1",
     reads: &[INSTANCES],
@@ -42,6 +42,6 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     limits.sort();
     limits.dedup();
     let message = format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
-    let fix = Fix::none("widen the statement, or make sure that the cluster needs no more than it covers");
+    let fix = Fix::none("widen the statement, or make sure that it covers everything that the cluster needs");
     vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
 }

@@ -9,15 +9,15 @@ use super::{INSTANCES, NO_CONTROLPLANE, ROLE};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-condition-tag-missing",
-    title: "a resource lacks a tag that the role's policy asks for",
+    title: "a resource lacks a tag that the role's policy requires",
     severity: RuleSeverity::always(Severity::Warning),
     resources: ROLE,
     condition: "A policy of a control-plane role allows changes only under a condition on `aws:ResourceTag/KubernetesCluster` or `aws:ResourceTag/kubernetes.io/cluster/<ID>`, and a security group or route table of the cluster that the controller edits lacks that tag.",
     impact: "the controller's changes to those resources are refused with AccessDenied",
-    fix: "Add the tag that the condition asks for, and never remove it as a legacy one.",
+    fix: "Add the tag that the condition requires, and never remove it as a legacy tag.",
     applicability: Applicability::Confirm,
     sources: &["kubernetes/kops pkg/model/iam/iam_builder.go#AddCCMPermissions"],
-    example: "role `masters` may change resources with `KubernetesCluster=bravo` only, and 2 security groups lack it",
+    example: "role `masters` may call ec2:AuthorizeSecurityGroupIngress only on resources with the tag `KubernetesCluster=bravo`, which sg-1, sg-2 lack",
     reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeRouteTables],
     migration: Some(Prerequisite::Policies),
     ..Rule::role(check)
@@ -50,7 +50,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
         }
         for region in context.view.regions.iter().filter(|region| std::ptr::eq(region.account, audit.account)) {
             let used = region.members_by_group();
-            // Only what the controller edits: the tagged groups of the nodes, and tagged route tables for cloud routes.
+            // Only resources that the controller edits: tagged groups of the nodes, and tagged tables for cloud routes.
             let groups = region
                 .region
                 .security_groups
@@ -70,7 +70,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
             }
             let ids: Vec<String> = lacking.iter().map(|(_, id)| (*id).clone()).collect();
             let message = format!(
-                "role `{}` may do {} only with the tag `{key}={value}`, which {} {}",
+                "role `{}` may call {} only on resources with the tag `{key}={value}`, which {} {}",
                 audit.role.name,
                 text::list(&limited, 3),
                 text::list(&ids, 4),

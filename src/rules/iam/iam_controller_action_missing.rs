@@ -9,10 +9,10 @@ use super::{BARE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, grant_fix, instances
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-controller-action-missing",
-    title: "the role lacks actions that the controller calls and no documented policy lists",
+    title: "the role lacks actions that the controller calls but no documented policy lists",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning while the controller version is not known; with --controller-version or --target-controller error for actions it always calls, warning with a feature, info if a denial is tolerated",
+        "warning while the controller version is not known; with --controller-version or --target-controller, error for actions it always calls, warning with a feature, info if a denial is tolerated",
     ),
     resources: ROLE,
     condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks three: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`; with exactly that policy no controller from v1.30.0 on initialises a node.",
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/kubernetes/kops/issues/5816",
         "https://github.com/openshift/managed-cluster-config/pull/1828",
     ],
-    example: "role `controlplane` lacks 3 actions that the controller calls: ec2:DescribeAvailabilityZones, …",
+    example: "role `controlplane` lacks 3 actions that the controller v1.30.0 calls and rancher-controlplane does not name: ec2:DescribeAvailabilityZones, …",
     reads: &[INSTANCES],
     migration: Some(Prerequisite::Policies),
     ..Rule::role(check)
@@ -37,11 +37,11 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     if audit.controller.is_empty() && !audit.node_roles.contains(NodeRole::Controlplane) {
         return CheckResult::not_applicable(NO_CONTROLPLANE);
     }
-    // A role that grants nothing of the controller's has one finding, about all that it lacks.
+    // A role that grants none of the controller's actions has one finding, with all that it lacks.
     if is_bare(audit) {
         return CheckResult::not_applicable(BARE);
     }
-    // What takes actions of the baseline away is a finding of its own, whatever else it takes.
+    // A statement that removes actions of the baseline is a separate finding, whatever else it removes.
     let taking: Vec<_> = audit
         .actions
         .iter()
@@ -66,9 +66,9 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let names: Vec<&str> = lacking.iter().map(|entry| entry.call.action.as_str()).collect();
     let whose = match (context.controller_version, target) {
         (Some(version), None) => format!("controller v{version}"),
-        (Some(version), Some(target)) => format!("controller v{version}, or v{target} that is aimed at,"),
+        (Some(version), Some(target)) => format!("controller v{version}, or the target v{target},"),
         (None, Some(target)) => {
-            format!("controller (version not given, v{} assumed), or v{target} that is aimed at,", controller::newest())
+            format!("controller (version not given, v{} assumed), or the target v{target},", controller::newest())
         }
         (None, None) => format!("controller (version not given, v{} assumed)", controller::newest()),
     };

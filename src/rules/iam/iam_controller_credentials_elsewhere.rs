@@ -10,14 +10,14 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller uses credentials other than its nodes' role",
     severity: RuleSeverity::always(Severity::Info),
     resources: ROLE,
-    condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and there is evidence that the controller has credentials of its own which were not compared: roles that trust its service account and that nothing tells apart, a workload with keys, a token or a role, a service account that names a role, or `--controller-credentials elsewhere`. `--controller-role` names the role, and has it compared. That the role grants nothing is no evidence: then `iam-action-missing` reports it.",
-    impact: "nothing, if those credentials suffice: they were not audited",
-    fix: "Name the controller's role with --controller-role, so that it is audited. Nothing is added to the nodes' role: every pod on the control plane could use it.",
+    condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and there is evidence that the controller has separate credentials that were not compared: several roles that trust its service account and cannot be distinguished, a workload with keys, a token or a role, a service account that names a role, or `--controller-credentials elsewhere`. `--controller-role` names the role and has it compared. A role that grants nothing is not evidence: `iam-action-missing` reports it.",
+    impact: "none if those credentials suffice: they were not audited",
+    fix: "Name the controller's role with --controller-role, so that it is audited. Do not extend the nodes' role: every pod on the control plane could use it.",
     sources: &[
         "kubernetes/kops pkg/model/iam/iam_builder.go#BuildAWSPolicy",
         "Rancher documentation, Amazon cloud provider, credentials",
     ],
-    example: "role `masters` of the control plane grants nothing of what only the controller does, and the controller has other credentials: `DaemonSet kube-system/aws-cloud-controller-manager` sets AWS_ACCESS_KEY_ID",
+    example: "role `masters` of the control plane grants none of the actions that only the controller calls, and the controller has other credentials: `DaemonSet kube-system/aws-cloud-controller-manager` sets AWS_ACCESS_KEY_ID",
     reads: &[INSTANCES, Read::ListRoles],
     ..Rule::role(check)
 };
@@ -27,9 +27,9 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
         return CheckResult::not_applicable(NO_CONTROLPLANE);
     }
     let Credentials::Elsewhere(evidence) = credentials(context, audit) else { return CheckResult::clean() };
-    let grants = if grants_something(audit) { "some" } else { "nothing" };
+    let grants = if grants_something(audit) { "some" } else { "none" };
     let message = format!(
-        "role `{}` of the control plane grants {grants} of what only the controller does, and the controller has other credentials: {evidence}",
+        "role `{}` of the control plane grants {grants} of the actions that only the controller calls, and the controller has other credentials: {evidence}",
         audit.role.name
     );
     let fix = Fix::none("name the controller's role with --controller-role to have it audited");

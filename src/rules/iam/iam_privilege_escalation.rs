@@ -10,18 +10,18 @@ pub(super) const RULE: Rule = Rule {
     title: "a node's role opens a privilege escalation path",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error where a worker role can gain permissions or run code; warning where it can only read data, and for control-plane roles",
+        "error if a worker role can gain permissions or run code; warning if it can only read data, and for control-plane roles",
     ),
     resources: ROLE,
     condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known privilege escalation path, leading to permissions, to code on other machines or to secrets, and at least one of those actions is neither in its baseline nor called by the controller; or the role can assume another role in the inventory that has write permissions it lacks itself.",
-    impact: "every pod that reaches the metadata service can go that way",
-    fix: "Remove the actions that the node does not need, or limit them to the resources that it does; raise the metadata service's guard against pods.",
+    impact: "every pod that reaches the metadata service can use this path",
+    fix: "Remove the actions that the node does not need, or limit them to the resources that it does need; restrict pods' access to the metadata service.",
     sources: &[
         "https://pathfinding.cloud",
         "salesforce/cloudsplaining cloudsplaining/shared/constants.py#PRIVILEGE_ESCALATION_METHODS",
         "prowler-cloud/prowler, privilege escalation by IAM policies",
     ],
-    example: "role `workers` can start an instance with a more privileged role and take its credentials: iam:PassRole, ec2:RunInstances",
+    example: "role `workers` can start an instance with a more privileged role and obtain its credentials (iam:PassRole, ec2:RunInstances)",
     reads: &[INSTANCES],
     ..Rule::role(check)
 };
@@ -46,10 +46,10 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     }));
     let shown: Vec<&str> = described.iter().take(3).map(String::as_str).collect();
     let rest = described.len().saturating_sub(shown.len());
-    let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
+    let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "path")) };
     let message = format!("role `{}` can {}{more}", audit.role.name, shown.join("; "));
     let fix = Fix::none(
-        "remove what these nodes do not need: `tightened_policy` in the JSON report is the smallest policy that still covers the baseline",
+        "remove the actions that these nodes do not need: `tightened_policy` in the JSON report is the smallest policy that still covers the baseline",
     );
     vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
 }

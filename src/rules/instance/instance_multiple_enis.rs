@@ -12,20 +12,20 @@ pub(super) const RULE: Rule = Rule {
     title: "a node has several network interfaces",
     severity: RuleSeverity::depends(Severity::Info, "info; warning if they differ in security groups or subnets"),
     resources: INSTANCE,
-    condition: "Two or more network interfaces are attached to a member and no CNI (VPC CNI, Cilium) made them.",
-    impact: "every private address of every interface becomes an InternalIP of the node; the AWS Load Balancer Controller looks at the primary interface only",
+    condition: "Two or more network interfaces that no CNI (VPC CNI, Cilium) created are attached to a member.",
+    impact: "every private address of every interface becomes an InternalIP of the node; the AWS Load Balancer Controller inspects only the primary interface",
     fix: "Make sure that the primary interface is the one for load balancer traffic.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#extractIPv4NodeAddresses",
         "https://github.com/kubernetes/cloud-provider-aws/issues/890",
     ],
-    example: "instance `i-0a` has 2 network interfaces with different security groups",
+    example: "instance `i-0a` has several network interfaces with different security groups",
     reads: &[Read::DescribeNetworkInterfaces],
     ..Rule::region(check)
 };
 
 fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
-    // Interfaces of the VPC CNI are how it works.
+    // A CNI attaches its interfaces on purpose.
     let of_cni: BTreeSet<&str> = region
         .network_interfaces()
         .iter()
@@ -57,7 +57,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         let subnets: BTreeSet<_> = interfaces.iter().map(|interface| &interface.subnet_id).collect();
         (sets.len() > 1, subnets.len() > 1)
     };
-    // On EKS the VPC CNI attaches interfaces in subnets and with groups of its own (custom networking).
+    // On EKS the VPC CNI attaches interfaces with separate subnets and groups (custom networking).
     let nodes = region.members.iter().filter(|_| region.distribution != Distribution::Eks);
     let several = nodes.filter(|member| member.instance.network_interfaces.len() > 1 && own(member).len() > 1);
     let severity =

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a node has no instance profile",
     severity: RuleSeverity::depends(Severity::Error, "error on the control plane, else warning; warning when stopped"),
     resources: INSTANCE,
-    condition: "A member has no instance profile, and none is being associated. etcd-only nodes are left out (kubespray gives them none). Credentials may also come from a web identity or a role in the cloud config.",
+    condition: "A member has no instance profile, and none is being associated. etcd-only nodes are skipped (kubespray gives them none). Credentials may also come from a web identity or a role in the cloud config.",
     impact: "the cloud controller, the kubelet's ECR credentials and every pod that relies on the node fail with `NoCredentialProviders`",
     fix: "Associate an instance profile.",
     applicability: Applicability::Choice,
@@ -49,14 +49,11 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     region.grouped(bare, severity, |members| {
         let message = format!("{} {} no instance profile", instances_phrase(members), has(members));
         let choices = profiles.iter().map(|arn| {
-            Choice::advice(*arn, format!("associate {}, which other nodes have", arn.rsplit('/').next().unwrap_or(arn)))
+            Choice::advice(*arn, format!("associate {}, which other nodes use", arn.rsplit('/').next().unwrap_or(arn)))
         });
         (
             message,
-            Fix::choose(
-                "associate an instance profile whose role holds the baseline of these nodes",
-                choices.collect(),
-            ),
+            Fix::choose("associate an instance profile whose role grants these nodes' baseline", choices.collect()),
         )
     })
 }

@@ -11,9 +11,9 @@ pub(super) const RULE: Rule = Rule {
     title: "control plane and workers share one instance profile",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info when the control-plane nodes are workers too"),
     resources: &[ResourceKind::InstanceProfile],
-    condition: "One instance profile is on control-plane instances and on instances that are workers only.",
-    impact: "either every worker may do what the cloud controller may, or the controller may not do what it must",
-    fix: "Give workers an instance profile of their own.",
+    condition: "Control-plane instances share an instance profile with instances that are only workers.",
+    impact: "either every worker has the cloud controller's permissions, or the controller lacks permissions that it needs",
+    fix: "Give workers a separate instance profile.",
     applicability: Applicability::Choice,
     sources: &["Rancher documentation, Amazon cloud provider, Create an IAM Role and attach to the instances"],
     example: "instance profile `nodes` is on 1 control-plane and 3 worker instances",
@@ -53,7 +53,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 workers.len(),
                 if control.len() + workers.len() == 1 { "instance" } else { "instances" }
             );
-            let fix = Fix::choose("give the workers an instance profile of their own", Vec::new());
+            let fix = Fix::choose("give the workers a separate instance profile", Vec::new());
             Some(Violation::new(severity, resource, message, fix).related(instance_refs(&members)))
         })
         .collect()

@@ -7,10 +7,10 @@ use super::{by_profile, instance_refs, profile_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-profile-without-role",
-    title: "an instance profile without a role",
+    title: "an instance profile has no role",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::InstanceProfile],
-    condition: "The instance profile of a member holds no role, or does not exist any more.",
+    condition: "A member's instance profile holds no role or no longer exists.",
     impact: "the instance gets no credentials, as without a profile",
     fix: "Add the role to the profile, or associate another profile.",
     applicability: Applicability::Choice,
@@ -30,11 +30,7 @@ fn check(context: &Context<'_>, account: &Account) -> CheckResult {
         let message = if profile.exists {
             format!("instance profile `{}` of {} holds no role", text::printable(&name), instances_phrase(members))
         } else {
-            format!(
-                "instance profile `{}` of {} does not exist any more",
-                text::printable(&name),
-                instances_phrase(members)
-            )
+            format!("instance profile `{}` of {} no longer exists", text::printable(&name), instances_phrase(members))
         };
         let fix = Fix::choose("add the role of these nodes to the profile, or associate another profile", Vec::new());
         violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(members)));

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "EC2 is not allowed to assume the node's role",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` (in other partitions also with the partition's own domain, such as `ec2.amazonaws.com.cn`) do `sts:AssumeRole`.",
+    condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` perform `sts:AssumeRole`. In other partitions, the partition's own domain also counts, such as `ec2.amazonaws.com.cn`.",
     impact: "the instance gets no credentials, as without a profile",
     fix: "Add the EC2 service to the trust policy.",
     applicability: Applicability::Choice,
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/cloudformation/bootstrap/template.go#ec2AssumeRolePolicy",
         "kubernetes/kops pkg/model/iam/iam_builder.go",
     ],
-    example: "the trust policy of role `workers` does not let EC2 assume it",
+    example: "role `workers` does not trust EC2, and 3 instances have it",
     subjects: Subjects::MemberRoles,
     migration: Some(Prerequisite::Profiles),
     ..Rule::account(check)
@@ -38,7 +38,7 @@ fn check(context: &Context<'_>, account: &Account) -> CheckResult {
             .flatten()
             .copied()
             .collect();
-        // An unreadable trust policy is not audited; a refused one is a gap already.
+        // An unreadable trust policy is not audited; one whose read was refused is already a gap.
         let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
             continue;
         };
@@ -51,21 +51,18 @@ fn check(context: &Context<'_>, account: &Account) -> CheckResult {
             account_id: Some(account.account_id.clone()),
             ..ResourceRef::bare(ResourceKind::Role, &role.arn)
         };
-        let message = format!(
-            "the trust policy of role `{}` does not let EC2 assume it, and {} {} it",
-            role.name,
-            instances_phrase(&members),
-            has(&members)
-        );
+        let message =
+            format!("role `{}` does not trust EC2, and {} {} it", role.name, instances_phrase(&members), has(&members));
         let fix = Fix::choose("add the EC2 service with sts:AssumeRole to the trust policy", Vec::new());
         violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(&members)));
     }
     violations.into()
 }
 
-/// Whether EC2 may assume a role with this trust policy.
+/// True if EC2 may assume a role with this trust policy.
 fn trusts_ec2(document: &Document, partition: &str) -> bool {
-    // kOps writes the name of the endpoint (pkg/model/iam/iam_builder.go#IAMServiceEC2), others the one of every partition.
+    // kOps writes the endpoint's name (pkg/model/iam/iam_builder.go#IAMServiceEC2), others the name that is valid in
+    // every partition.
     let own = match partition {
         "aws-cn" => "ec2.amazonaws.com.cn",
         "aws-iso" => "ec2.c2s.ic.gov",

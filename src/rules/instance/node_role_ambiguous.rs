@@ -11,12 +11,12 @@ pub(super) const RULE: Rule = Rule {
     title: "sources disagree on the role of a node",
     severity: RuleSeverity::always(Severity::Warning),
     resources: INSTANCE,
-    condition: "Labels of the Node, tags of the distribution and well-known profile names do not agree on whether a member is a control-plane node.",
-    impact: "its permissions are compared with the baseline of the more reliable source, which may be the wrong one",
-    fix: "Say it with `--node-role SELECTOR=ROLE`, or fix the tag, label or profile that is wrong.",
+    condition: "Node labels, distribution tags and well-known profile names disagree on whether a member is a control-plane node.",
+    impact: "its permissions are compared with the baseline for the role from the more reliable source, which may be wrong",
+    fix: "Set it with `--node-role SELECTOR=ROLE`, or fix the wrong tag, label or profile.",
     applicability: Applicability::Choice,
     sources: &["docs/membership.md, Node roles"],
-    example: "instance `i-0a` is a worker by tags of the distribution and controlplane by name of the instance profile",
+    example: "instance `i-0a` has the role worker by tags of the distribution but controlplane by name of the instance profile",
     ..Rule::region(check)
 };
 
@@ -29,7 +29,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let described = members.first().and_then(|member| {
                 let (source, roles) = member.roles.contradiction?;
                 Some(format!(
-                    "a node with the role {} by {} and {} by {}",
+                    "the role {} by {} but {} by {}",
                     member.roles.roles.describe(),
                     member.roles.source.describe(),
                     roles.describe(),
@@ -39,14 +39,14 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let message = format!(
                 "{} {} {}",
                 instances_phrase(members),
-                if members.len() == 1 { "is" } else { "are" },
+                if members.len() == 1 { "has" } else { "have" },
                 described.unwrap_or_default()
             );
             let first = members.first().map_or("", |member| member.instance.id.as_str());
             let choices = NodeRole::ALL
                 .into_iter()
                 .map(|role| Choice::advice(role.name(), format!("--node-role {first}={}", role.name())));
-            (message, Fix::choose("say which it is with --node-role", choices.collect()))
+            (message, Fix::choose("set the role with --node-role", choices.collect()))
         },
     )
 }

@@ -7,17 +7,17 @@ use crate::view::Member;
 
 pub(super) const RULE: Rule = Rule {
     id: "cluster-id-unexpected",
-    title: "the cluster id is used nowhere, or another one is used instead",
+    title: "the cluster id is unused, or another id is used instead",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "Nothing that was read carries the id, or at least half of the instances of a VPC or Auto Scaling group in which members live carry one other id. Rancher's nodes carry `c-…` or `c-m-…`, not the display name.",
-    impact: "every audit and every controller that is given this id looks at the wrong cluster",
-    fix: "Run `tagaudit clusters` to see which ids there are.",
+    condition: "No resource that was read carries the id, or at least half of the instances in a VPC or Auto Scaling group with members carry one other id. Rancher nodes carry `c-…` or `c-m-…`, not the display name.",
+    impact: "every audit and every controller that uses this id acts on the wrong cluster",
+    fix: "Run `tagaudit clusters` to list the ids in use.",
     sources: &[
         "https://github.com/rancher/docs/issues/2521",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2",
     ],
-    example: "no resource is tagged for `brvo`; the ids in the account are alpha, bravo",
+    example: "no resource that was read is tagged for `brvo`; the ids in use are alpha, bravo",
     reads: &[Read::DescribeInstances, Read::DescribeSubnets, Read::DescribeVpcs, Read::DescribeSecurityGroups],
     always_runs: true,
     spares_neighbours: true,
@@ -36,14 +36,14 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let ids: Vec<&str> = ids.into_iter().collect();
         let others = if ids.is_empty() {
-            "no cluster id at all is in use".to_owned()
+            "no cluster id is in use".to_owned()
         } else {
             format!("the ids in use are {}", text::list(&ids, 10))
         };
         violations.push(Violation::new(
             Severity::Error,
             cluster(),
-            format!("nothing that was read is tagged for `{}`; {others}", text::printable(own)),
+            format!("no resource that was read is tagged for `{}`; {others}", text::printable(own)),
             Fix::none("run `tagaudit clusters` and scan with one of the ids it lists"),
         ));
         return violations.into();
@@ -74,7 +74,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 .iter()
                 .filter_map(|(id, count)| id.filter(|id| *id != own).map(|id| (id, *count)))
                 .max_by_key(|(_, count)| *count);
-            // Two clusters may share a VPC, and a small one beside a large one is no defect; a group belongs to one.
+            // Two clusters may share a VPC, and a small one next to a large one is fine; a group belongs to one.
             let odd = |count: usize| count * 2 >= all && (ours == 0 || kind != "VPC");
             let Some((other, count)) = dominant.filter(|(_, count)| odd(*count)) else { continue };
             let message = format!(
@@ -88,7 +88,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 Severity::Error,
                 cluster(),
                 message,
-                Fix::none("check whether the other id is the one that was meant"),
+                Fix::none("check whether the other id is the intended one"),
             );
             violation.resource.region = Some(region.region.name.clone());
             violation.resource.account_id = Some(region.account.account_id.clone());

@@ -10,8 +10,8 @@ pub(super) const RULE: Rule = Rule {
     title: "a cluster tag without a cluster id",
     severity: RuleSeverity::depends(Severity::Error, "error on instances, warning elsewhere"),
     resources: ANY,
-    condition: "A member instance, or a subnet, VPC, security group or route table of the cluster's VPCs, has a key that is exactly `kubernetes.io/cluster/`.",
-    impact: "the cloud controller fails or not depending on the order in which EC2 returns the tags; a subnet with it counts as another cluster's and is never used",
+    condition: "A member instance, or a subnet, VPC, security group or route table of the cluster's VPCs, has a tag whose key is exactly `kubernetes.io/cluster/`.",
+    impact: "the order in which EC2 returns the tags decides whether the cloud controller fails; a subnet with the tag counts as another cluster's and is never used",
     fix: "Remove the tag; add the right one first where it is missing.",
     applicability: Applicability::Confirm,
     sources: &[

@@ -11,14 +11,14 @@ use super::{ANY, in_reach, tags_are_readable};
 
 pub(super) const RULE: Rule = Rule {
     id: "cluster-tag-near-miss",
-    title: "a tag looks like the cluster tag and is not",
+    title: "a tag resembles the cluster tag but does not match it",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error where the exact key is missing; warning beside it, and where the resource may be in use by a cluster of a similar name",
+        "error where the exact key is missing; warning next to it, and where a cluster with a similar name may use the resource",
     ),
     resources: ANY,
-    condition: "A key differs from `kubernetes.io/cluster/<ID>` in case, white space, a slash at the end or its separator; the id stands in the value; a placeholder was left in; or the id is within two letters of the audited one and has no other resource in the account.",
-    impact: "the resource counts as untagged: every comparison in the controllers is exact",
+    condition: "A key differs from `kubernetes.io/cluster/<ID>` in case, white space, a trailing slash or its separator. It is also reported if the id is in the value or the key still holds a placeholder. An id counts as mistyped if it is within two letters of the audited one and no other resource in the account has it.",
+    impact: "the controllers compare exactly, so the resource counts as untagged",
     fix: "Add the right key, then remove the wrong one.",
     applicability: Applicability::Confirm,
     sources: &[
@@ -75,7 +75,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             };
             let mut message = format!("{what} the key `{}`, which {}", text::printable(&wrong), miss.describe());
             if alive {
-                message.push_str("; it is in use, so it may be another cluster's");
+                message.push_str("; the resource is in use and may be another cluster's");
             }
             let mut changes = Vec::new();
             if !exact {
@@ -96,21 +96,21 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let cause = Cause::Pair(kind.name().into(), Key::of([wrong.as_str(), state]));
             let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
             let fix = if alive {
-                Fix::none("nothing, if there is a cluster of that name; else give the resource the right key by hand")
+                Fix::none("nothing if there is a cluster of that name; otherwise set the right key by hand")
             } else if readable && !exact {
                 Fix::none("turn instance metadata tags off first: EC2 refuses the right key while they are on")
             } else if miss.is_certain() {
                 Fix::with(Applicability::Confirm, summary, changes)
             } else {
-                let choice = Choice::with("replace", format!("the key was meant as `{key}`: {summary}"), changes);
-                Fix::choose("decide whether the key was meant for this cluster", vec![choice])
+                let choice = Choice::with("replace", format!("the intended key is `{key}`: {summary}"), changes);
+                Fix::choose("decide whether the key is intended for this cluster", vec![choice])
             };
             Some(Violation::new(severity, region.resource(first), message, fix).related(others).cause(cause))
         })
         .collect()
 }
 
-/// How often each id is used as a cluster of its own: a similar id that others use is simply another cluster.
+/// Number of uses of each id as a separate cluster: a similar id with other uses is simply another cluster.
 fn uses<'r>(region: &'r RegionView<'_>) -> BTreeMap<&'r str, usize> {
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
     for resource in region.tagged() {
@@ -118,7 +118,7 @@ fn uses<'r>(region: &'r RegionView<'_>) -> BTreeMap<&'r str, usize> {
             *uses.entry(id).or_default() += 1;
         }
     }
-    // The interfaces of an EKS control plane name their cluster in the description: that one lives.
+    // The interfaces of an EKS control plane name their cluster in the description: that cluster exists.
     let of_eks = region.network_interfaces().iter().filter_map(|one| one.description.strip_prefix("Amazon EKS "));
     for id in of_eks {
         *uses.entry(id).or_default() += 2;
@@ -126,7 +126,7 @@ fn uses<'r>(region: &'r RegionView<'_>) -> BTreeMap<&'r str, usize> {
     uses
 }
 
-/// True if a resource shows that its id is another cluster's, however alike the names are: it lives beside the members.
+/// Predicate for resources in use next to the members: their id is another cluster's, however similar the names.
 fn signs_of_life<'r>(region: &'r RegionView<'_>) -> impl Fn(Tagged<'_>, &str) -> bool + use<'r> {
     let interfaces = region.network_interfaces().iter().filter(|one| one.status == "in-use");
     let in_use: BTreeSet<&str> = interfaces.flat_map(|one| &one.security_groups).map(String::as_str).collect();
@@ -142,8 +142,8 @@ fn signs_of_life<'r>(region: &'r RegionView<'_>) -> impl Fn(Tagged<'_>, &str) ->
     }
 }
 
-/// Whether a resource with a similar id is close enough to the cluster to be a slip: in its network, and not an instance
-/// that may simply be another cluster's node elsewhere.
+/// True if a resource with a similar id is close enough to the cluster for a typo: in its network, and not an instance
+/// elsewhere that may simply be another cluster's node.
 fn tags_near_cluster(resource: Tagged<'_>, reach: &impl Fn(Tagged<'_>) -> bool, region: &RegionView<'_>) -> bool {
     match resource {
         Tagged::Instance(instance) => instance.vpc_id.as_deref().is_some_and(|vpc| region.member_vpcs().contains(vpc)),

@@ -14,19 +14,19 @@ pub(super) const RULE: Rule = Rule {
     title: "the value of the cluster tag is neither owned nor shared",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error on a security group of a load balancer, but info where the value is empty there, which the controller repairs; info on instances, whose value nothing reads; else warning",
+        "error on a load balancer's security group, but info if its value is empty, which the controller repairs; info on instances, where nothing reads the value; else warning",
     ),
     resources: ANY,
-    condition: "`kubernetes.io/cluster/<ID>` is there with a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
-    impact: "the cloud controller ignores the value, but tools that delete clusters and collect garbage read it, and the AWS Load Balancer Controller reads it on security groups and subnets; on a security group that the controller made, it stops the load balancer from being synced",
-    fix: "Set `owned` on instances and where only case or space differs; else choose `owned` or `shared`.",
+    condition: "`kubernetes.io/cluster/<ID>` has a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
+    impact: "the cloud controller ignores the value, but tools that delete clusters and collect garbage read it, and so does the AWS Load Balancer Controller on security groups and subnets; on a security group that the controller created, a wrong value blocks the sync of the load balancer",
+    fix: "Set `owned` on instances; where only case or space differs, correct the spelling; else choose `owned` or `shared`.",
     applicability: Applicability::Confirm,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned",
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#readRepairClusterTags",
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/networking_manager.go#fetchEndpointSGsFromAWS",
     ],
-    example: "subnet `subnet-0a` has `kubernetes.io/cluster/bravo=Owned`",
+    example: "subnet `subnet-0a` has the value `Owned` in `kubernetes.io/cluster/bravo` instead of `owned` or `shared`",
     subjects: Subjects::Region,
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
@@ -35,13 +35,13 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
-    // One wrong template writes one wrong value on everything it makes: one finding per kind and value.
+    // A wrong template writes the same wrong value on everything it creates: one finding per kind and value.
     let mut groups: BTreeMap<(ResourceKind, String, bool), Vec<Tagged<'_>>> = BTreeMap::new();
     for resource in region.tagged() {
         let Some(value) = tags::cluster_value(resource.tags(), own) else { continue };
         let of_load_balancer =
             matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description));
-        // To the controller, `shared` on a group it made is another cluster's.
+        // The controller treats a group that it created as another cluster's if it is `shared`.
         if value != OWNED && (value != SHARED || of_load_balancer) {
             groups.entry((resource.kind(), value.to_owned(), of_load_balancer)).or_default().push(resource);
         }
@@ -80,7 +80,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             };
             let valid = if of_load_balancer { format!("`{OWNED}`") } else { format!("`{OWNED}` or `{SHARED}`") };
             let message = format!("{what} {shown} in `{key}` instead of {valid}");
-            // An empty value is one that the controller sets itself.
+            // The controller itself repairs an empty value.
             let severity = match (of_load_balancer, value.is_empty()) {
                 // Nothing reads the value there.
                 _ if kind == ResourceKind::Instance => Severity::Info,

@@ -11,12 +11,12 @@ pub(super) const RULE: Rule = Rule {
     title: "control-plane instances carry different cluster ids",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Instance],
-    condition: "The ids that a controller would read on the control-plane instances are not one and the same; no id counts as one.",
+    condition: "A controller would read different ids on the control-plane instances; having no id counts as an id.",
     impact: "the cluster id changes with the controller's leader, and with it the names of load balancers, security groups and target groups",
     fix: "Give every control-plane instance the same cluster tag.",
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2"],
-    example: "control-plane instances disagree: `bravo` on i-0a, none on i-0b",
+    example: "control-plane instances disagree on the cluster id: `bravo` on i-0a, none on i-0b",
     reads: &[Read::DescribeInstances],
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
@@ -36,7 +36,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         ids.entry(id).or_default().push(member);
     }
     if ids.is_empty() {
-        return CheckResult::not_applicable("no node is known for certain to be of the control plane");
+        return CheckResult::not_applicable("no node is known for certain to be a control-plane node");
     }
     let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return CheckResult::clean() };
     let described: Vec<String> = ids

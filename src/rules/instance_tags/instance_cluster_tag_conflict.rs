@@ -13,15 +13,15 @@ pub(super) const RULE: Rule = Rule {
     title: "an instance carries the cluster tags of two clusters",
     severity: RuleSeverity::depends(Severity::Error, "error; warning when stopped"),
     resources: &[ResourceKind::Instance],
-    condition: "A member has two or more `kubernetes.io/cluster/*` keys with different, non-empty ids. Rancher's node drivers append `kubernetes.io/cluster/<c-…>=owned` to whatever the template already has.",
-    impact: "a cloud controller (or in-tree kubelet) on it exits with `Found multiple cluster tags`; on a worker both clusters' clean-up takes the instance for its own",
-    fix: "Remove the tag of the other cluster, after making sure that this instance is no node of it.",
+    condition: "A member has two or more `kubernetes.io/cluster/*` keys with different, non-empty ids. Rancher's node drivers append `kubernetes.io/cluster/<c-…>=owned` to the tags of the template.",
+    impact: "a cloud controller (or in-tree kubelet) on it exits with `Found multiple cluster tags`; on a worker, the clean-up of each cluster treats the instance as its own",
+    fix: "Remove the other cluster's tag, after making sure that this instance is not one of its nodes.",
     applicability: Applicability::Choice,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#findClusterIDs",
         "https://github.com/rancher/rancher/issues/42588",
     ],
-    example: "instance `i-0a` carries cluster tags of bravo, c-x7k2p",
+    example: "instance `i-0a` carries cluster tags of other clusters next to `bravo`: c-x7k2p",
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
 };
@@ -54,7 +54,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             |_| Severity::Error,
             |members| {
                 let message = format!(
-                    "{} {} cluster tags of other clusters beside `{own}`: {}",
+                    "{} {} cluster tags of other clusters next to `{own}`: {}",
                     instances_phrase(members),
                     if members.len() == 1 { "carries" } else { "carry" },
                     text::printable(&names)
@@ -69,7 +69,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 let mut choices =
                     vec![Choice::with(own, format!("they are nodes of `{own}`: remove the other tags"), changes)];
                 let others = members.first().map(|first| foreign(first)).unwrap_or_default();
-                // Nodes of the other cluster only where there is just one that they can belong to.
+                // Offered only if there is exactly one other cluster that they can belong to.
                 if let [other] = others.as_slice()
                     && let Some(id) = other.key.strip_prefix(CLUSTER_TAG_PREFIX)
                 {

@@ -16,9 +16,9 @@ pub(super) const RULE: Rule = Rule {
         "error; warning when the instance is stopped or only probably a node",
     ),
     resources: &[ResourceKind::Instance],
-    condition: "An instance is a node by other evidence (a Kubernetes Node, its Auto Scaling group, instance profile with security group, a tagged security group) and has neither `kubernetes.io/cluster/<ID>` nor `KubernetesCluster=<ID>`. Nodes named `i-…` or with a providerID still initialise, and still miss every load balancer. A Fargate node has no instance.",
+    condition: "Other evidence (a Kubernetes Node, its Auto Scaling group, instance profile with security group, a tagged security group) shows that an instance is a node, and it has neither `kubernetes.io/cluster/<ID>` nor `KubernetesCluster=<ID>`. Nodes named `i-…` or with a providerID still initialise, but no load balancer includes them. A Fargate node has no instance.",
     impact: "on a control-plane node the cloud controller exits with `AWS cloud failed to find ClusterID`; a worker is silently never registered with any load balancer, and every sync lists all instances again",
-    fix: "Add `kubernetes.io/cluster/<ID>=owned`, and to the Auto Scaling group or launch template too, or the next instance is born without it. Instances with `InstanceMetadataTags=enabled` cannot hold the key: fix that first (`imds-instance-tags-enabled`).",
+    fix: "Add `kubernetes.io/cluster/<ID>=owned`, also to the Auto Scaling group or launch template, so that the next instance starts with it. Instances with `InstanceMetadataTags=enabled` cannot hold the key: fix that first (`imds-instance-tags-enabled`).",
     applicability: Applicability::Safe,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#initFromTags",
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MeetsCriteria",
         "https://github.com/rancher-archives/rke/issues/1350",
     ],
-    example: "instance `i-0a` has no tag `kubernetes.io/cluster/bravo`; it is a node because it is in the Auto Scaling group of other nodes",
+    example: "instance `i-0a` has no tag `kubernetes.io/cluster/bravo`; treated as a node because a Kubernetes Node names it",
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
 };
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let id = context.cluster_id();
     let key = context.cluster_key();
     let untagged = region.members.iter().filter(|member| {
-        // A near miss is reported as what it is.
+        // A near miss has its own rule.
         let near = |tag: &Tag| tags::is_certain_near_miss(tag, id);
         !tags::has_cluster_tag(&member.instance.tags, id) && !member.instance.tags.iter().any(near)
     });
@@ -61,7 +61,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         let foreign: BTreeSet<&str> =
             members.iter().flat_map(|member| crate::view::instance_clusters(&member.instance.tags)).collect();
         if !foreign.is_empty() {
-            // A second cluster tag would stop the controller of the cluster that they are tagged for.
+            // A second cluster tag would stop the controller of the cluster whose tag they carry.
             let foreign: Vec<&str> = foreign.into_iter().collect();
             message.push_str(&format!("; tagged for {}", text::list(&foreign, 3)));
             let question =

@@ -13,15 +13,15 @@ pub(super) const RULE: Rule = Rule {
     title: "the legacy tag names another cluster",
     severity: RuleSeverity::depends(Severity::Error, "error; warning when stopped"),
     resources: &[ResourceKind::Instance],
-    condition: "A member has `KubernetesCluster=x` and `kubernetes.io/cluster/y` with x different from y. Workers are matched by either tag, so there it only breaks in-tree kubelets.",
+    condition: "A member has `KubernetesCluster=x` and `kubernetes.io/cluster/y`, where x differs from y. Either tag matches a worker, so on workers this breaks only in-tree kubelets.",
     impact: "a cloud controller (or in-tree kubelet) on it exits with `clusterID tags did not match`",
-    fix: "Set `KubernetesCluster` to the cluster id or remove it. Look first whether a policy has a condition on it: those of kOps do.",
+    fix: "Set `KubernetesCluster` to the cluster id or remove it. First check whether a policy has a condition on it: kOps policies do.",
     applicability: Applicability::Choice,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#init",
         "https://github.com/rancher/rancher/issues/17240",
     ],
-    example: "instance `i-0a` is tagged `KubernetesCluster=dev01` and `kubernetes.io/cluster/bravo`",
+    example: "instance `i-0a` has `KubernetesCluster=dev01` and the cluster tag of bravo",
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
 };

@@ -10,10 +10,10 @@ use super::{ANY, tags_are_readable};
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-legacy-tag-only",
-    title: "only the legacy tag is there",
+    title: "a resource has only the legacy tag",
     severity: RuleSeverity::always(Severity::Info),
     resources: ANY,
-    condition: "A resource has `KubernetesCluster=<ID>` and no `kubernetes.io/cluster/<ID>`. Instances whose tags are readable through the metadata service are left out: they cannot hold a key with a slash.",
+    condition: "A resource has `KubernetesCluster=<ID>` and no `kubernetes.io/cluster/<ID>`. Instances whose tags are readable through the metadata service are skipped: they cannot hold a key with a slash.",
     impact: "the cloud controller accepts it; the AWS Load Balancer Controller, Cluster API, Karpenter and the EBS CSI driver do not read it",
     fix: "Add `kubernetes.io/cluster/<ID>=owned`: the legacy tag means owned.",
     applicability: Applicability::Confirm,
@@ -33,7 +33,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for resource in region.tagged() {
         let legacy = tags::value(resource.tags(), LEGACY_TAG) == Some(own);
         let readable = tags_are_readable(resource);
-        // Beside the tag of another cluster it is a contradiction, which has rules of its own.
+        // Next to another cluster's tag it is a contradiction, which other rules report.
         if legacy && !readable && tags::has_no_cluster_prefix_tag(resource.tags()) {
             by_kind.entry(resource.kind()).or_default().push(resource);
         }
@@ -50,7 +50,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let ids = resources.iter().map(|resource| resource.id());
             let fix = Fix::with(
                 Applicability::Confirm,
-                format!("add `{key}={OWNED}`, which is what the legacy tag means"),
+                format!("add `{key}={OWNED}`, which the legacy tag implies"),
                 region.set_tag(kind, ids, &key, OWNED),
             );
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));

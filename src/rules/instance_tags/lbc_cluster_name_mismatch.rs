@@ -10,10 +10,10 @@ use super::in_reach;
 
 pub(super) const RULE: Rule = Rule {
     id: "lbc-cluster-name-mismatch",
-    title: "a controller beside this one runs under another cluster name",
+    title: "another controller in the VPC runs under a different cluster name",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::SecurityGroup, ResourceKind::Volume],
-    condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a security group on a network interface of a member or load balancer carries `elbv2.k8s.aws/cluster=N`, or a volume that is attached to a member `ebs.csi.aws.com/cluster-name=N`, N is not the audited id, and no instance is tagged for N.",
+    condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a resource names a cluster N that is not the audited one, and no instance is tagged for N. The resource is a security group on a network interface of a member or load balancer (`elbv2.k8s.aws/cluster=N`), or a volume attached to a member (`ebs.csi.aws.com/cluster-name=N`).",
     impact: "the AWS Load Balancer Controller discovers subnets by the wrong name and leaves its load balancers behind; the EBS CSI driver tags volumes for another cluster",
     fix: "Set `--cluster-name` (Load Balancer Controller) or `--k8s-tag-cluster-id` (EBS CSI driver) to the cluster id.",
     sources: &[
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-ebs-csi-driver docs/tagging.md",
         "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2733",
     ],
-    example: "2 resources carry `elbv2.k8s.aws/cluster=brvo`, and no node is tagged for that name",
+    example: "2 security groups carry `elbv2.k8s.aws/cluster=brvo`, and no node is tagged for that name",
     reads: &[
         Read::DescribeInstances,
         Read::DescribeSecurityGroups,
@@ -38,9 +38,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let live = || region.region.instances.iter().filter(|instance| instance.state.is_live());
     let other_nodes: BTreeSet<&str> =
         live().flat_map(|instance| crate::view::instance_clusters(&instance.tags)).filter(|id| *id != own).collect();
-    // With another cluster about, its controllers may well run under a name of their own.
+    // If another cluster is present, its controllers may run under their own name.
     if region.members.is_empty() || !other_nodes.is_empty() {
-        return CheckResult::not_applicable("other clusters may run their controllers here under names of their own");
+        return CheckResult::not_applicable("other clusters may run controllers here under their own names");
     }
     let in_use: BTreeSet<&str> = region
         .network_interfaces()
@@ -57,7 +57,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             Tagged::SecurityGroup(group) if reach(resource) && in_use.contains(group.id.as_str()) => {
                 "elbv2.k8s.aws/cluster"
             }
-            // A detached volume may be what a former cluster left behind.
+            // A former cluster may have left a detached volume behind.
             Tagged::Volume(volume) if volume.attached_to.iter().any(|id| region.member(id).is_some()) => {
                 "ebs.csi.aws.com/cluster-name"
             }

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::depends(Severity::Error, "error on the control plane, else warning"),
     resources: INSTANCE,
     condition: "A member has `HttpEndpoint=disabled`. The metadata service is not needed if the cloud config names the VPC, a subnet or a role, the cluster id and the region.",
-    impact: "the cloud controller does not start there (`error fetching instance-id from ec2 metadata service`), and pods get no credentials of the instance",
+    impact: "the cloud controller does not start there (`error fetching instance-id from ec2 metadata service`), and pods get no instance credentials",
     fix: "Set `HttpEndpoint=enabled`.",
     applicability: Applicability::Confirm,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildSelfAWSInstance"],

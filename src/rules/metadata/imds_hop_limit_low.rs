@@ -11,18 +11,18 @@ pub(super) const RULE: Rule = Rule {
     title: "pods cannot reach the metadata service",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning with IMDSv2 required, else info; info where kOps, Cluster API or EKS set it so",
+        "warning with IMDSv2 required, else info; info where kOps, Cluster API or EKS set it",
     ),
     resources: INSTANCE,
     condition: "A member has `HttpPutResponseHopLimit` below 2. Controllers on the host network are not affected; with some CNIs even 2 is too low.",
-    impact: "pods outside the host network get no IMDSv2 token: the AWS Load Balancer Controller and the EBS CSI driver fail without credentials of their own",
+    impact: "pods outside the host network get no IMDSv2 token: the AWS Load Balancer Controller and the EBS CSI driver fail without separate credentials",
     fix: "Give each pod that calls AWS its own role (IRSA, Pod Identity), and set `--aws-region` and `--aws-vpc-id` on the AWS Load Balancer Controller; or set the hop limit to 2, which lets every pod reach the credentials of the node.",
     applicability: Applicability::Confirm,
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
         "https://github.com/kubernetes-sigs/aws-ebs-csi-driver/issues/2966",
     ],
-    example: "3 instances have a hop limit of 1 with IMDSv2 required",
+    example: "3 instances have a hop limit below 2 with IMDSv2 required",
     migration: Some(Prerequisite::Profiles),
     ..Rule::region(check)
 };
@@ -36,7 +36,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
     });
     let severity = |member: &Member<'_>| {
-        // kOps, Cluster API, Karpenter and the node groups of EKS set it so on purpose.
+        // kOps, Cluster API, Karpenter and EKS node groups set it on purpose.
         if required(member) && region.distribution == Distribution::Other { Severity::Warning } else { Severity::Info }
     };
     region.grouped(low, severity, |members| {
@@ -47,7 +47,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             message,
             Fix::with(
                 Applicability::Confirm,
-                "give pods that need AWS roles of their own (IRSA, Pod Identity), and the AWS Load Balancer Controller `--aws-region` and `--aws-vpc-id`; or set the hop limit to 2, with which every pod can reach the node's credentials",
+                "give each pod that calls AWS its own role (IRSA, Pod Identity), and set `--aws-region` and `--aws-vpc-id` on the AWS Load Balancer Controller; or set the hop limit to 2, which lets every pod reach the node's credentials",
                 changes,
             ),
         )

@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule {
     title: "instance tags are readable through the metadata service",
     severity: RuleSeverity::depends(Severity::Error, "error if the cluster tag is missing, else warning"),
     resources: INSTANCE,
-    condition: "A member has `InstanceMetadataTags=enabled`; it may come from the launch template or an account default.",
-    impact: "tag keys may then hold no slash: adding the cluster tag fails with `is not a valid tag key`, and so does every launch with it",
+    condition: "A member has `InstanceMetadataTags=enabled`; the setting may come from the launch template or an account default.",
+    impact: "tag keys cannot contain a slash: adding the cluster tag fails with `is not a valid tag key`, and so does every launch with it",
     fix: "Set `InstanceMetadataTags=disabled` before adding tags.",
     applicability: Applicability::Confirm,
     sources: &[

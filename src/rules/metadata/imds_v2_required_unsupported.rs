@@ -7,16 +7,16 @@ use crate::view::{Member, RegionView};
 
 use super::{INSTANCE, options};
 
-/// First RKE2 releases whose nodes ask for an IMDSv2 token (rancher/rke2 #7343 and its backports).
+/// First RKE2 releases whose nodes request an IMDSv2 token (rancher/rke2 #7343 and its backports).
 const RKE2_WITH_TOKENS: [&str; 3] = ["1.29.11", "1.30.7", "1.31.3"];
 
 pub(super) const RULE: Rule = Rule {
     id: "imds-v2-required-unsupported",
-    title: "IMDSv2 is required and the node's software speaks only IMDSv1",
+    title: "IMDSv2 is required, but the node's software supports only IMDSv1",
     severity: RuleSeverity::always(Severity::Warning),
     resources: INSTANCE,
-    condition: "With `--nodes`: `HttpTokens=required` on an RKE1 node, or an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3, whose Node name is not its private DNS name; or on any node with a kubelet up to 1.16.",
-    impact: "the node asks the metadata service without a token and gets no name, or one without its domain",
+    condition: "With `--nodes`, an RKE1 node, or an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3, has `HttpTokens=required`, and its Node name is not its private DNS name. Any node with `HttpTokens=required` and a kubelet up to 1.16 is also reported.",
+    impact: "the node queries the metadata service without a token and gets no name, or one without its domain",
     fix: "Upgrade the distribution, or set `HttpTokens=optional` until then.",
     sources: &[
         "https://github.com/rancher/rancher/issues/46582",
@@ -49,7 +49,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     )
 }
 
-/// Whether the node's software is known to ask the metadata service without a token.
+/// True if the node's software is known to query the metadata service without a token.
 fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
     let text = node.kubelet_version.as_str();
     let Ok(version) = text.parse::<ControllerVersion>() else { return false };
@@ -57,7 +57,7 @@ fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
     let is_renamed =
         member.instance.private_dns_name.as_deref().is_some_and(|name| !name.is_empty() && name != node.name);
     if text.contains("+rke2") {
-        // It asks for the name only, and falls back to the host name.
+        // It requests only the name, and falls back to the host name.
         if !is_renamed {
             return false;
         }
@@ -70,7 +70,7 @@ fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
     if !at_least("1.17.0") {
         return true;
     }
-    // RKE1 annotates its nodes so and names them by the metadata service.
+    // RKE1 sets this annotation on its nodes and names them after the metadata service.
     let is_rke1 = node.annotations.contains_key("rke.cattle.io/internal-ip") && !text.contains('+');
     is_rke1 && is_renamed
 }

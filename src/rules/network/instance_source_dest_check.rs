@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Instance],
     condition: "A route targets a member whose source/destination check is on.",
-    impact: "the instance drops packets of the routed pod network; the controller turns the check off only when it makes the route itself",
+    impact: "the instance drops packets of the routed pod network; the controller turns the check off only when it creates the route itself",
     fix: "Turn the source/destination check off.",
     applicability: Applicability::Confirm,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_routes.go#CreateRoute"],

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "error; info where only a route to a member hints at cloud routes",
     ),
     resources: &[ResourceKind::RouteTable],
-    condition: "Cloud routes are in use (`--cloud-routes`, or with `--nodes` a route to the pod network of a Node), or a route of a member's VPC leads to a member, and the number of route tables with the cluster tag in the region is not one. Routes to a NAT instance or VPN, and those of flannel's `aws-vpc` backend, look like cloud routes. Cluster API tags every table it makes, so that cloud routes cannot work there.",
+    condition: "The number of route tables with the cluster tag in the region is not one, although cloud routes are in use (`--cloud-routes`, or with `--nodes` a route to a Node's pod network) or a route in a member's VPC leads to a member. Routes to a NAT instance or VPN, and routes of flannel's `aws-vpc` backend, look like cloud routes. Cluster API tags every table it creates, so cloud routes cannot work there.",
     impact: "the route controller fails with `unable to find route table for AWS cluster` or `found multiple matching AWS route tables`",
     fix: "Tag exactly the table of the nodes' subnets, or set `RouteTableID` in the cloud config, or turn cloud routes off.",
     applicability: Applicability::Choice,
@@ -67,7 +67,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     } else {
         format!("{} carry the cluster tag, and cloud routes need exactly one", text::count(tagged.len(), "route table"))
     };
-    // The table that nodes use is the one to propose.
+    // Tables that nodes use are proposed first.
     let mut proposed = candidates.clone();
     proposed.sort_by_key(|table| !used_tables.contains(table.id.as_str()));
     let choices = proposed.iter().map(|table| {

@@ -11,8 +11,8 @@ pub(super) const RULE: Rule = Rule {
     title: "the VPC has no cluster tag",
     severity: RuleSeverity::always(Severity::Info),
     resources: VPC,
-    condition: "A VPC in which members live has no cluster tag and none of Cluster API. The RKE documents ask for it; no code of the cloud controller reads it.",
-    impact: "nothing in the cloud controller; the AWS Load Balancer Controller with `--aws-vpc-tags` and the deletion of kOps clusters read it",
+    condition: "A VPC in which members live has no cluster tag and no Cluster API tag. The RKE documentation asks for the cluster tag; the cloud controller does not read it.",
+    impact: "no effect on the cloud controller; the AWS Load Balancer Controller with `--aws-vpc-tags` and the deletion of kOps clusters read it",
     fix: "Add `kubernetes.io/cluster/<ID>=shared`.",
     applicability: Applicability::Confirm,
     sources: &[

@@ -10,14 +10,14 @@ pub(super) const RULE: Rule = Rule {
     title: "the VPC hands out a domain name other than EC2's",
     severity: RuleSeverity::always(Severity::Warning),
     resources: VPC,
-    condition: "The DHCP options of a VPC in which members live have no `domain-name`, or one other than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters that do not look Nodes up by private DNS name are left out: with `--nodes`, those where every Node has a providerID or a name that starts with `i-`; without it, kOps, EKS, and clusters whose instances have resource-based names.",
+    condition: "The DHCP options of a VPC in which members live have no `domain-name`, or one other than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters that do not look Nodes up by private DNS name are skipped: with `--nodes`, those where every Node has a providerID or a name that starts with `i-`; without it, kOps, EKS, and clusters whose instances have resource-based names.",
     impact: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
     fix: "Override the host name of kubelet and kube-proxy with the private DNS name (RKE1: `use_instance_metadata_hostname`; RKE2: `node-name-from-cloud-provider-metadata`), or use resource-based names.",
     sources: &[
         "https://github.com/kubernetes/cloud-provider-aws/issues/384",
         "https://github.com/kubernetes/cloud-provider-aws/issues/799",
     ],
-    example: "VPC `vpc-0a` hands out the domain name `corp.example`, and EC2 names instances in `us-east-2.compute.internal`",
+    example: "VPC `vpc-0a` hands out the domain name `corp.example`, but EC2 names instances in `us-east-2.compute.internal`",
     reads: &[INSTANCES, VPCS, Read::DescribeDhcpOptions],
     subjects: Subjects::MemberVpcs,
     ..Rule::region(check)
@@ -34,7 +34,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .filter_map(|vpc| {
             let id = vpc.dhcp_options_id.as_deref()?;
             let found = region.region.dhcp_options.iter().find(|options| options.id == id);
-            // `default` stands for no option set at all.
+            // `default` means that there is no option set.
             let domains: &[String] = match found {
                 Some(options) => &options.domain_name,
                 None if id == "default" => &[],
@@ -48,7 +48,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             } else {
                 format!("the domain name `{}`", text::list(domains, 3))
             };
-            let message = format!("VPC `{}` hands out {shown}, and EC2 names instances in `{expected}`", vpc.id);
+            let message = format!("VPC `{}` hands out {shown}, but EC2 names instances in `{expected}`", vpc.id);
             let fix =
                 Fix::none("override the host name of kubelet and kube-proxy with the private DNS name of the instance");
             Some(Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix))

@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule {
     title: "DNS support or host names are off in the VPC",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error if a Node cannot be matched to its instance"),
     resources: VPC,
-    condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live. Clusters that do not look Nodes up by private DNS name are left out: with `--nodes`, those where every Node has a providerID or a name that starts with `i-`; without it, kOps, EKS, and clusters whose instances have resource-based names.",
-    impact: "host names lose their domain, so that IP-named nodes are not found by their private DNS name",
+    condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live. Clusters that do not look Nodes up by private DNS name are skipped: with `--nodes`, those where every Node has a providerID or a name that starts with `i-`; without it, kOps, EKS, and clusters whose instances have resource-based names.",
+    impact: "host names lose their domain, so IP-named nodes are not found by their private DNS name",
     fix: "Turn the attribute on; it changes name resolution for everything in the VPC.",
     applicability: Applicability::Confirm,
     sources: &[

@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         let instances =
             region.region.instances.iter().filter(|i| i.state.is_live() && i.vpc_id.as_deref() == Some(&vpc.id));
         let subnets = region.region.subnets.iter().filter(|subnet| subnet.vpc_id == vpc.id);
-        // An instance or subnet with several tags is a finding of its own and proves nothing about who lives here.
+        // An instance or subnet with several tags is a separate finding and does not show which cluster lives here.
         let single = |ids: Vec<&'_ str>| -> Option<String> {
             let mut unique: Vec<&str> = ids.into_iter().filter(|id| !tags::is_slip(id, own)).collect();
             unique.dedup();

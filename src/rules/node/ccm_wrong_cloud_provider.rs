@@ -5,12 +5,12 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-wrong-cloud-provider",
-    title: "the distribution's own cloud controller has initialised the Nodes",
+    title: "the distribution's own cloud controller initialised the Nodes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller that ships with RKE2 or K3s has set it, and it cannot be changed.",
+    condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller bundled with RKE2 or K3s set it, and it cannot be changed.",
     impact: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a re-created Node gets the same providerID again while the embedded controller runs",
-    fix: "First switch the embedded controller off (`disable-cloud-controller: true` on servers) and set the kubelets to `cloud-provider=external` (RKE2: `cloud-provider-name: external`); then replace the workers one by one; then the servers one at a time, after an etcd snapshot. Never delete the Node of a server by itself: that removes it from etcd.",
+    fix: "First switch the embedded controller off (`disable-cloud-controller: true` on servers) and set the kubelets to `cloud-provider=external` (RKE2: `cloud-provider-name: external`); then replace the workers one by one; then the servers one at a time, after an etcd snapshot. Never delete a server's Node alone: that removes the server from etcd.",
     sources: &[
         "https://github.com/k3s-io/k3s/issues/1049",
         "https://github.com/rancher/rke2/issues/142",
@@ -40,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         text::printable(&first.provider_id)
     );
     let fix = Fix::none(
-        "1. set `disable-cloud-controller: true` on the servers and `cloud-provider=external` for the kubelets; 2. replace the workers one by one; 3. take an etcd snapshot and replace the servers one at a time; never delete the Node of a server by itself, that removes it from etcd",
+        "1. set `disable-cloud-controller: true` on the servers and `cloud-provider=external` for the kubelets; 2. replace the workers one by one; 3. take an etcd snapshot and replace the servers one at a time; never delete a server's Node alone: that removes the server from etcd",
     );
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
     let others = embedded.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));

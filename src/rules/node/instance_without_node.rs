@@ -7,7 +7,7 @@ use crate::view::RegionView;
 
 use super::INSTANCES;
 
-/// How long a new instance may take to register before its missing Node is worth a word.
+/// Minutes that a new instance may take to register before its missing Node is reported.
 const GRACE_MINUTES: i64 = 15;
 
 pub(super) const RULE: Rule = Rule {
@@ -15,11 +15,11 @@ pub(super) const RULE: Rule = Rule {
     title: "a tagged instance is not a Node",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Instance],
-    condition: "A running instance that was launched more than 15 minutes ago carries the cluster tag, and no Node names it. Bastions of kOps and Cluster API are left out.",
-    impact: "nothing by itself: the kubelet has not registered, or the machine is not meant to be a node",
-    fix: "Look at the kubelet on the instance.",
+    condition: "A running instance that was launched more than 15 minutes ago carries the cluster tag, but no Node names it. kOps and Cluster API bastions are skipped.",
+    impact: "none by itself: the kubelet has not registered, or the machine is not intended as a node",
+    fix: "Check the kubelet on the instance.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName"],
-    example: "instance `i-0a` carries the cluster tag, and no Node names it",
+    example: "instance `i-0a` carries the cluster tag, but no Node names it",
     reads: &[INSTANCES],
     migration: Some(Prerequisite::Names),
     ..Rule::region(check)
@@ -49,8 +49,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         |members| {
             let verb = if members.len() == 1 { "carries" } else { "carry" };
             let whom = if members.len() == 1 { "it" } else { "them" };
-            let message = format!("{} {verb} the cluster tag, and no Node names {whom}", instances_phrase(members));
-            (message, Fix::none("look at the kubelet on the instance, or remove the tag if it is no node"))
+            let message = format!("{} {verb} the cluster tag, but no Node names {whom}", instances_phrase(members));
+            (message, Fix::none("check the kubelet on the instance, or remove the tag if the instance is not a node"))
         },
     )
 }

@@ -9,17 +9,17 @@ use super::{INSTANCES, NODE, instance_of, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-address-of-another-instance",
-    title: "the address of a Node is that of another instance",
+    title: "a Node has another instance's address",
     severity: RuleSeverity::always(Severity::Error),
     resources: NODE,
-    condition: "The internal address of a Node is the private address of a live instance of the same VPC, and its providerID names another one.",
-    impact: "load balancers send its traffic to the other instance, and when that one stops, this Node is taken for stopped or deleted",
+    condition: "A Node's internal address is the private address of a live instance in the same VPC, but its providerID names another instance.",
+    impact: "load balancers send the Node's traffic to the other instance, and when that instance stops, the Node counts as stopped or deleted",
     fix: "Delete the Node and register its machine again: a providerID cannot be changed. A copied image, or a fixed `provider-id` in user data, is the usual cause.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
         "kubernetes/kubernetes pkg/apis/core/validation/validation.go#ValidateNodeUpdate",
     ],
-    example: "Node `worker-1` names instance `i-0a`, and 10.0.1.12 is the address of `i-0b`",
+    example: "Node `worker-1` names instance `i-0a`, but 10.0.1.12 is the address of `i-0b`",
     reads: &[INSTANCES],
     migration: Some(Prerequisite::Instances),
     ..Rule::nodes(check)
@@ -39,7 +39,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
             let (_, named) = instance_of(context, node)?;
             let vpc = named.vpc_id.as_deref()?;
             let own = named.private_ip_address.as_deref()?;
-            // It may have several, of which one is enough.
+            // A Node may have several addresses; one that matches is enough.
             if node.internal_addresses.iter().any(|address| address == own) {
                 return None;
             }
@@ -48,7 +48,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
                 Some((address, *found))
             })?;
             let message = format!(
-                "Node `{}` names instance `{}`, and {} is the address of `{}`",
+                "Node `{}` names instance `{}`, but {} is the address of `{}`",
                 text::printable(&node.name),
                 text::printable(&named.id),
                 text::printable(address),

@@ -9,9 +9,9 @@ pub(super) const RULE: Rule = Rule {
     title: "a Node cannot be matched to its instance",
     severity: RuleSeverity::always(Severity::Error),
     resources: NODE,
-    condition: "A Node has no providerID, its name is not `i-…` of a live instance, and no live instance has that private DNS name together with the cluster tag; or two have.",
-    impact: "the controller says `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
-    fix: "Name the Node by the private DNS name of its instance, or by its id, and tag the instance. Where no live instance has its address either, delete the Node. Names such as `i-….corp.example` need a controller from v1.27.2 on.",
+    condition: "A Node has no providerID, its name is not the `i-…` id of a live instance, and either no live instance with the cluster tag has that private DNS name, or several have it.",
+    impact: "the controller reports `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
+    fix: "Name the Node after the private DNS name or the id of its instance, and tag the instance. If no live instance has its address either, delete the Node. Names such as `i-….corp.example` need controller v1.27.2 or later.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#nodeNameToInstanceID",
@@ -30,14 +30,14 @@ fn check(context: &Context<'_>, _: &[KubernetesNode]) -> CheckResult {
             let name = text::printable(&node.name);
             let mut message = match (fits, nodes::instance_id_in_name(&node.name)) {
                 (0, Some(_)) => format!(
-                    "Node `{name}` has no providerID, and its name is taken for an instance id that is not there"
+                    "Node `{name}` has no providerID, and its name is the id of an instance that does not exist"
                 ),
                 (0, None) => {
                     format!("Node `{name}` has no providerID, and no tagged instance has that private DNS name")
                 }
                 _ => format!("Node `{name}` has no providerID, and {fits} instances have that private DNS name"),
             };
-            // The usual reason, where it can be seen: the same first label under another domain.
+            // The usual cause, if it is visible: the same first label under another domain.
             let short = node.name.split('.').next().unwrap_or_default();
             let near = context.view.members().find(|member| {
                 member.instance.private_dns_name.as_deref().and_then(|dns| dns.split('.').next()) == Some(short)
@@ -46,9 +46,9 @@ fn check(context: &Context<'_>, _: &[KubernetesNode]) -> CheckResult {
             if let Some(dns) = near.filter(|_| fits == 0).and_then(|member| member.instance.private_dns_name.as_deref())
                 && dns != node.name
             {
-                message.push_str(&format!("; `{}` does", text::printable(dns)));
+                message.push_str(&format!("; one has `{}`", text::printable(dns)));
             }
-            // Nobody deletes a Node whose instance is gone when nothing says which instance it was.
+            // No controller deletes the Node of a terminated instance if nothing identifies the instance.
             let is_at = |address: &String| {
                 let instances = context.view.regions.iter().flat_map(|region| &region.region.instances);
                 instances.into_iter().any(|instance| {
@@ -60,9 +60,9 @@ fn check(context: &Context<'_>, _: &[KubernetesNode]) -> CheckResult {
             let fix = if is_gone {
                 message.push_str(&format!("; no live instance has its address {}", text::list(addresses, 2)));
                 Fix::none(if node.is_embedded_etcd_member() {
-                    "the machine is gone and the controller never deletes such a Node: check with an etcd snapshot at hand that the member is gone for good, then `kubectl delete node`"
+                    "the machine no longer exists and the controller never deletes such a Node: with an etcd snapshot at hand, check that the member will not return, then run `kubectl delete node`"
                 } else {
-                    "the machine is gone and the controller never deletes such a Node: `kubectl delete node`"
+                    "the machine no longer exists and the controller never deletes such a Node: run `kubectl delete node`"
                 })
             } else {
                 Fix::none(

@@ -10,21 +10,21 @@ use super::{INSTANCES, NODE, instance_found_for, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provided-ip-mismatch",
-    title: "the kubelet is told an address that its instance does not have",
+    title: "the kubelet is given an address that its instance does not have",
     severity: RuleSeverity::depends(
         Severity::Error,
         "error while the Node waits for the cloud controller; warning after that",
     ),
     resources: NODE,
-    condition: "The address that the kubelet was given (`--node-ip`, annotation `alpha.kubernetes.io/provided-node-ip`) is no address, or none of the private addresses of its instance and not its public one. Of the IPv6 addresses the controller knows the first of each interface, and none without `NodeIPFamilies=ipv6` in its cloud configuration, where that was given. The instance is that of the providerID, or that of the name as long as there is none.",
-    impact: "the controller refuses the Node (`failed to get node address from cloud provider that matches ip`): the taint stays, or its addresses are not written any more",
-    fix: "Give the kubelet an address of its instance (`--node-ip`, `node-ip` of RKE2 and K3s), or none. An image with a fixed address, or that of a bridge, is the usual cause.",
+    condition: "The kubelet's address (`--node-ip`, annotation `alpha.kubernetes.io/provided-node-ip`) is not a valid address, or is neither a private address nor the public address of its instance. The controller knows only the first IPv6 address of each interface, and none if its cloud configuration was given and lacks `NodeIPFamilies=ipv6`. The instance is found by providerID, or by name if the Node has none.",
+    impact: "the controller refuses the Node (`failed to get node address from cloud provider that matches ip`): the taint stays, or its addresses are no longer updated",
+    fix: "Give the kubelet an address of its instance (`--node-ip`, `node-ip` of RKE2 and K3s), or none. The usual cause is an image with a fixed address, or the address of a bridge.",
     sources: &[
         "kubernetes/cloud-provider node/helpers/address.go#GetNodeAddressesFromNodeIP",
         "kubernetes/cloud-provider controllers/node/node_controller.go#getNodeModifiersFromCloudProvider",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getInstanceNodeAddress",
     ],
-    example: "Node `worker-1` is told 172.17.0.1, which is no address of its instance `i-0a`",
+    example: "Node `worker-1` is given 172.17.0.1, which is not an address of its instance `i-0a`",
     reads: &[INSTANCES],
     ..Rule::nodes(check)
 };
@@ -40,7 +40,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         !interfaces.is_empty() && interfaces.iter().all(|interface| interface.addresses.is_some())
     };
     if told.iter().any(|(_, _, instance)| !is_read(instance)) {
-        return CheckResult::not_applicable("the inventory has no addresses of interfaces: record it anew");
+        return CheckResult::not_applicable("the inventory has no interface addresses: record it again");
     }
     let families = families(context);
     told.into_iter()
@@ -51,17 +51,17 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
             let wrong = addresses.split(',').find(is_wrong)?;
             let Some(wrong) = parsed(wrong) else {
                 let (name, shown) = (text::printable(&node.name), text::printable(wrong));
-                let message = format!("Node `{name}` is told `{shown}`, which is no address");
+                let message = format!("Node `{name}` is given `{shown}`, which is not a valid address");
                 let fix = Fix::none("give the kubelet an address of its instance with `--node-ip`, or none");
                 return Some(Violation::new(severity(node), resource(node), message, fix));
             };
             let is_own = has(instance, wrong, None);
             let why = if is_own {
-                format!("{wrong}, and the cloud configuration has no `NodeIPFamilies={}`", family(wrong))
+                format!("{wrong}, but the cloud configuration has no `NodeIPFamilies={}`", family(wrong))
             } else {
-                format!("{wrong}, which is no address of its instance `{}`", text::printable(&instance.id))
+                format!("{wrong}, which is not an address of its instance `{}`", text::printable(&instance.id))
             };
-            let message = format!("Node `{}` is told {why}", text::printable(&node.name));
+            let message = format!("Node `{}` is given {why}", text::printable(&node.name));
             let fix = if is_own {
                 format!("add `NodeIPFamilies={}` to the cloud configuration", family(wrong))
             } else {
@@ -73,7 +73,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         .collect()
 }
 
-/// The taint stays while the controller cannot read it.
+/// Error while the Node has the `uninitialized` taint, otherwise warning.
 fn severity(node: &KubernetesNode) -> Severity {
     let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
     if waits { Severity::Error } else { Severity::Warning }
@@ -83,8 +83,8 @@ fn family(address: IpAddr) -> &'static str {
     if address.is_ipv6() { "ipv6" } else { "ipv4" }
 }
 
-/// The families of addresses that the controller writes, where its cloud configuration is known: IPv4 where that names none. Several that
-/// differ say nothing.
+/// Address families that the controller writes: IPv4 if its cloud configuration names none. `None` if no configuration
+/// is known, one cannot be parsed, or several differ.
 fn families(context: &Context<'_>) -> Option<Vec<String>> {
     let of = |config: &CloudConfig| {
         let set = config.sections.as_ref().ok()?.iter().flat_map(|section| &section.variables);
@@ -98,7 +98,7 @@ fn families(context: &Context<'_>) -> Option<Vec<String>> {
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// Whether the controller knows an address of an instance.
+/// True if the controller knows this address of the instance.
 fn has(instance: &Instance, wanted: IpAddr, families: Option<&[String]>) -> bool {
     if families.is_some_and(|families| families.iter().all(|one| one != family(wanted))) {
         return false;

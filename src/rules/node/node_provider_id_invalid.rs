@@ -10,9 +10,9 @@ pub(super) const RULE: Rule = Rule {
     title: "the providerID of a Node cannot be parsed",
     severity: RuleSeverity::always(Severity::Error),
     resources: NODE,
-    condition: "The last part of a providerID is neither `i-…` nor `fargate-…`. EKS Hybrid Nodes (`eks-hybrid://`) are left out; `rke2://` and `k3s://` are `ccm-wrong-cloud-provider`.",
-    impact: "the Node is left out of every load balancer with a line in the log; controllers before v1.23.20, v1.24.19, v1.25.15, v1.26.11 and v1.27.6 panic at it",
-    fix: "The providerID of a Node cannot be changed: replace the node. On RKE2 and K3s, deleting the Node of a server removes it from etcd.",
+    condition: "The last part of a providerID is neither `i-…` nor `fargate-…`. EKS Hybrid Nodes (`eks-hybrid://`) are skipped; `ccm-wrong-cloud-provider` reports `rke2://` and `k3s://`.",
+    impact: "every load balancer omits the Node, with a log line; controllers before v1.23.20, v1.24.19, v1.25.15, v1.26.11 and v1.27.6 panic",
+    fix: "A Node's providerID cannot be changed: replace the node. On RKE2 and K3s, deleting a server's Node removes the server from etcd.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
         "https://github.com/kubernetes/cloud-provider-aws/issues/604",
@@ -42,10 +42,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     CheckResult::counted(nodes.len(), found)
 }
 
-/// What replacing a Node needs, where deleting it does more than that.
+/// Steps to replace a Node; deleting the Node of an etcd member also removes it from etcd.
 fn replacing(nodes: &[&KubernetesNode]) -> &'static str {
     if nodes.iter().any(|node| node.is_embedded_etcd_member()) {
-        "replace the nodes, workers first; take an etcd snapshot, then replace servers one at a time: deleting the Node of a server by itself removes it from etcd"
+        "replace the nodes, workers first; take an etcd snapshot, then replace servers one at a time: deleting a server's Node alone removes the server from etcd"
     } else {
         "replace the node: drain it, delete the Node, and let the kubelet of the new machine register"
     }

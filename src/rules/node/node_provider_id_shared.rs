@@ -9,14 +9,14 @@ use super::{NODE, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-shared",
-    title: "two Nodes are one instance",
+    title: "two Nodes name the same instance",
     severity: RuleSeverity::always(Severity::Error),
     resources: NODE,
-    condition: "The providerIDs of two Nodes name one instance.",
-    impact: "the cloud controller takes both for that instance: traffic of the one goes to the other, and what happens to the instance happens to both Nodes",
+    condition: "The providerIDs of two Nodes name the same instance.",
+    impact: "the cloud controller treats both as that instance: traffic for one goes to the other, and the instance's state changes apply to both Nodes",
     fix: "Delete the Node that does not run on the instance, and register its machine again without a fixed `provider-id`.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID"],
-    example: "Nodes `worker-1` and `worker-2` both name instance `i-0a`",
+    example: "Nodes `worker-1`, `worker-2` both name instance `i-0a`",
     migration: Some(Prerequisite::Instances),
     ..Rule::evidence(AWS, check)
 };

@@ -6,12 +6,12 @@ use super::{INSTANCES, NODE, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-without-zone",
-    title: "the cluster autoscaler does not understand a Node's providerID",
+    title: "the cluster autoscaler cannot parse a Node's providerID",
     severity: RuleSeverity::always(Severity::Warning),
     resources: NODE,
-    condition: "A Node's providerID is not `aws:///<zone>/<id>`, and its instance is in a group that the cluster autoscaler discovers (`k8s.io/cluster-autoscaler/enabled`) or was made by Karpenter.",
-    impact: "the cluster autoscaler and Karpenter do not find the instance of the Node, and neither remove nor count it",
-    fix: "The providerID of a Node cannot be changed: have the kubelet or the cloud controller set the full one on the next nodes.",
+    condition: "A Node's providerID is not `aws:///<zone>/<id>`, and its instance is in a group that the cluster autoscaler discovers (`k8s.io/cluster-autoscaler/enabled`) or was created by Karpenter.",
+    impact: "the cluster autoscaler and Karpenter do not find the Node's instance, and neither remove nor count it",
+    fix: "A Node's providerID cannot be changed: have the kubelet or the cloud controller set the full one on the next nodes.",
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#validAwsRefIdRegex",
         "aws/karpenter-provider-aws pkg/utils/utils.go#ParseInstanceID",

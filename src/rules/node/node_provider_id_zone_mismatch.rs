@@ -6,17 +6,17 @@ use super::{INSTANCES, NODE, instance_of, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-zone-mismatch",
-    title: "a providerID names another zone than that of its instance",
+    title: "a providerID names a zone other than its instance's",
     severity: RuleSeverity::always(Severity::Warning),
     resources: NODE,
-    condition: "A Node's providerID is `aws:///<zone>/<id>`, and its instance is in another zone. The cloud controller reads the id alone.",
-    impact: "the cluster autoscaler does not find the Node in its group, and takes the instance for one that never registered",
-    fix: "Delete the Node and register its machine again without a fixed `provider-id`: it cannot be changed.",
+    condition: "A Node's providerID is `aws:///<zone>/<id>`, but its instance is in another zone. The cloud controller reads only the id.",
+    impact: "the cluster autoscaler does not find the Node in its group, and treats the instance as one that never registered",
+    fix: "Delete the Node and register its machine again without a fixed `provider-id`: a providerID cannot be changed.",
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#buildInstanceRefFromAWS",
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
     ],
-    example: "Node `worker-1` names us-east-1a in its providerID, and its instance `i-0a` is in us-east-1b",
+    example: "Node `worker-1` names us-east-1a in its providerID, but its instance `i-0a` is in us-east-1b",
     reads: &[INSTANCES],
     migration: Some(Prerequisite::Instances),
     ..Rule::nodes(check)
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
             let said = node.provider_id.strip_prefix("aws:///")?.split('/').next()?;
             let zone = instance.availability_zone.as_deref().filter(|zone| *zone != said)?;
             let message = format!(
-                "Node `{}` names {} in its providerID, and its instance `{}` is in {zone}",
+                "Node `{}` names {} in its providerID, but its instance `{}` is in {zone}",
                 text::printable(&node.name),
                 text::printable(said),
                 text::printable(&instance.id)

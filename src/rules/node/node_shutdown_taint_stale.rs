@@ -7,14 +7,14 @@ use super::{INSTANCES, NODE, instance_of, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-shutdown-taint-stale",
-    title: "a Node counts as stopped, and its instance runs",
+    title: "a Node has the shutdown taint while its instance runs",
     severity: RuleSeverity::always(Severity::Warning),
     resources: NODE,
-    condition: "A Node has the taint `node.cloudprovider.kubernetes.io/shutdown`, and its instance is running.",
-    impact: "no pod is scheduled there; the controller that takes the taint away when the Node is ready does not work",
-    fix: "See why the cloud controller does not: `cloud-node-lifecycle` in `--controllers`, its leader, its permissions. Then the taint goes by itself.",
+    condition: "A Node has the taint `node.cloudprovider.kubernetes.io/shutdown`, but its instance is running.",
+    impact: "no pod is scheduled there; the controller that removes the taint when the Node is ready does not work",
+    fix: "Find out why the cloud controller does not remove the taint: check `cloud-node-lifecycle` in `--controllers`, its leader and its permissions. Then the taint disappears by itself.",
     sources: &["kubernetes/cloud-provider controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes"],
-    example: "Node `worker-1` has the taint `node.cloudprovider.kubernetes.io/shutdown`, and its instance `i-0a` is running",
+    example: "Node `worker-1` has the taint `node.cloudprovider.kubernetes.io/shutdown`, but its instance `i-0a` is running",
     reads: &[INSTANCES],
     ..Rule::nodes(check)
 };
@@ -31,11 +31,11 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
                 return None;
             }
             let message = format!(
-                "Node `{}` has the taint `{TAINT}`, and its instance `{}` is running",
+                "Node `{}` has the taint `{TAINT}`, but its instance `{}` is running",
                 text::printable(&node.name),
                 text::printable(&instance.id)
             );
-            let fix = Fix::none("see why the lifecycle controller of the cloud controller does not work");
+            let fix = Fix::none("find out why the cloud controller's lifecycle controller does not work");
             let instance = ResourceRef::bare(ResourceKind::Instance, &instance.id);
             Some(Violation::new(Severity::Warning, resource(node), message, fix).related([instance]))
         })

@@ -9,15 +9,15 @@ use super::{INSTANCES, NODE, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-without-instance",
-    title: "the instance of a Node is gone",
+    title: "a Node's instance is missing or terminated",
     severity: RuleSeverity::depends(
         Severity::Warning,
         "warning; info while the instance is shutting down, as at every scale-in",
     ),
     resources: NODE,
-    condition: "The instance that a Node names is not there, or is shutting down or terminated.",
-    impact: "the node controller deletes the Node once the cloud controller works; while it does not, pods stay assigned to nothing",
-    fix: "Nothing if the controller runs; else delete the Node.",
+    condition: "The instance that a Node names does not exist, is shutting down or is terminated.",
+    impact: "the node controller deletes the Node once the cloud controller works; until then, pods stay assigned to nothing",
+    fix: "Nothing if the controller runs; otherwise delete the Node.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#InstanceExists"],
     example: "Node `worker-1` names instance `i-0a`, which is terminated",
     reads: &[INSTANCES],
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         .iter()
         .filter_map(|node| {
             let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
-            // An instance of a region that was not read is unknown, not gone.
+            // An instance in a region that was not read is unknown, not missing.
             let path = node.provider_id.strip_prefix("aws://").and_then(|rest| rest.split_once('/'));
             let zone = path.map_or("", |(_, path)| path).split('/').next().unwrap_or_default();
             let in_read_region =
@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
                 // The controller keeps the Node until the instance is terminated.
                 Some(instance) if instance.state == InstanceState::ShuttingDown => ("shutting down", Severity::Info),
                 Some(_) => ("terminated", Severity::Warning),
-                None if in_read_region => ("not there", Severity::Warning),
+                None if in_read_region => ("missing", Severity::Warning),
                 None => return None,
             };
             let message = format!(
@@ -51,9 +51,9 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
                 text::printable(id)
             );
             let fix = Fix::none(if node.is_embedded_etcd_member() {
-                "nothing if the controller runs, it deletes the Node; else check with an etcd snapshot at hand that the member is gone for good, then `kubectl delete node`"
+                "nothing if the controller runs: it deletes the Node; otherwise, with an etcd snapshot at hand, check that the member will not return, then run `kubectl delete node`"
             } else {
-                "nothing if the controller runs, it deletes the Node; else `kubectl delete node`"
+                "nothing if the controller runs: it deletes the Node; otherwise run `kubectl delete node`"
             });
             Some(
                 Violation::new(severity, resource(node), message, fix)

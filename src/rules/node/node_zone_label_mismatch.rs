@@ -6,20 +6,20 @@ use super::{INSTANCES, NODE, instance_of, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-zone-label-mismatch",
-    title: "a label of a Node names another zone than that of its instance",
+    title: "a Node's label names a zone other than its instance's",
     severity: RuleSeverity::always(Severity::Error),
     resources: NODE,
-    condition: "The zone or the region that a Node has as a label, by the present name or the one of before 1.17, is not that of the instance that its providerID names.",
-    impact: "volumes are made in the wrong zone, and their pods stay pending (`volume node affinity conflict`); the controller never asks again, and copies the older label over the present one",
-    fix: "Set both labels: `topology.kubernetes.io/zone` and, where it is there, `failure-domain.beta.kubernetes.io/zone`.",
+    condition: "A Node's zone or region label, under its current name or the one before 1.17, differs from the instance that its providerID names.",
+    impact: "volumes are created in the wrong zone, and their pods stay pending (`volume node affinity conflict`); the controller never checks again, and copies the older label over the current one",
+    fix: "Set both labels: `topology.kubernetes.io/zone` and, if present, `failure-domain.beta.kubernetes.io/zone`.",
     sources: &["kubernetes/cloud-provider controllers/node/node_controller.go#reconcileNodeLabels"],
-    example: "Node `worker-1` says zone us-east-1a, and its instance `i-0a` is in us-east-1b",
+    example: "Node `worker-1` has the label for zone us-east-1a, but its instance `i-0a` is in us-east-1b",
     reads: &[INSTANCES],
     migration: Some(Prerequisite::Labels),
     ..Rule::nodes(check)
 };
 
-/// Labels of zones and of regions, the present name and the one of before.
+/// Zone and region labels: the current name, then the one before 1.17.
 const ZONES: [&str; 2] = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 const REGIONS: [&str; 2] = ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"];
 
@@ -39,7 +39,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
             };
             let says = node.labels.get(label).map(String::as_str).unwrap_or_default();
             let message = format!(
-                "Node `{}` says {what} {}, and its instance `{}` is in {is}",
+                "Node `{}` has the label for {what} {}, but its instance `{}` is in {is}",
                 text::printable(&node.name),
                 text::printable(says),
                 text::printable(&instance.id)
@@ -49,7 +49,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
             let set: Vec<String> = set.map(|label| format!("{label}={is}")).collect();
             let name = text::shell_quote(&node.name);
             let command = format!("kubectl label node {name} {} --overwrite", set.join(" "));
-            let fix = Fix::none("set the labels to where the instance is").untried(command);
+            let fix = Fix::none("set the labels to the location of the instance").untried(command);
             let instance = ResourceRef::bare(ResourceKind::Instance, &instance.id);
             Some(
                 Violation::new(Severity::Error, resource(node), message, fix).related([instance]).with_respect_to(what),

@@ -9,12 +9,12 @@ pub(super) const RULE: Rule = Rule {
     title: "servers pass `--cloud-provider` or `--cloud-config` to kube-apiserver",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error where a Node runs a version without it, or --target-kubernetes is one",
+        "warning; error if a Node runs a version without it, or --target-kubernetes names one",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Servers of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, or manifests of static pods, have `cloud-provider=…` or `cloud-config=…` in `kube-apiserver-arg`. kube-apiserver has had no such flags since Kubernetes 1.33.",
+    condition: "Servers of RKE2 or K3s, configurations of RKE2, K3s, Rancher, RKE or kubeadm, or static pod manifests set `cloud-provider=…` or `cloud-config=…` in `kube-apiserver-arg`. Kubernetes 1.33 removed these flags from kube-apiserver.",
     impact: "the upgrade to 1.33 stops at the first server: kube-apiserver does not start (`unknown flag: --cloud-provider`)",
-    fix: "Take them out of `kube-apiserver-arg` before the upgrade. With an external cloud controller kube-apiserver needs neither: `--cloud-provider` belongs to the kubelet, `--cloud-config` to the controller.",
+    fix: "Remove them from `kube-apiserver-arg` before the upgrade. With an external cloud controller kube-apiserver needs neither: `--cloud-provider` belongs to the kubelet, `--cloud-config` to the controller.",
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/130162",
         "kubernetes/kubernetes pkg/kubeapiserver/options/cloudprovider.go",
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     endings(context, |component, name, value| {
         let log = match name {
-            // That one ends earlier: `in-tree-cloud-provider`.
+            // `aws` was removed earlier: see `in-tree-cloud-provider`.
             "cloud-provider" if value != "aws" => "unknown flag: --cloud-provider",
             "cloud-config" => "unknown flag: --cloud-config",
             _ => return Vec::new(),

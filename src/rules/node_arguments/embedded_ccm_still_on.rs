@@ -11,15 +11,15 @@ use super::{UNSAID, of_configuration, of_nodes};
 
 pub(super) const RULE: Rule = Rule {
     id: "embedded-ccm-still-on",
-    title: "the distribution's own cloud controller runs beside another one",
+    title: "the distribution's own cloud controller runs alongside another one",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning where RKE2 still switches its own off, and no --target-kubernetes says otherwise",
+        "error; warning where RKE2 still switches its own off, unless --target-kubernetes changes that",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Servers of RKE2 or K3s ask for another cloud controller (`cloud-provider-name` of RKE2, or `cloud-provider=external` in `kubelet-arg`), or one is there or declared beside them, and they do not have `disable-cloud-controller: true`. RKE2 switched its own off wherever a name was given, until 1.35; `rancher-vsphere` and `harvester` still do.",
+    condition: "Servers of RKE2 or K3s request another cloud controller (`cloud-provider-name` of RKE2, or `cloud-provider=external` in `kubelet-arg`), or another one runs or is declared for the same cluster, and the servers do not set `disable-cloud-controller: true`. RKE2 switched its own off if a name was given, until 1.35; for `rancher-vsphere` and `harvester` it still does.",
     impact: "the distribution's controller gives new Nodes `rke2://` or `k3s://` providerIDs, which cannot be changed: such a Node has to be replaced",
-    fix: "Set `disable-cloud-controller: true` in the configuration of all servers, those that run only etcd included.",
+    fix: "Set `disable-cloud-controller: true` in the configuration of all servers, including those that run only etcd.",
     sources: &[
         "https://github.com/rancher/rke2/issues/10346",
         "rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor",
@@ -30,11 +30,11 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
-/// The first version of RKE2 with a cloud controller of its own, and the first that leaves it on.
+/// First RKE2 version with its own cloud controller, and first that leaves it on.
 const FIRST: ControllerVersion = ControllerVersion::new(1, 21, 3);
 const LEFT_ON: ControllerVersion = ControllerVersion::new(1, 36, 0);
 
-/// Names of providers that the distribution brings along.
+/// Names of providers that the distribution bundles.
 const BUNDLED: [&str; 3] = ["rke2", "rancher-vsphere", "harvester"];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
@@ -72,11 +72,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let is_off = servers.iter().all(|arguments| arguments.is_on("disable-cloud-controller"));
     let has_workloads = context.evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]);
     let why = (!is_off && !has_workloads)
-        .then_some("whether another cloud controller is there is not known: DaemonSets and Deployments were not given");
+        .then_some("another cloud controller may run: DaemonSets and Deployments were not given");
     CheckResult::counted(servers.len(), violations).unless(why)
 }
 
-/// True if another cloud controller is there beside a server: a workload of the cluster, or one declared for the same cluster.
+/// True if another cloud controller is a workload of the server's cluster, or is declared for the same cluster.
 fn is_beside(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {
     let controllers = context.evidence.controllers();
     match &arguments.started {
@@ -85,14 +85,14 @@ fn is_beside(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool
     }
 }
 
-/// When both controllers run.
+/// Time from which both controllers run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum When {
-    /// After an upgrade that nobody has planned.
+    /// After an upgrade that is not planned yet.
     Later,
-    /// After the upgrade that is planned.
+    /// After the planned upgrade.
     AtTarget(ControllerVersion),
-    /// Today.
+    /// Both run already.
     Now,
 }
 
@@ -102,17 +102,17 @@ impl When {
     }
 }
 
-/// What is wrong, in a sentence about some servers.
+/// Message of a finding on some servers.
 fn told(who: &str, is_one: bool, distribution: &str, asked: Asked, when: When) -> String {
     let verb = |one: &'static str, several: &'static str| if is_one { one } else { several };
     if when == When::Now {
         let run = verb("runs", "run");
         return match asked {
             Asked::ByName | Asked::ByKubelet => {
-                let ask = verb("asks", "ask");
-                format!("{who} {ask} for another cloud controller, and {run} {distribution}'s own as well")
+                let ask = verb("requests", "request");
+                format!("{who} {ask} another cloud controller, but also {run} {distribution}'s own")
             }
-            Asked::Beside => format!("{who} {run} {distribution}'s own cloud controller beside another one"),
+            Asked::Beside => format!("{who} {run} {distribution}'s own cloud controller alongside another one"),
         };
     }
     let rely = verb("relies", "rely");
@@ -128,7 +128,7 @@ fn fix(when: When) -> Fix {
     Fix::none(format!("set `disable-cloud-controller: true` in the configuration of all servers{before}"))
 }
 
-/// A configuration of servers.
+/// Finding on a configuration of servers.
 fn of_declared(
     context: &KubernetesContext<'_>,
     arguments: &NodeArguments,
@@ -149,7 +149,7 @@ fn of_declared(
     violation.with_respect_to(asked.key()).at(at.unwrap_or(place))
 }
 
-/// How a server asks for another cloud controller.
+/// Evidence that a server has another cloud controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Asked {
     ByName,
@@ -158,7 +158,7 @@ enum Asked {
 }
 
 impl Asked {
-    /// Its part of the identity of a finding.
+    /// Part of a finding's identity.
     fn key(self) -> &'static str {
         match self {
             Self::ByName => "cloud-provider-name",
@@ -168,7 +168,7 @@ impl Asked {
     }
 }
 
-/// How one server asks for another cloud controller beside its own, and when both run; `None` where it does not.
+/// Evidence that a server has another cloud controller, and time from which both run; `None` if both never run.
 fn of_server(arguments: &NodeArguments, target: Option<ControllerVersion>, is_beside: bool) -> Option<(Asked, When)> {
     if arguments.is_on("disable-cloud-controller") {
         return None;

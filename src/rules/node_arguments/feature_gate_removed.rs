@@ -6,15 +6,15 @@ use super::{Ending, endings};
 
 pub(super) const RULE: Rule = Rule {
     id: "feature-gate-removed",
-    title: "a component is given a feature gate that is gone",
+    title: "a component sets a removed feature gate",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error where a Node runs a version without it, or --target-kubernetes is one",
+        "warning; error if a Node runs a version without it, or --target-kubernetes names one",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE, kubeadm, kOps or the kubelet (`featureGates`), have a gate in `feature-gates` of `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg` that the cloud provider's move needed once, and that later versions do not know: `CSIMigration`, `CSIMigrationAWS` and `ControllerManagerLeaderMigration` until 1.26 (the first two cannot be switched off since 1.25), `KubeletCredentialProviders` until 1.28, `InTreePluginAWSUnregister` until 1.30, `DisableCloudProviders` and `DisableKubeletCloudCredentialProviders` until 1.32.",
+    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE, kubeadm, kOps or the kubelet (`featureGates`), set a gate of the cloud provider migration that later versions do not know, in `feature-gates` of `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`. `CSIMigration`, `CSIMigrationAWS` and `ControllerManagerLeaderMigration` exist until 1.26; the first two cannot be switched off since 1.25. `KubeletCredentialProviders` exists until 1.28, `InTreePluginAWSUnregister` until 1.30, and `DisableCloudProviders` and `DisableKubeletCloudCredentialProviders` until 1.32.",
     impact: "the component does not start after the upgrade: `unrecognized feature gate`",
-    fix: "Take the gate out of the configuration once all Nodes run a version that does without it, and before the upgrade to one that does not know it.",
+    fix: "Remove the gate from the configuration once all Nodes run a version that does not need it, and before the upgrade to one that does not know it.",
     sources: &[
         "kubernetes/website content/en/docs/reference/command-line-tools-reference/feature-gates",
         "kubernetes/component-base featuregate/feature_gate.go#unsafeSetFromMap",
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
-/// Gates, with the first minor version that does not know them, and the first that takes no `false`.
+/// Gates, with the first minor version that does not know them, and the first that rejects `false`.
 const GATES: [(&str, u32, Option<u32>); 7] = [
     ("CSIMigration", 27, Some(25)),
     ("CSIMigrationAWS", 27, Some(25)),

@@ -6,13 +6,13 @@ use super::{Ending, endings};
 
 pub(super) const RULE: Rule = Rule {
     id: "in-tree-cloud-provider",
-    title: "components ask for Kubernetes' own AWS provider",
+    title: "components use the in-tree AWS provider of Kubernetes",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error where a Node runs a version without it, or --target-kubernetes is one",
+        "warning; error if a Node runs a version without it, or --target-kubernetes names one",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-provider=aws` in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`. That provider was part of Kubernetes until 1.26.",
+    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, set `cloud-provider=aws` in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`. That provider was part of Kubernetes until 1.26.",
     impact: "from 1.27 on the component does not start: `unknown cloud provider`",
     fix: "Move to the external cloud controller before the upgrade: `cloud-provider=external` for kubelet and kube-controller-manager, none for kube-apiserver.",
     sources: &["https://github.com/kubernetes/kubernetes/pull/115838", "https://github.com/rancher/rke2/issues/4183"],

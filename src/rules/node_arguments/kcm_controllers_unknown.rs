@@ -6,15 +6,15 @@ use super::{Ending, endings};
 
 pub(super) const RULE: Rule = Rule {
     id: "kcm-controllers-unknown",
-    title: "kube-controller-manager is told about controllers that it no longer has",
+    title: "kube-controller-manager names controllers that it no longer has",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error where a Node runs a version without them, or --target-kubernetes is one",
+        "warning; error if a Node runs a version without them, or --target-kubernetes names one",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "`controllers` of kube-controller-manager names `service`, `route` or `cloud-node-lifecycle`, with or without a dash before it, by either of its names. Kubernetes 1.37 does not know them.",
+    condition: "`controllers` of kube-controller-manager names `service`, `route` or `cloud-node-lifecycle`, by either of its names and with or without a leading dash. Kubernetes 1.37 does not know them.",
     impact: r#"from 1.37 on kube-controller-manager does not start: `"service" is not in the list of known controllers`"#,
-    fix: "Take these names out of `controllers` before the upgrade: an external cloud provider leaves them out by itself.",
+    fix: "Remove these names from `controllers` before the upgrade: with an external cloud provider they are omitted automatically.",
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/138002",
         "https://github.com/kubernetes/kubernetes/pull/116186",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ANY_CLOUD, check)
 };
 
-/// Controllers that only cloud providers within Kubernetes needed, by both of their names.
+/// Controllers that only in-tree cloud providers needed, by both of their names.
 const GONE: [&str; 6] = [
     "cloud-node-lifecycle",
     "cloud-node-lifecycle-controller",

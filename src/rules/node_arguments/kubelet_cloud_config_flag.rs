@@ -9,12 +9,12 @@ pub(super) const RULE: Rule = Rule {
     title: "nodes pass `--cloud-config` to the kubelet",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error where a Node runs a version without it, or --target-kubernetes is one",
+        "warning; error if a Node runs a version without it, or --target-kubernetes names one",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-config=…` in `kubelet-arg`. Beside an external cloud controller the kubelet reads nothing from it, and since Kubernetes 1.34 it has no such flag.",
+    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, set `cloud-config=…` in `kubelet-arg`. With an external cloud controller the kubelet reads nothing from it, and Kubernetes 1.34 removed the flag.",
     impact: "the upgrade to 1.34 stops at the first node: the kubelet does not start (`unknown flag: --cloud-config`)",
-    fix: "Take it out of `kubelet-arg`; the file is the cloud controller's.",
+    fix: "Remove it from `kubelet-arg`; the file belongs to the cloud controller.",
     sources: &["https://github.com/kubernetes/kubernetes/pull/130161", "https://github.com/rancher/rke2/issues/8926"],
     example: "5 Nodes start kubelet with `cloud-config=/etc/kubernetes/cloud.conf`, which it takes until 1.33",
     ..Rule::evidence(ANY_CLOUD, check)

@@ -11,14 +11,14 @@ pub(super) const RULE: Rule = Rule {
     title: "a network interface of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::NetworkInterface],
-    condition: "A network interface is `available`, owned by the cluster or left by the VPC CNI for it (`cluster.k8s.amazonaws.com/name`), and no live instance of the region is tagged for the cluster. Those of a deleted Network Load Balancer vanish by themselves within an hour.",
-    impact: "it holds an address and keeps its subnet and security groups from being deleted",
+    condition: "A network interface is `available`, owned by the cluster or left by the VPC CNI for it (`cluster.k8s.amazonaws.com/name`), and no live instance of the region is tagged for the cluster. The interfaces of a deleted Network Load Balancer disappear by themselves within an hour.",
+    impact: "it holds an address and blocks the deletion of its subnet and security groups",
     fix: "Delete the network interface.",
     sources: &[
         "https://github.com/aws/amazon-vpc-cni-k8s/issues/69",
         "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/6067",
     ],
-    example: "3 available network interfaces belong to `bravo`, which has no live instance here",
+    example: "3 available network interfaces are left by `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeNetworkInterfaces],
     subjects: Subjects::Region,
     ..Rule::region(check)
@@ -40,5 +40,5 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .map(Tagged::NetworkInterface)
         .collect();
     let message = left_by(context, found.len(), "available network interface", "left");
-    one(region, &found, message, "delete them; those of a Network Load Balancer vanish by themselves within an hour")
+    one(region, &found, message, "delete them; those of a Network Load Balancer disappear by themselves within an hour")
 }

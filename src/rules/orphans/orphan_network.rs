@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::RouteTable],
     condition: "A VPC, subnet or route table is owned by the cluster, and no live instance of the region is tagged for it.",
     impact: "nothing uses it",
-    fix: "Delete it with the tool that made it.",
+    fix: "Delete it with the tool that created it.",
     sources: &["https://github.com/kubernetes/kubernetes/issues/73480"],
-    example: "1 VPC and 3 subnets are owned by `bravo`, which has no live instance here",
+    example: "3 subnets and 1 VPC owned by `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeVpcs, Read::DescribeSubnets, Read::DescribeRouteTables],
     subjects: Subjects::Region,
     ..Rule::region(check)
@@ -47,6 +47,6 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         region,
         &found,
         message,
-        "check that no Auto Scaling group brings the cluster back, then delete them with the tool that made them",
+        "check that no Auto Scaling group brings the cluster back, then delete them with the tool that created them",
     )
 }

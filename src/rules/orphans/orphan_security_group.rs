@@ -14,8 +14,8 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer's security group was left behind",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::SecurityGroup],
-    condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) made for a load balancer is owned by the cluster and is on no network interface; or any group that is owned by the cluster is on none, and no live instance of the region is tagged for the cluster.",
-    impact: "it counts against the quota of groups, keeps the VPC from being deleted, and rules that refer to it stay in the nodes' group",
+    condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) created for a load balancer is owned by the cluster and is on no network interface. If no live instance of the region is tagged for the cluster, any group that the cluster owns and that is on no network interface is reported.",
+    impact: "it counts against the security group quota and blocks the deletion of the VPC, and rules that refer to it stay in the nodes' group",
     fix: "Revoke the rules that refer to it, then delete the group.",
     sources: &[
         "https://github.com/kubernetes/kubernetes/issues/79994",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4526",
         "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go",
     ],
-    example: "security group `sg-0a` (k8s-elb-a1b2) was made for a load balancer and is on no network interface",
+    example: "security group `sg-0a` (k8s-elb-a1b2) was created for a load balancer and is on no network interface",
     reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeNetworkInterfaces],
     subjects: Subjects::Region,
     ..Rule::region(check)
@@ -60,7 +60,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let of_load_balancer = is_load_balancer_group(&group.name, &group.description)
                 || tags::value(&group.tags, "elbv2.k8s.aws/cluster").is_some();
             let what = if of_load_balancer {
-                "was made for a load balancer".to_owned()
+                "was created for a load balancer".to_owned()
             } else {
                 format!("is owned by `{}`, which has no live instance here,", text::printable(own))
             };
@@ -72,8 +72,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             if !referring.is_empty() {
                 message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
             }
-            let fix =
-                Fix::none("check that its Service is gone, revoke the rules that refer to it, then delete the group");
+            let fix = Fix::none(
+                "check that its Service is deleted, revoke the rules that refer to it, then delete the group",
+            );
             Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
                 .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
         })

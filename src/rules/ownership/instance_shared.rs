@@ -11,11 +11,11 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Instance],
     condition: "A member carries the cluster tag with the value `shared`.",
-    impact: "nothing in the cloud controller; tools that delete clusters leave the instance behind, and the scoped policy of the VPC CNI takes `owned` for the right to change the instance's interfaces",
+    impact: "no effect on the cloud controller; tools that delete clusters leave the instance behind, and the scoped policy of the VPC CNI requires `owned` to change the instance's interfaces",
     fix: "Set it to `owned`: nodes are not shareable.",
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
-    example: "3 instances are tagged `kubernetes.io/cluster/bravo=shared`",
+    example: "3 instances have `kubernetes.io/cluster/bravo=shared`; nodes cannot be shared",
     ..Rule::region(check)
 };
 

@@ -15,12 +15,12 @@ pub(super) const RULE: Rule = Rule {
         "info; warning for security groups with controllers from v1.35.0 on",
     ),
     resources: NETWORK,
-    condition: "A network resource has `KubernetesCluster=<ID>` beside `kubernetes.io/cluster/<ID>=shared`.",
-    impact: "the cloud controller looks at the legacy tag first and takes it for owned; from v1.35.0 on it decides by this tag whether to delete a load balancer's security group; it deletes nothing else because of it",
-    fix: "Remove `KubernetesCluster`, unless a policy has a condition on it, as those of kOps do.",
+    condition: "A network resource has `KubernetesCluster=<ID>` next to `kubernetes.io/cluster/<ID>=shared`.",
+    impact: "the cloud controller checks the legacy tag first and treats it as owned; from v1.35.0 on this tag decides whether it deletes a load balancer's security group; it deletes nothing else because of it",
+    fix: "Remove `KubernetesCluster`, unless a policy has a condition on it, as kOps policies do.",
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
-    example: "subnet `subnet-0a` is shared and carries `KubernetesCluster=bravo`",
+    example: "subnet `subnet-0a` is shared and carries `KubernetesCluster=bravo`, which means owned",
     subjects: Subjects::Region,
     ..Rule::region(check)
 };

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: NETWORK,
     condition: "A network resource is `owned` by one cluster and `shared` for another, and one of them is this cluster.",
-    impact: "deleting the owner removes the resource that the other one uses",
+    impact: "deleting the owner removes the resource that the other cluster uses",
     fix: "Set the owner's tag to `shared`.",
     applicability: Applicability::Choice,
     sources: &[KOPS_OWNED, CAPA_GC],

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "two clusters own the same resource",
     severity: RuleSeverity::always(Severity::Error),
     resources: NETWORK,
-    condition: "A network resource carries two cluster tags with the value `owned`, one of them this cluster's. Instances are `instance-cluster-tag-conflict`.",
+    condition: "A network resource carries two cluster tags with the value `owned`, one of them this cluster's. For instances: `instance-cluster-tag-conflict`.",
     impact: "deleting either cluster removes the resource from the other: Cluster API collects every security group that is `owned`",
     fix: "Set both to `shared`.",
     applicability: Applicability::Choice,

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a resource owned by one cluster is used by another",
     severity: RuleSeverity::always(Severity::Warning),
     resources: NETWORK,
-    condition: "A subnet, security group or route table is `owned` by exactly one cluster, has no tag of the other, and live instances tagged for the other sit in it, have it attached or route through it; one of the two is this cluster. For VPCs: `vpc-owned-by-one-hosts-others`.",
+    condition: "A subnet, security group or route table is `owned` by exactly one cluster, and live instances tagged for another cluster, whose tag it lacks, are in it, have it attached or route through it. One of the two is this cluster. For VPCs: `vpc-owned-by-one-hosts-others`.",
     impact: "deleting the owner removes what the other cluster's nodes need",
     fix: "Set the owner's tag to `shared` and add `shared` for the other.",
     applicability: Applicability::Choice,

@@ -11,14 +11,14 @@ use super::{INSTANCES, network, users};
 
 pub(super) const RULE: Rule = Rule {
     id: "resource-shared-single-user",
-    title: "shared, but only one cluster uses it",
+    title: "a shared resource is used by only one cluster",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup],
-    condition: "A resource is `shared` for this cluster alone and no other cluster's instance uses it, while other resources of the same kind are `owned`: the two values are mixed. A cluster that uses `shared` throughout, as the RKE documents give it, is left alone.",
-    impact: "nothing; it is not deleted with the cluster",
+    condition: "A resource is `shared` for this cluster alone and no other cluster's instance uses it, while other resources of the same kind are `owned`: the two values are mixed. A cluster that uses `shared` throughout, as in the RKE documentation, is not reported.",
+    impact: "none, but the resource is not deleted with the cluster",
     fix: "Set it to `owned` only if it should be deleted with the cluster.",
     sources: &["RKE documentation, AWS cloud provider, Tagging AWS Resources"],
-    example: "subnet `subnet-0a` is shared, and 2 other subnets of the cluster are owned",
+    example: "1 subnet is shared and used by this cluster alone (subnet-0a), while 2 subnets are owned",
     reads: &[INSTANCES],
     subjects: Subjects::Region,
     ..Rule::region(check)
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for resource in network(region).filter(|resource| resource.kind() != ResourceKind::RouteTable) {
         let entry = by_kind.entry(resource.kind()).or_default();
         match tags::cluster_value(resource.tags(), own) {
-            // Groups that the controller makes for load balancers are always owned.
+            // Groups that the controller creates for load balancers are always owned.
             Some(OWNED) => entry.1 += usize::from(!of_load_balancer(resource)),
             Some(SHARED) => {
                 let alone = tags::cluster_ids(resource.tags()).count() == 1;
@@ -59,7 +59,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 text::count(owned, kind.noun()),
                 if owned == 1 { "is" } else { "are" }
             );
-            let fix = Fix::none("nothing has to be done; `owned` would let tools delete it with the cluster");
+            let fix = Fix::none("no action needed; `owned` would let tools delete it with the cluster");
             let others = shared.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
             Some(
                 Violation::new(Severity::Info, region.resource(*first), message, fix)

@@ -23,7 +23,7 @@ impl RuleContext for Context<'_> {
         let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
         let needed: Vec<&Gap> = self.gaps.iter().filter(stops).collect();
         let unentered = !rule.reads.is_empty() && self.gaps.iter().any(|gap| gap.read == Read::AssumeRole);
-        // Regions of which only the Nodes tell hide nothing of what was read.
+        // A gap in a region that only the Nodes name hides nothing that was read.
         let is_elsewhere = |gap: &&&Gap| gap.region.as_ref().is_some_and(|name| !self.view.has_region(name));
         let all_is_read = needed.iter().all(|gap| is_elsewhere(&gap)) && !unentered;
         match check {

@@ -24,7 +24,7 @@ impl RuleContext for Context<'_> {
         let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
         let needed: Vec<&Gap> = self.gaps.iter().filter(stops).collect();
         let is_read = |account: &Account| !needed.iter().any(|gap| gap.is_of_account(&account.account_id));
-        // An account that was not read at all leaves every list of the whole unknown.
+        // An account that was not read at all leaves every list over all accounts unknown.
         let all_is_read =
             needed.is_empty() && (rule.reads.is_empty() || !self.gaps.iter().any(|gap| gap.read == Read::AssumeRole));
         let check = match rule.check {

@@ -1,12 +1,12 @@
-//! Lists of a live cluster that were not read: the rules that look at them say nothing for certain.
+//! Lists of a live cluster that were not read: the rules that use them have no certain result.
 
 use crate::kubernetes::ListGap;
 
 use crate::rules::outcome::{Outcome, RuleOutcome};
 use crate::rules::rule::Rule;
 
-/// Marks the rules that found nothing and may have missed something as not audited; each gap with the ids of the rules that look at
-/// what it hides.
+/// Marks the rules that found nothing and may have missed something as not audited. Returns each gap with the ids of
+/// the rules that check the resources it hides.
 pub(super) fn mark(
     gaps: &[ListGap],
     selected: &[&'static Rule],
@@ -23,7 +23,7 @@ pub(super) fn mark(
         }
         let Some(first) = first else { continue };
         match outcome.outcome {
-            // What was found is found; what else there is, is not known.
+            // Its findings stand; the list may hide more.
             Outcome::Failed | Outcome::NotAudited => outcome.why = outcome.why.take().or(Some(first)),
             Outcome::Passed | Outcome::NotApplicable => {
                 outcome.outcome = Outcome::NotAudited;

@@ -1,5 +1,5 @@
-//! What a fix in Alibaba Cloud has to be careful about. A rule says what would fix the finding; here it is decided whether that may
-//! happen without asking.
+//! Safety of fixes in Alibaba Cloud. A rule states the fix of a finding; this module decides whether it may run without
+//! confirmation.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use crate::transition::{Transition, Value};
 
 use crate::rules::violation::Violation;
 
-/// Who makes a resource again from a template of its own, as far as tags tell. Terraform leaves no mark.
+/// Manager that re-creates a resource from its own template, as far as tags show it. Terraform leaves no mark.
 fn manager(resource_tags: &[Tag]) -> Option<String> {
     let value = |key: &str| tags::value(resource_tags, key).map(text::printable);
     let stack = value(STACK_TAG).map(|stack| format!("the ROS stack `{stack}`"));
     stack.or_else(|| value(SCALING_GROUP_TAG).map(|group| format!("the scaling group `{group}`")))
 }
 
-/// What the operator has to know about the resources of a fix; takes `safe` from it where that is not provable.
+/// Caveats about the resources of a fix. A `safe` fix that is not provably safe becomes one to confirm.
 pub(in crate::rules) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Caveat> {
     let mut caveats: BTreeSet<Caveat> = BTreeSet::new();
     let mut is_safe = true;
@@ -35,7 +35,7 @@ pub(in crate::rules) fn check(violation: &mut Violation, view: &ClusterView<'_>)
         };
         let held = &member.instance.tags;
         managers.extend(manager(held));
-        // Another id on a machine of the same list of Nodes says that this id is the wrong one.
+        // Another id on a machine of the same list of Nodes means that this id is the wrong one.
         let listed = view.members().filter(|one| one.node.is_some());
         let listed = listed.filter_map(|one| tags::value(&one.instance.tags, CLUSTER_TAG));
         let others: BTreeSet<String> =
@@ -47,7 +47,7 @@ pub(in crate::rules) fn check(violation: &mut Violation, view: &ClusterView<'_>)
             None => {
                 caveats.insert(Caveat::NotNamedByNodes);
             }
-            // Machines elsewhere may have the address too: that of another VPC says nothing.
+            // Machines elsewhere may have the address too: a match in another VPC proves nothing.
             Some(_) if !is_in_known_vpc(view, region, member) => {
                 caveats.insert(Caveat::NamedByAddress);
             }
@@ -87,8 +87,8 @@ fn find<'v, 'a>(
     Some((region, region.members.iter().find(|member| member.instance.id == change.target.id)?))
 }
 
-/// Whether all nodes that are the cluster's beyond doubt, because they carry its tag or a providerID names them, are in the VPC of an
-/// instance, and there is one. The controller looks in one VPC.
+/// True if the VPC of an instance has all nodes that are certainly the cluster's, because they have its tag or a
+/// providerID names them, and there is at least one. The controller searches one VPC.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP`.
 fn is_in_known_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, member: &Member<'_>) -> bool {
     let names = |one: &Member<'_>| one.node.is_some_and(|node| provider_id::parse(&node.provider_id).is_some());
@@ -102,12 +102,12 @@ fn is_in_known_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, member: &Mem
     here.1.is_some() && places.len() == 1 && places.contains(&here)
 }
 
-/// Whether an instance carries the cluster's tag and is one of the Nodes, so that the two are of one cluster.
+/// True if an instance has the cluster's tag and is one of the Nodes, so that both belong to one cluster.
 fn has_certain_member(view: &ClusterView<'_>) -> bool {
     view.members().any(|member| member.evidence == Evidence::ClusterTag && member.node.is_some())
 }
 
-/// Whether instances of the account are unknown: one of them may have the address as well.
+/// True if instances of the account are unknown: one of them may have the same address.
 fn is_unread(view: &ClusterView<'_>, account: &str) -> bool {
     view.inventory.gaps.iter().any(|gap| gap.read == Read::EcsDescribeInstances && gap.is_of_account(account))
 }

@@ -1,5 +1,5 @@
-//! What a fix has to be careful about: resources that others own, share, or will make again. A rule says what would fix
-//! the finding; here it is decided whether that may happen without asking.
+//! Safety of fixes: resources that others own, share, or will re-create. A rule states the fix of a finding; this
+//! module decides whether it may run without confirmation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::view::{AUTO_SCALING_GROUP_TAG, ClusterView, Member, RegionView};
 use crate::rules::load_balancer_subnets;
 use crate::rules::violation::Violation;
 
-/// Who makes a resource again from a template of its own, as far as tags tell. Terraform leaves no mark.
+/// Manager that re-creates a resource from its own template, as far as tags show it. Terraform leaves no mark.
 #[must_use]
 pub(crate) fn manager(resource_tags: &[Tag]) -> Option<String> {
     let value = |key: &str| tags::value(resource_tags, key).map(text::printable);
@@ -33,7 +33,7 @@ pub(crate) fn manager(resource_tags: &[Tag]) -> Option<String> {
     value(AUTO_SCALING_GROUP_TAG).map(|group| format!("the Auto Scaling group `{group}`"))
 }
 
-/// What the operator has to know about the resources of a fix; takes `safe` from it where that is not provable.
+/// Caveats about the resources of a fix. A `safe` fix that is not provably safe becomes one to confirm.
 pub(in crate::rules) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = [shared(violation, view), managers(violation, view), neighbours(violation, view)]
         .into_iter()
@@ -53,10 +53,11 @@ pub(in crate::rules) fn check(violation: &mut Violation, view: &ClusterView<'_>)
     caveats
 }
 
-/// Which other clusters have something in the VPC of what a fix would write to. A tag on a common subnet takes it from
-/// every cluster that relies on untagged ones.
+/// Caveat that names other clusters in the VPC of a subnet that a fix would tag. A tag on a common subnet takes it away
+/// from every cluster that relies on untagged ones.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#findSubnets`, and
-/// <https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2607>: tag for none of the clusters, or for all.
+/// <https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2607>: tag for none of the clusters, or for
+/// all.
 fn neighbours(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let mut found: BTreeMap<String, &str> = BTreeMap::new();
@@ -75,8 +76,9 @@ fn neighbours(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     (!found.is_empty()).then_some(Caveat::Neighbours(found))
 }
 
-/// Whose a shared resource is. Tags on it are kept by each account for itself, so the controller sees those that its
-/// own account set, as we do; whether to write on what another account owns is for a person to decide.
+/// Caveat that names the owners of shared resources. Each account keeps its own tags on a shared resource, so the
+/// controller sees those of its account, as tagaudit does; the operator decides whether to write to another account's
+/// resource.
 /// Source: Amazon VPC User Guide, "Share your VPC subnets with other accounts".
 fn shared(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
@@ -90,7 +92,7 @@ fn shared(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     Some(Caveat::Shared { resources, owners: owners.into_iter().map(str::to_owned).collect() })
 }
 
-/// The writes of a fix and of all answers to its question.
+/// The writes of a fix, including those of all its choices.
 fn writes(violation: &Violation) -> impl Iterator<Item = &Transition> {
     let fix = &violation.fix;
     fix.changes.iter().chain(fix.choices.iter().flat_map(|choice| &choice.changes))
@@ -100,7 +102,8 @@ fn region<'v, 'a>(view: &'v ClusterView<'a>, account: &str, name: &str) -> Optio
     view.regions.iter().find(|region| region.account.account_id == account && region.region.name == name)
 }
 
-/// What a template makes again loses the fix with the next instance or update: the advice is to fix the template.
+/// Caveat that names templates: a resource that a template re-creates loses the fix with the next instance or update,
+/// so the template needs the fix.
 fn managers(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let mut managers: BTreeSet<String> = BTreeSet::new();
@@ -117,15 +120,16 @@ fn managers(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     (!managers.is_empty()).then(|| Caveat::ManagedBy(managers.into_iter().collect()))
 }
 
-/// Why a fix is not safe; empty if it only adds the one valid value to resources that provably belong to this cluster
-/// alone, and changes nothing that a controller has chosen. `None` stands for what another caveat says, or the fix itself.
+/// Reasons that a fix is not safe; empty if it only adds the one valid value to resources that provably belong to this
+/// cluster alone, and changes nothing that a controller has chosen. `None` is a reason that another caveat, or the fix
+/// itself, states.
 fn not_safe(changes: &[Transition], account: &str, view: &ClusterView<'_>) -> Vec<Option<Caveat>> {
     let mut reasons: Vec<Option<Caveat>> =
         changes.iter().filter_map(|change| is_safe(change, account, view).err()).collect();
     if !reasons.is_empty() {
         return reasons;
     }
-    // The subnets that get a tag together decide together which of them a load balancer is given.
+    // A load balancer gets a subnet out of all that are tagged together, so they are judged together.
     let mut tagged: BTreeMap<(&str, &str, &Value), Vec<&str>> = BTreeMap::new();
     for change in changes {
         if let Some((key, Some(value))) = change.tag().filter(|_| change.target.kind == ResourceKind::Subnet) {
@@ -141,8 +145,8 @@ fn not_safe(changes: &[Transition], account: &str, view: &ClusterView<'_>) -> Ve
     reasons
 }
 
-/// Whether a write only adds the one valid value to a resource that provably belongs to this cluster alone; the error says
-/// why not, where nothing else says it.
+/// Checks that a write only adds the one valid value to a resource that provably belongs to this cluster alone. The
+/// error holds the reason, or `None` if another caveat or the fix states it.
 fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result<(), Option<Caveat>> {
     let (key, value) = change.tag().ok_or(None)?;
     let Some(Value::Text(value)) = value else { return Err(None) };
@@ -160,7 +164,7 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
     let is_untagged_for_others = !tags::has_foreign_cluster_tag(held, own)
         && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own);
     let vpc = region.vpc_of(id).ok_or(None)?;
-    // Tags of an instance are rights over it: only the cluster's own word makes it a node for certain.
+    // Tags of an instance grant rights over it: only a Node of the cluster proves that it is one of its nodes.
     let is_node =
         instance.is_none_or(|instance| region.member(&instance.id).is_some_and(|member| member.node.is_some()));
     let provable = is_valid
@@ -203,8 +207,8 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
     Ok(())
 }
 
-/// Whether a subnet has a role tag and neither the cluster's tag nor a node of it. A role tag is all that the AWS Load Balancer Controller
-/// asks for since v2.1.2, so the subnet may be what a neighbour's load balancers live on.
+/// True if a subnet has a role tag and neither the cluster's tag nor one of its nodes. The AWS Load Balancer Controller
+/// requires no more than a role tag since v2.1.2, so a neighbour's load balancers may use the subnet.
 /// Source: aws-load-balancer-controller `pkg/networking/subnet_resolver.go`.
 #[must_use]
 pub(crate) fn has_role_tag_alone(region: &RegionView<'_>, id: &str, held: &[Tag], own: &str) -> bool {
@@ -213,7 +217,7 @@ pub(crate) fn has_role_tag_alone(region: &RegionView<'_>, id: &str, held: &[Tag]
         && !region.has_member_in_subnet(id)
 }
 
-/// Lists without which nobody can say that no other cluster is there.
+/// Lists needed to rule out other clusters.
 const READ_FOR_SAFETY: &[Read] = &[
     Read::DescribeInstances,
     Read::DescribeSubnets,
@@ -225,8 +229,8 @@ const READ_FOR_SAFETY: &[Read] = &[
     Read::DescribeAvailabilityZones,
 ];
 
-/// Whether the metadata service makes a key with a slash impossible. Source: Amazon EC2 User Guide, "View tags using
-/// instance metadata".
+/// True if the metadata service forbids tag keys with a slash. Source: Amazon EC2 User Guide, "View tags using instance
+/// metadata".
 #[must_use]
 pub(crate) fn forbids_slash(instance: &Instance) -> bool {
     let options = instance.metadata_options.as_ref();

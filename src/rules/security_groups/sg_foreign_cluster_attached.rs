@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule {
     title: "a security group of another cluster is attached to a node",
     severity: RuleSeverity::depends(Severity::Error, "error if it is the only group, else warning"),
     resources: GROUP,
-    condition: "A group attached to a member carries the tag of another cluster and not this one's.",
-    impact: "it counts as untagged; as the only group, this cluster's controller writes its rules into the other cluster's group",
+    condition: "A group attached to a member carries another cluster's tag and not this one's.",
+    impact: "it counts as untagged; if it is the only group, this cluster's controller writes its rules into the other cluster's group",
     fix: "Use a group of this cluster, or tag the group `shared` for both.",
     applicability: Applicability::Choice,
     sources: &[FIND_GROUP, "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3325"],
@@ -52,14 +52,14 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let all = ids.iter().map(|id| tags::cluster_key(id)).chain([key.clone()]);
             let share = all.flat_map(|key| region.set_tag(ResourceKind::SecurityGroup, [id], &key, SHARED)).collect();
             let fix = Fix::choose(
-                "decide whose group it is",
+                "decide which cluster the group belongs to",
                 vec![
                     Choice::with(
                         "share",
                         format!("both clusters use it: set the tags of both to `{SHARED}` (`{key}` here)"),
                         share,
                     ),
-                    Choice::advice("replace", "the nodes belong in a group of their own cluster"),
+                    Choice::advice("replace", "the nodes need a group of this cluster"),
                 ],
             );
             let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));

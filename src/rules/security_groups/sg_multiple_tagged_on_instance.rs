@@ -11,12 +11,12 @@ pub(super) const RULE: Rule = Rule {
     title: "several security groups of a node carry the cluster tag",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
+        "error; warning when stopped, or on control-plane-only machines while no list of Nodes shows whether load balancers skip them",
     ),
     resources: INSTANCE,
-    condition: "More than one security group attached to a member carries the cluster tag; its value does not matter, and a group listed twice counts twice. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are not Nodes are left out. The annotation `service.beta.kubernetes.io/aws-load-balancer-target-node-labels` of a Service may leave out more, which cannot be seen here.",
+    condition: "More than one security group attached to a member carries the cluster tag; its value does not matter, and a group listed twice counts twice. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are not Nodes are skipped. A Service's annotation `service.beta.kubernetes.io/aws-load-balancer-target-node-labels` may exclude more, which is not visible here.",
     impact: "the first such node stops the sync of every LoadBalancer Service with `Multiple tagged security groups found for instance`",
-    fix: "Remove the tag from all but one of the groups; do not detach them. Tagged groups on load balancers are normal. EKS puts the tag of its cluster group back: keep that one.",
+    fix: "Remove the tag from all but one of the groups; do not detach them. Tagged groups on load balancers are normal. EKS restores the tag of its cluster group: keep that one.",
     applicability: Applicability::Choice,
     sources: &[
         FIND_GROUP,
@@ -50,7 +50,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             marks.collect()
         };
         let mut choices = choices(region, groups, own, "keep", untag_others);
-        // EKS puts the tag back on the group of the cluster: that one stays.
+        // EKS restores the tag on the cluster's group: that one stays.
         let of_eks = |id: &str| {
             region.security_group(id).is_some_and(|group| tags::value(&group.tags, "aws:eks:cluster-name").is_some())
         };

@@ -11,10 +11,10 @@ pub(super) const RULE: Rule = Rule {
     title: "a node has several security groups and none is tagged",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
+        "error; warning when stopped, or on control-plane-only machines while no list of Nodes shows whether load balancers skip them",
     ),
     resources: INSTANCE,
-    condition: "Two or more security groups are attached to a member and none carries the cluster tag. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are not Nodes are left out.",
+    condition: "Two or more security groups are attached to a member and none carries the cluster tag. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are not Nodes are skipped.",
     impact: "the first such node stops the sync of every LoadBalancer Service with `Multiple untagged security groups found for instance`",
     fix: "Tag exactly one of the groups.",
     applicability: Applicability::Choice,

@@ -13,11 +13,11 @@ pub(super) const RULE: Rule = Rule {
     title: "the nodes' security group is nearly full",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; info beyond the default quota, which must have been raised then",
+        "warning; info above the default quota, which must have been raised",
     ),
     resources: GROUP,
     condition: "A group attached to members has at least 80 percent of the default quota of 60 ingress rules, counted per source.",
-    impact: "the controller cannot add the rules of the next load balancer: `RulesPerSecurityGroupLimitExceeded`",
+    impact: "the controller cannot add the next load balancer's rules: `RulesPerSecurityGroupLimitExceeded`",
     fix: "Set `DisableSecurityGroupIngress` or `ElbSecurityGroup` in the cloud config, clear stale rules, or raise the quota.",
     sources: &[
         "https://github.com/kubernetes/kubernetes/issues/74828",
@@ -36,7 +36,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .into_keys()
         .filter_map(|id| {
             let group = region.security_group(id)?;
-            // EC2 counts IPv4 and IPv6 rules apart: each of them has the quota.
+            // EC2 counts IPv4 and IPv6 rules separately: each has the quota.
             let (mut v4, mut v6) = (0_usize, 0_usize);
             for permission in &group.ingress {
                 let of_v6 = permission.ranges.iter().filter(|range| range.source.contains(':')).count();
@@ -47,7 +47,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             if rules * 5 < DEFAULT_RULE_QUOTA * 4 {
                 return None;
             }
-            // A prefix list counts with the most entries that it may have, which is not read.
+            // A prefix list counts as its maximum number of entries, which is not read.
             let lists = group
                 .ingress
                 .iter()
@@ -60,11 +60,11 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             );
             if lists > 0 {
                 message.push_str(&format!(
-                    "; {} of them count with all entries that they may have",
+                    "; EC2 counts {} among them as their maximum number of entries",
                     text::count(lists, "prefix list")
                 ));
             }
-            // More than the default shows that the quota was raised, and not to what.
+            // A count above the default shows that the quota was raised, but not its value.
             let severity = if rules > DEFAULT_RULE_QUOTA { Severity::Info } else { Severity::Warning };
             let fix = Fix::none(
                 "clear stale rules, raise the quota, or set `DisableSecurityGroupIngress` in the cloud config",

@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
     condition: "A member has exactly one security group, and it carries no cluster tag.",
-    impact: "load balancing works, but clean-up only looks at tagged groups: rules of deleted Network Load Balancers stay in the group, and with controllers before v1.32.0 those of Classic ones too",
-    fix: "Add `kubernetes.io/cluster/<ID>=owned`, or `shared` where other clusters' nodes use the group. Rancher's `rancher-nodes` is one per VPC and common to all its clusters.",
+    impact: "load balancing works, but clean-up inspects only tagged groups: rules of deleted Network Load Balancers stay in the group, and with controllers before v1.32.0 those of Classic ones too",
+    fix: "Add `kubernetes.io/cluster/<ID>=owned`, or `shared` where other clusters' nodes use the group. Rancher's `rancher-nodes` exists once per VPC, and all its clusters share it.",
     applicability: Applicability::Confirm,
     sources: &[
         FIND_GROUP,
@@ -45,7 +45,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let value = if foreign.contains_key(id) || group.name == "rancher-nodes" { SHARED } else { OWNED };
             let message =
                 format!("security group `{id}`, the only one of {}, has no tag `{key}`", instances_phrase(&members));
-            // `owned` lets other tools delete it, and `shared` means that others' nodes have it: a person decides.
+            // `owned` lets other tools delete it, and `shared` means that others' nodes have it: the operator decides.
             let changes = region.set_tag(ResourceKind::SecurityGroup, [id], &key, value);
             let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), changes);
             let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));

@@ -13,11 +13,11 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
     condition: "A group attached to members carries this cluster's tag and another's.",
-    impact: "both controllers edit it; two AWS Load Balancer Controllers each take the rules of the other for their own and revoke them",
-    fix: "Give each cluster a group of its own.",
+    impact: "both controllers edit it; two AWS Load Balancer Controllers each treat the other's rules as their own and revoke them",
+    fix: "Give each cluster a separate group.",
     applicability: Applicability::Choice,
     sources: &["https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2185"],
-    example: "security group `sg-0a` carries cluster tags of alpha, bravo",
+    example: "security group `sg-0a` of 3 instances carries cluster tags of alpha next to `bravo`",
     reads: &[INSTANCES, GROUPS],
     subjects: Subjects::MemberGroups,
     migration: Some(Prerequisite::Tags),
@@ -45,12 +45,12 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 return None;
             }
             let message = format!(
-                "security group `{id}` of {} carries cluster tags of {} beside `{}`",
+                "security group `{id}` of {} carries cluster tags of {} next to `{}`",
                 instances_phrase(&members),
                 text::list(&foreign, 4),
                 text::printable(own)
             );
-            let fix = Fix::choose("give each cluster's nodes a group of their own", Vec::new());
+            let fix = Fix::choose("give each cluster's nodes a separate group", Vec::new());
             Some(Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix))
         })
         .collect()

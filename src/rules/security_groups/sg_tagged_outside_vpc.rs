@@ -12,12 +12,12 @@ pub(super) const RULE: Rule = Rule {
     title: "a security group of another VPC carries the cluster tag",
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
-    condition: "A group with the cluster tag lies in a VPC in which no member lives.",
+    condition: "A group with the cluster tag is in a VPC in which no member lives.",
     impact: "the controller's list of tagged groups covers the region, so two clusters that share an id revoke each other's rules",
     fix: "Find out who uses the id in that VPC; remove the tag there.",
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getTaggedSecurityGroups"],
-    example: "security group `sg-0a` of VPC `vpc-0b` carries the cluster tag, and no node lives there",
+    example: "security group `sg-0a` of VPC `vpc-0b` carries the cluster tag, but no node lives there",
     reads: &[INSTANCES, GROUPS],
     subjects: Subjects::Region,
     migration: Some(Prerequisite::Tags),
@@ -39,7 +39,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .map(|group| {
             let vpc = group.vpc_id.as_deref().unwrap_or_default();
             let message = format!(
-                "security group `{}` of VPC `{vpc}` carries the cluster tag, and no node lives there",
+                "security group `{}` of VPC `{vpc}` carries the cluster tag, but no node lives there",
                 group.id
             );
             let marks = group.tags.iter().filter(|tag| tags::has_cluster_tag(std::slice::from_ref(*tag), own));
@@ -47,7 +47,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 marks.flat_map(|tag| region.remove_tag(ResourceKind::SecurityGroup, [&group.id], tag)).collect();
             let fix = Fix::choose(
                 "find out who uses the cluster id in that VPC",
-                vec![Choice::with("remove-tag", "nobody: remove the tag", remove)],
+                vec![Choice::with("remove-tag", "it is unused there: remove the tag", remove)],
             );
             Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
         })

@@ -16,8 +16,8 @@ pub(super) const RULE: Rule = Rule {
     title: "a tagged security group is attached to nothing",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "A group with the cluster tag is on no network interface and was not made for a load balancer, while the cluster has nodes. Groups of node groups that are scaled to zero, and those that Karpenter selects, look the same.",
-    impact: "nothing; for Network Load Balancers every tagged group of the region is searched for stale rules",
+    condition: "A group with the cluster tag is on no network interface and was not created for a load balancer, while the cluster has nodes. Groups of node groups that are scaled to zero, and groups that Karpenter selects, look the same.",
+    impact: "none, but the sync of Network Load Balancers searches every tagged group of the region for stale rules",
     fix: "Remove the tag or the group.",
     applicability: Applicability::Confirm,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getTaggedSecurityGroups"],
@@ -64,7 +64,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let tag = tag.into_iter();
             let changes =
                 tag.flat_map(|tag| region.remove_tag(ResourceKind::SecurityGroup, [&group.id], tag)).collect();
-            let fix = Fix::with(Applicability::Confirm, "remove the tag, or the group, if no node group that is scaled to zero and no Karpenter node class uses it", changes);
+            let fix = Fix::with(
+                Applicability::Confirm,
+                "remove the tag or the group, unless a node group scaled to zero or a Karpenter node class uses it",
+                changes,
+            );
             Violation::new(Severity::Info, region.resource(Tagged::SecurityGroup(group)), message, fix)
         })
         .collect()

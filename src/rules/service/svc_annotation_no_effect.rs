@@ -11,9 +11,9 @@ pub(super) const RULE: Rule = Rule {
     title: "an annotation does nothing for this kind of load balancer",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error where it is refused"),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers. Some it refuses: attributes of target groups on a Classic one, and from 1.35 on `security-groups` and `extra-security-groups` on a Network Load Balancer, whatever `NLBSecurityGroupMode` of its cloud configuration is. Of `backend-protocol` a Classic one without a certificate knows `http` alone, and a Network Load Balancer `ssl`, with a certificate.",
-    impact: "the load balancer is made without it, and nothing says so; where it is refused, the Service is not updated",
-    fix: "Take it out, or use the other kind of load balancer. Proxy protocol of a Network Load Balancer is `aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`.",
+    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic Load Balancers, addresses for Network Load Balancers. It refuses target group attributes on a Classic Load Balancer and, from 1.35 on, `security-groups` and `extra-security-groups` on a Network Load Balancer, regardless of `NLBSecurityGroupMode` in its cloud configuration. As `backend-protocol`, a Classic Load Balancer without a certificate knows only `http`, and a Network Load Balancer only `ssl`, with a certificate.",
+    impact: "the load balancer is created without it and without an error; where it is refused, the Service is not updated",
+    fix: "Remove it, or use the other kind of load balancer. On a Network Load Balancer, set `aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true` for proxy protocol.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
@@ -43,10 +43,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 Effect::Refused(since) if minor.is_some_and(|minor| minor >= since) => {
                     (Severity::Error, "is refused for".to_owned())
                 }
-                Effect::Refused(since) => (
-                    Severity::Warning,
-                    format!("does nothing, and is refused from the cloud controller 1.{since} on, for"),
-                ),
+                Effect::Refused(since) => {
+                    (Severity::Warning, format!("does nothing, and is refused from cloud controller 1.{since} on, for"))
+                }
                 Effect::Ignored => (Severity::Warning, "does nothing for".to_owned()),
             };
             let name = service.full_name();
@@ -58,9 +57,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             );
             let fix = match (known.suffix, owner) {
                 ("aws-load-balancer-proxy-protocol", _) => {
-                    "write `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`, from the cloud controller 1.34 on"
+                    "set `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`, from cloud controller 1.34 on"
                 }
-                _ => "take it out, or use the other kind of load balancer in a new Service",
+                _ => "remove it, or use the other kind of load balancer in a new Service",
             };
             found.push(on(service, Some(known.suffix), severity, message, fix));
         }
@@ -69,28 +68,27 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     })
 }
 
-/// A protocol behind the load balancer that asks for TLS there, and is not read.
+/// Finding on a backend protocol that requests TLS and is ignored.
 /// Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#buildListener`, `#EnsureLoadBalancer`.
 fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
     const SUFFIX: &str = "aws-load-balancer-backend-protocol";
     let given = value(service, SUFFIX).filter(|_| owner.is_cloud_controller())?;
     let has_certificate = value(service, "aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.is_empty());
-    // What it is without the annotation, it may be called.
+    // Naming the default protocol is harmless.
     let is_plain = ["", "tcp", "http"].contains(&given);
     let (why, fix) = match owner {
         Owner::Network if !is_plain && given != "ssl" => {
-            ("for a Network Load Balancer, which knows `ssl` alone", "write `ssl`, or take it out")
+            ("for a Network Load Balancer, which knows only `ssl`", "set it to `ssl`, or remove it")
         }
-        _ if !is_plain && !has_certificate => (
-            "without `aws-load-balancer-ssl-cert`",
-            "name a certificate in `aws-load-balancer-ssl-cert`, or take it out",
-        ),
+        _ if !is_plain && !has_certificate => {
+            ("without `aws-load-balancer-ssl-cert`", "name a certificate in `aws-load-balancer-ssl-cert`, or remove it")
+        }
         _ => return None,
     };
     let given = text::printable(given);
     let name = service.full_name();
     let message = format!(
-        "Service {} has `{SUFFIX}: {given}`, which does nothing to its listeners {why}",
+        "Service {} has `{SUFFIX}: {given}`, which has no effect on its listeners {why}",
         text::printable(&name)
     );
     Some(on(service, Some(SUFFIX), Severity::Warning, message, fix))

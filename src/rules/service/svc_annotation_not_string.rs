@@ -6,10 +6,10 @@ use super::on_service;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-not-string",
-    title: "an annotation is a boolean or a number, for want of quotes",
+    title: "an unquoted annotation is a boolean or a number",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The value of an annotation of a Service is written without quotes and is a boolean or a number of YAML: `true`, `yes`, `on`, `443`. Annotations are strings.",
+    condition: "The value of a Service's annotation is unquoted, and YAML reads it as a boolean or a number: `true`, `yes`, `on`, `443`. Annotations are strings.",
     impact: "the API server refuses the Service: `cannot unmarshal … into Go struct field ObjectMeta.metadata.annotations of type string`",
     fix: "Put the value in quotes.",
     sources: &[
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/yaml goyaml.v2/resolve.go",
         "https://github.com/kubernetes/kubernetes/issues/68227",
     ],
-    example: "Service shop/web has `service.beta.kubernetes.io/aws-load-balancer-internal: true`, which is a boolean and no string",
+    example: "Service shop/web has `service.beta.kubernetes.io/aws-load-balancer-internal: true`, which is a boolean, not a string",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -29,7 +29,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         for (key, kind) in &service.not_strings {
             let (name, given) = (service.full_name(), service.annotations.get(key).map_or("", String::as_str));
             let (name, shown, given) = (text::printable(&name), text::printable(key), text::printable(given));
-            let message = format!("Service {name} has `{shown}: {given}`, which is {kind} and no string");
+            let message = format!("Service {name} has `{shown}: {given}`, which is {kind}, not a string");
             let place = service.annotation_places.get(key).map_or(&service.place, |(_, value)| value);
             let fix = Fix::none(format!("put the value in quotes: `\"{given}\"`"));
             found.push(on_service(service, Severity::Error, message, fix).with_respect_to(key.clone()).at(place));

@@ -9,11 +9,11 @@ pub(super) const RULE: Rule = Rule {
     title: "an annotation is newer than the cloud controller",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller of this version does not read the annotation yet. Its version is that of its image, or of --controller-version.",
-    impact: "it does nothing until the controller is upgraded; what was meant to hold now does not",
-    fix: "Upgrade the cloud controller, or take the annotation out.",
+    condition: "The cluster's cloud controller is too old to read the annotation. Its version is that of its image, or of --controller-version.",
+    impact: "the annotation has no effect until the controller is upgraded, and the intended setting is missing",
+    fix: "Upgrade the cloud controller, or remove the annotation.",
     sources: &["kubernetes/cloud-provider-aws, by its tags"],
-    example: "Service shop/web has aws-load-balancer-private-ipv4-addresses, which the cloud controller 1.33.0 does not read",
+    example: "Service shop/web has aws-load-balancer-private-ipv4-addresses, which cloud controller 1.33.0 does not read",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -34,11 +34,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             .map(|known| {
                 let name = service.full_name();
                 let message = format!(
-                    "Service {} has {}, which the cloud controller {version} does not read",
+                    "Service {} has {}, which cloud controller {version} does not read",
                     text::printable(&name),
                     known.suffix
                 );
-                let fix = "upgrade the cloud controller, or take the annotation out";
+                let fix = "upgrade the cloud controller, or remove the annotation";
                 on(service, Some(known.suffix), Severity::Warning, message, fix)
             })
             .collect()

@@ -9,11 +9,11 @@ use super::of_each;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-unknown",
-    title: "an annotation that no controller reads",
-    severity: RuleSeverity::depends(Severity::Warning, "warning; info for a name that is like none that is known"),
+    title: "no controller reads an annotation",
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info for a name that resembles no known one"),
     resources: &[ResourceKind::Service],
-    condition: "A Service has an annotation of a load balancer of AWS whose name, or whose prefix, neither the cloud controller nor the AWS Load Balancer Controller knows. The prefix is `service.beta.kubernetes.io/` for both.",
-    impact: "it does nothing, and nothing says so",
+    condition: "A Service has an AWS load balancer annotation whose name or prefix neither the cloud controller nor the AWS Load Balancer Controller knows. The prefix is `service.beta.kubernetes.io/` for both.",
+    impact: "it has no effect, and no controller reports an error",
     fix: "Correct the name.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go",
@@ -34,9 +34,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let meant = meant(key);
             let message =
                 format!("Service {} has `{}`, which no controller reads", text::printable(&name), text::printable(key));
-            // What no table has may be of a later version.
+            // An annotation in no table may come from a later version.
             let severity = if meant.is_some() { Severity::Warning } else { Severity::Info };
-            let fix = meant.map_or("take it out".to_owned(), |meant| format!("write `{meant}`"));
+            let fix = meant.map_or("remove it".to_owned(), |meant| format!("write `{meant}`"));
             let resource = ResourceRef::bare(ResourceKind::Service, &name);
             let violation = Violation::new(severity, resource, message, Fix::none(fix));
             Some(violation.with_respect_to(key.as_str()).at(place))
@@ -45,23 +45,23 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     })
 }
 
-/// How alike a name has to be, of 1, to be what was meant.
+/// Minimum similarity to a known name, from 0 to 1, for a typo.
 const ALIKE: f64 = 0.9;
 
-/// Whether a key is read, or of something else.
+/// True if a controller reads the key, or if it is not a load balancer annotation.
 fn is_read(key: &str) -> bool {
     let Some((prefix, name)) = key.split_once('/').filter(|(_, name)| name.starts_with("aws-")) else { return true };
     let own = PREFIX.trim_end_matches('/');
     if prefix == own {
         return of_cloud_controller(name).is_some() || is_of_load_balancer_controller(name);
     }
-    // What others call theirs is not for us to judge.
+    // Other prefixes belong to other software.
     let is_meant =
         prefix.contains("kubern") && prefix.starts_with("service") || strsim::jaro_winkler(prefix, own) > ALIKE;
     !is_meant || !name.starts_with("aws-load-balancer-")
 }
 
-/// What a key that nobody reads may mean.
+/// Known annotation that an unread key resembles most, if any.
 fn meant(key: &str) -> Option<String> {
     let (_, name) = key.split_once('/')?;
     let known = OF_CLOUD_CONTROLLER.iter().map(|known| known.suffix).chain(OF_LOAD_BALANCER_CONTROLLER);

@@ -7,11 +7,11 @@ use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-value",
-    title: "the controller does not take the value of an annotation",
+    title: "the controller rejects an annotation's value",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A value is not of the kind that the controller of the Service reads, the cloud controller or the AWS Load Balancer Controller: no boolean, no number, one that Elastic Load Balancing does not take, a protocol, scheme or attribute that it does not know, a name that is too long, a map without `=`, or a list of subnets with nothing in it.",
-    impact: "the Service gets no load balancer, or its load balancer is not updated: the event says `error parsing service annotation`, or what else is wrong",
+    condition: "The Service's controller (the cloud controller or the AWS Load Balancer Controller) does not accept an annotation's value. The value is not a boolean or a number where one is required, or Elastic Load Balancing does not accept it. Or the value is an unknown protocol, scheme or attribute, a name that is too long, a map without `=`, or an empty list of subnets.",
+    impact: "the Service gets no load balancer, or its load balancer is not updated: the event reports `error parsing service annotation`, or another reason",
     fix: "Correct the value.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go",
@@ -75,13 +75,13 @@ fn of_load_balancer_controller(service: &Service) -> Vec<Violation> {
             let given = value(service, suffix).unwrap_or_default();
             let (name, given, why) = (text::printable(&name), text::printable(given), text::printable(&why));
             let message = format!("Service {name} has `{suffix}: {given}`, which {why}");
-            let impact = "the AWS Load Balancer Controller makes no load balancer for the Service, or does not update it: its event says why";
+            let impact = "the AWS Load Balancer Controller does not create or update the Service's load balancer: its event gives the reason";
             on(service, Some(suffix), Severity::Error, message, "correct the value").impact(Some(impact.to_owned()))
         })
         .collect()
 }
 
-/// Ports of UDP keep the address of the client.
+/// Finding on disabled client IP preservation with UDP ports, which require it.
 /// Source: cloud-provider-aws `aws_validations.go#validateServiceAnnotationTargetGroupAttributes`.
 fn client_address(service: &Service, owner: Owner) -> Option<Violation> {
     const SUFFIX: &str = "aws-load-balancer-target-group-attributes";
@@ -92,14 +92,15 @@ fn client_address(service: &Service, owner: Owner) -> Option<Violation> {
     }
     let name = service.full_name();
     let message = format!(
-        "Service {} has `{SUFFIX}: {}`, which ports of UDP do not take",
+        "Service {} has `{SUFFIX}: {}`, which UDP ports do not support",
         text::printable(&name),
         text::printable(given)
     );
-    Some(on(service, Some(SUFFIX), Severity::Error, message, "take `preserve_client_ip.enabled=false` out"))
+    Some(on(service, Some(SUFFIX), Severity::Error, message, "remove `preserve_client_ip.enabled=false`"))
 }
 
-/// The protocol behind a listener with a certificate. Source: cloud-provider-aws `aws_loadbalancer.go#getListener`.
+/// Finding on the backend protocol of a listener with a certificate.
+/// Source: cloud-provider-aws `aws_loadbalancer.go#getListener`.
 fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
     const SUFFIX: &str = "aws-load-balancer-backend-protocol";
     let given = value(service, SUFFIX).filter(|_| owner == Owner::Classic)?;
@@ -109,6 +110,6 @@ fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
     }
     let name = service.full_name();
     let (name, given) = (text::printable(&name), text::printable(given));
-    let message = format!("Service {name} has `{SUFFIX}: {given}`, which is none of http, https, ssl, tcp");
-    Some(on(service, Some(SUFFIX), Severity::Error, message, "write one of them in small letters"))
+    let message = format!("Service {name} has `{SUFFIX}: {given}`, which is not one of http, https, ssl, tcp");
+    Some(on(service, Some(SUFFIX), Severity::Error, message, "use one of them in lower case"))
 }

@@ -6,21 +6,21 @@ use super::{Owner, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-wrong-controller",
-    title: "an annotation is for another controller than that of the Service",
+    title: "an annotation is for a controller other than the Service's",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; error where a load balancer that is meant to be internal is public",
+        "warning; error if a load balancer that should be internal is public",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service for the cloud controller has an annotation that only the AWS Load Balancer Controller reads, or the other way round. An error where the Service is meant to be internal (`aws-load-balancer-scheme: internal`), and is not.",
-    impact: "the controller of the Service does not look at it",
-    fix: "Write what the controller of the Service reads, or make the Service for the other controller.",
+    condition: "A Service for the cloud controller has an annotation that only the AWS Load Balancer Controller reads, or vice versa. It is an error if the Service should be internal (`aws-load-balancer-scheme: internal`) but is not.",
+    impact: "the Service's controller ignores it",
+    fix: "Use the annotation that the Service's controller reads, or re-create the Service for the other controller.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go",
         "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
         "kubernetes-sigs/aws-load-balancer-controller docs/guide/service/annotations.md",
     ],
-    example: "Service shop/web is for the cloud controller, which does not read aws-load-balancer-scheme: its load balancer is on the internet",
+    example: "Service shop/web is for the cloud controller, which does not read aws-load-balancer-scheme: its load balancer is internet-facing",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -55,13 +55,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     "write `service.beta.kubernetes.io/aws-load-balancer-internal: \"true\"` for an internal one"
                         .to_owned()
                 }
-                _ => format!("take it out, or make the Service for {meant}"),
+                _ => format!("remove it, or re-create the Service for {meant}"),
             };
             found.push(if is_public {
-                let message = format!("{message}: its load balancer is on the internet");
-                on(service, Some(suffix), Severity::Error, message, instead).impact(Some(
-                    "the load balancer is reachable from the internet, and was meant to be internal".to_owned(),
-                ))
+                let message = format!("{message}: its load balancer is internet-facing");
+                on(service, Some(suffix), Severity::Error, message, instead)
+                    .impact(Some("the load balancer is reachable from the internet, but should be internal".to_owned()))
             } else {
                 on(service, Some(suffix), Severity::Warning, message, instead)
             });

@@ -6,17 +6,17 @@ use super::{Owner, joined, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-certificate-elsewhere",
-    title: "the certificate of a Service is of another region",
+    title: "a Service's certificate is in another region",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "`aws-load-balancer-ssl-cert` of a Service is no ARN of a certificate of ACM or IAM (the cloud controller takes one, the AWS Load Balancer Controller several), or one of another partition, or one of ACM in another region than that of the nodes. Nothing is said where the nodes live in several regions.",
-    impact: "Elastic Load Balancing refuses the listener (`CertificateNotFound`), and the load balancer is not made",
-    fix: "Name a certificate of the region.",
+    condition: "A Service's `aws-load-balancer-ssl-cert` is not the ARN of an ACM or IAM certificate, or names a certificate in another partition, or an ACM certificate in a region other than the nodes'. The cloud controller accepts one ARN, the AWS Load Balancer Controller several. Nothing is reported if the nodes are in several regions.",
+    impact: "Elastic Load Balancing refuses the listener (`CertificateNotFound`), and the load balancer is not created",
+    fix: "Use a certificate in the nodes' region.",
     sources: &[
         "AWS documentation of ACM, \"Supported Regions\"",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getListener",
     ],
-    example: "Service shop/web names a certificate of eu-west-1, and the nodes are in us-east-1",
+    example: "Service shop/web names a certificate in eu-west-1, but the nodes are in us-east-1",
     reads: &[Read::DescribeInstances],
     migration: Some(Prerequisite::Services),
     ..Rule::joined(check)
@@ -28,7 +28,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     joined(context, |region, service, owner| {
         let (partition, region) = (region.account.partition.as_str(), region.region.name.as_str());
         let given = value(service, SUFFIX).filter(|arn| !arn.is_empty() && is_used(service, owner))?;
-        // The AWS Load Balancer Controller takes several.
+        // The AWS Load Balancer Controller accepts several.
         let takes_several = owner == Owner::LoadBalancerController;
         let named: Vec<&str> = if takes_several {
             given.split(',').map(str::trim).filter(|arn| !arn.is_empty()).collect()
@@ -38,26 +38,26 @@ fn check(context: &Context<'_>) -> CheckResult {
         let of_partition = |of: &str| {
             let other = text::printable(of);
             (of != partition)
-                .then(|| format!("a certificate of the partition {other}, and the nodes are in {partition}"))
+                .then(|| format!("a certificate in the partition {other}, but the nodes are in {partition}"))
         };
         let wrong = named.into_iter().find_map(|arn| match arn.splitn(6, ':').collect::<Vec<_>>().as_slice() {
             ["arn", of, "acm", at, _, resource] if resource.starts_with("certificate/") && !resource.contains(',') => {
                 let elsewhere = || {
                     let other = text::printable(at);
-                    (*at != region).then(|| format!("a certificate of {other}, and the nodes are in {region}"))
+                    (*at != region).then(|| format!("a certificate in {other}, but the nodes are in {region}"))
                 };
                 of_partition(of).or_else(elsewhere)
             }
             ["arn", of, "iam", "", _, resource] if resource.starts_with("server-certificate/") => of_partition(of),
-            _ => Some(format!("`{}`, which is no ARN of a certificate", text::printable(arn))),
+            _ => Some(format!("`{}`, which is not a certificate ARN", text::printable(arn))),
         })?;
         let name = service.full_name();
         let message = format!("Service {} names {wrong}", text::printable(&name));
-        Some(on(service, Some(SUFFIX), Severity::Error, message, format!("name a certificate of {region}")))
+        Some(on(service, Some(SUFFIX), Severity::Error, message, format!("use a certificate in {region}")))
     })
 }
 
-/// Whether a port has a listener with the certificate: those of TCP that `ssl-ports` names, or all of them.
+/// True if a TCP port has a listener with the certificate: one that `ssl-ports` names, or any if it names none.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#EnsureLoadBalancer`, `#getPortSets`.
 fn is_used(service: &Service, owner: Owner) -> bool {
     let items = |list: &str| list.split(',').map(|item| item.trim().to_lowercase()).collect::<Vec<String>>();

@@ -10,9 +10,9 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller refuses a field of the Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service for the cloud controller has `sessionAffinity: ClientIP` or `loadBalancerIP`, or a source range that is no range of addresses.",
-    impact: "the Service gets no load balancer, and its event says why",
-    fix: "Take the field out; for fixed addresses use a Network Load Balancer with `aws-load-balancer-eip-allocations`.",
+    condition: "A Service for the cloud controller has `sessionAffinity: ClientIP` or `loadBalancerIP`, or a source range that is not a valid CIDR range.",
+    impact: "the Service gets no load balancer, and its event gives the reason",
+    fix: "Remove the field; for fixed addresses use a Network Load Balancer with `aws-load-balancer-eip-allocations`.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
         "kubernetes/cloud-provider service/helpers/helper.go#GetLoadBalancerSourceRanges",
@@ -36,10 +36,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             found.push(on_field(service, field, message, fix).with_respect_to(field));
         };
         if service.has_client_affinity {
-            add("sessionAffinity", "sessionAffinity: ClientIP".to_owned(), "take `sessionAffinity` out");
+            add("sessionAffinity", "sessionAffinity: ClientIP".to_owned(), "remove `sessionAffinity`");
         }
         if let Some(address) = &service.load_balancer_ip {
-            let fix = "take `loadBalancerIP` out; a Network Load Balancer takes `aws-load-balancer-eip-allocations`";
+            let fix = "remove `loadBalancerIP`; on a Network Load Balancer, set `aws-load-balancer-eip-allocations`";
             add("loadBalancerIP", format!("loadBalancerIP: {address}"), fix);
         }
         let annotated = value(service, "load-balancer-source-ranges").filter(|_| service.source_ranges.is_empty());
@@ -47,7 +47,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             annotated.into_iter().flat_map(|ranges| ranges.split(',')).filter(|range| !range.trim().is_empty());
         let ranges = service.source_ranges.iter().map(String::as_str).chain(annotated);
         if let Some(wrong) = ranges.map(str::trim).find(|range| !is_range(range)) {
-            add("loadBalancerSourceRanges", format!("source range {wrong}"), "write ranges such as `192.0.2.0/24`");
+            add("loadBalancerSourceRanges", format!("source range {wrong}"), "use ranges such as `192.0.2.0/24`");
         }
         found
     })

@@ -7,14 +7,14 @@ use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-health-check-overridden",
-    title: "the health check that a Service asks for is replaced by that of all Services",
+    title: "the shared health check replaces a Service's own",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "The cloud configuration has `ClusterServiceLoadBalancerHealthProbeMode=Shared`, and a Service with a Network Load Balancer of the cloud controller and without `externalTrafficPolicy: Local` has an annotation for the protocol, the port or the path of its health check that says something else. The mode came with 1.33.",
-    impact: "the targets are checked by HTTP on the port of kube-proxy, whatever the annotations say; thresholds and intervals still count",
-    fix: "Take the annotations out, or set `externalTrafficPolicy: Local`.",
+    condition: "The cloud configuration has `ClusterServiceLoadBalancerHealthProbeMode=Shared`. A Service with a Network Load Balancer of the cloud controller and without `externalTrafficPolicy: Local` has an annotation with a different protocol, port or path for its health check. The mode was added in 1.33.",
+    impact: "the targets are checked over HTTP on the port of kube-proxy, regardless of the annotations; thresholds and intervals still apply",
+    fix: "Remove the annotations, or set `externalTrafficPolicy: Local`.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration"],
-    example: "Service shop/web has aws-load-balancer-healthcheck-path, and the cloud configuration checks all Services in the same way",
+    example: "Service shop/web has aws-load-balancer-healthcheck-path, but the cloud configuration sets one health check for all Services",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if configurations.is_empty() {
         return CheckResult::not_applicable("no configuration of the AWS cloud controller was given");
     }
-    // Before it there is no such mode.
+    // Earlier versions do not have the mode.
     const FIRST: ControllerVersion = ControllerVersion::new(1, 33, 0);
     let knows_mode = context.aws_controller_version().is_none_or(|version| version >= FIRST);
     let is_shared =
@@ -50,15 +50,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let Some((suffix, _)) = REPLACED.into_iter().zip(checks).find(is_replaced) else { return Vec::new() };
         let name = service.full_name();
         let message = format!(
-            "Service {} has {suffix}, and the cloud configuration checks all Services in the same way",
+            "Service {} has {suffix}, but the cloud configuration sets one health check for all Services",
             text::printable(&name)
         );
-        vec![on(
-            service,
-            Some(suffix),
-            Severity::Warning,
-            message,
-            "take it out, or set `externalTrafficPolicy: Local`",
-        )]
+        vec![on(service, Some(suffix), Severity::Warning, message, "remove it, or set `externalTrafficPolicy: Local`")]
     })
 }

@@ -6,17 +6,17 @@ use super::{Owner, kind_of_host, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-internal-drift",
-    title: "a Service was made internal, or public, after its load balancer was made",
+    title: "a Service's scheme was changed after its load balancer was created",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The host name of a Classic Load Balancer of the cloud controller begins with `internal-` and the annotation does not ask for it, or the other way round. The scheme is never changed after the load balancer was made.",
-    impact: "a Service that is believed to be private stays on the internet, or one for the internet is not reached",
-    fix: "Make a new Service: its load balancer gets a new name.",
+    condition: "The host name of a Classic Load Balancer of the cloud controller begins with `internal-` although the annotation does not request it, or vice versa. The scheme never changes after the load balancer is created.",
+    impact: "a Service that is believed to be private stays on the internet, or a public one is not reachable",
+    fix: "Create a new Service: its load balancer gets a new name.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer",
         r#"AWS documentation of Elastic Load Balancing, "Internal Classic Load Balancers""#,
     ],
-    example: "Service shop/web asks for an internal load balancer, and `a1b2.eu-west-1.elb.amazonaws.com` is on the internet",
+    example: "Service shop/web requests an internal load balancer, but `a1b2.eu-west-1.elb.amazonaws.com` is internet-facing",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -33,14 +33,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let (name, shown) = (text::printable(&name), text::printable(host));
         let message = match (asks, host.starts_with("internal-")) {
             (true, false) => {
-                format!("Service {name} asks for an internal load balancer, and `{shown}` is on the internet")
+                format!("Service {name} requests an internal load balancer, but `{shown}` is internet-facing")
             }
             (false, true) => {
-                format!("Service {name} asks for a load balancer on the internet, and `{shown}` is internal")
+                format!("Service {name} requests an internet-facing load balancer, but `{shown}` is internal")
             }
             _ => return Vec::new(),
         };
-        let fix = "make a new Service, and move the traffic there: its load balancer gets a new name";
+        let fix = "create a new Service and move the traffic there: its load balancer gets a new name";
         vec![on(service, Some(SUFFIX), Severity::Error, message, fix)]
     })
 }

@@ -6,12 +6,12 @@ use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-internal-value",
-    title: "a value means internal that does not look like it",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning where the value is odd and means yes"),
+    title: "an unexpected value makes a load balancer internal",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning if the value is unusual and means yes"),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller makes an internal load balancer for every value of `aws-load-balancer-internal` that is neither empty nor exactly `false`. Values that read as no are errors, others than `true`, `false` and the old `0.0.0.0/0` are warnings. The AWS Load Balancer Controller takes booleans alone.",
-    impact: "the load balancer is internal, and was meant to be reached from the internet",
-    fix: r#"Write `"true"`, or take the annotation out."#,
+    condition: "The cloud controller creates an internal load balancer for every value of `aws-load-balancer-internal` that is neither empty nor exactly `false`. Values that read as no are errors; others except `true`, `false` and the old `0.0.0.0/0` are warnings. The AWS Load Balancer Controller accepts only booleans.",
+    impact: "the load balancer is internal, but should be reachable from the internet",
+    fix: r#"Set it to `"true"`, or remove the annotation."#,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
         "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/parser.go#ParseBoolAnnotation",
@@ -33,13 +33,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 let (severity, impact) = match internal {
                     "" | "false" | "true" | "0.0.0.0/0" => return Vec::new(),
                     _ if reads_as_no => (Severity::Error, None),
-                    _ => {
-                        (Severity::Warning, Some("the load balancer is internal, whatever the value was meant to say"))
-                    }
+                    _ => (Severity::Warning, Some("the load balancer is internal, whatever the value's intent")),
                 };
                 (severity, format!("Service {name} has `{SUFFIX}: {shown}`, which makes it internal"), impact)
             }
-            // With `scheme` it does not look at it.
+            // With `scheme` it ignores the value.
             Owner::LoadBalancerController
                 if !is_true(internal)
                     && !is_false(internal)
@@ -52,7 +50,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             Owner::LoadBalancerController | Owner::OtherClass | Owner::Nobody => return Vec::new(),
         };
         let impact = impact.map(str::to_owned);
-        let fix = "write `\"true\"` or `\"false\"`";
+        let fix = "set it to `\"true\"` or `\"false\"`";
         vec![on(service, Some(SUFFIX), severity, message, fix).impact(impact)]
     })
 }

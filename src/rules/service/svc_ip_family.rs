@@ -5,10 +5,10 @@ use super::{of_each, on_field};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-ip-family",
-    title: "a Service of IPv6 behind a load balancer of IPv4",
+    title: "an IPv6 Service behind an IPv4 load balancer",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service for the cloud controller has `ipFamilies: [IPv6]` alone, and no `ipFamilyPolicy` that adds the other family. The cloud controller makes load balancers of IPv4 only, which reach nodes by IPv4, and kube-proxy answers on the node port of such a Service by IPv6 only.",
+    condition: "A Service for the cloud controller has only `ipFamilies: [IPv6]`, and no `ipFamilyPolicy` that adds the other family. The cloud controller creates only IPv4 load balancers, which reach nodes over IPv4, but kube-proxy answers on the node port of such a Service only over IPv6.",
     impact: "no target becomes healthy",
     fix: "Set `ipFamilyPolicy: PreferDualStack`, or leave the Service to the AWS Load Balancer Controller.",
     sources: &[
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/kubernetes pkg/proxy/servicechangetracker.go",
         r#"Kubernetes documentation, "IPv4/IPv6 dual-stack""#,
     ],
-    example: "Service shop/web is of IPv6, and its load balancer of IPv4",
+    example: "Service shop/web uses IPv6, but its load balancer uses IPv4",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -29,7 +29,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return Vec::new();
         }
         let name = service.full_name();
-        let message = format!("Service {} is of IPv6, and its load balancer of IPv4", text::printable(&name));
+        let message = format!("Service {} uses IPv6, but its load balancer uses IPv4", text::printable(&name));
         vec![on_field(service, "ipFamilies", message, "set `ipFamilyPolicy: PreferDualStack`")]
     })
 }

@@ -9,13 +9,13 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
     condition: "A Service for the cloud controller has spaces around the items of `aws-load-balancer-ssl-ports`, `-eip-allocations` or `-private-ipv4-addresses`. The controller does not trim those lists; it trims subnets and security groups.",
-    impact: "a port with a space is no port of the Service: it is served without TLS; an address with a space is not found",
-    fix: "Take the spaces out.",
+    impact: "a port with a space matches no port of the Service, so that port is served without TLS; an address with a space is not found",
+    fix: "Remove the spaces.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getPortSets",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
     ],
-    example: "Service shop/web has `aws-load-balancer-ssl-ports: 443, 8443`, of which ` 8443` is no port",
+    example: "Service shop/web has `aws-load-balancer-ssl-ports: 443, 8443`, where ` 8443` is not a valid port",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -37,8 +37,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let name = service.full_name();
             let (name, given, spaced) = (text::printable(&name), text::printable(given), text::printable(spaced));
             let what = if suffix.ends_with("ports") { "port" } else { "address" };
-            let message = format!("Service {name} has `{suffix}: {given}`, of which `{spaced}` is no {what}");
-            Some(on(service, Some(suffix), Severity::Error, message, "take the spaces out"))
+            let message = format!("Service {name} has `{suffix}: {given}`, where `{spaced}` is not a valid {what}");
+            Some(on(service, Some(suffix), Severity::Error, message, "remove the spaces"))
         });
         found.collect()
     })

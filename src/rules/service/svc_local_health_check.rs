@@ -5,17 +5,17 @@ use super::{of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-local-health-check",
-    title: "the health check does not see which nodes have a pod",
+    title: "the health check does not detect which nodes have a pod",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "A Service for the cloud controller has `externalTrafficPolicy: Local`, and annotations that check `traffic-port` or by TCP.",
-    impact: "nodes without a pod count as healthy, and drop what they are sent",
-    fix: "Leave the health check to the controller: it asks the port that tells (`healthCheckNodePort`) by HTTP.",
+    condition: "A Service for the cloud controller has `externalTrafficPolicy: Local`, and annotations that set its health check to `traffic-port` or to TCP.",
+    impact: "nodes without a pod count as healthy, and drop their traffic",
+    fix: "Leave the health check to the controller: it checks `healthCheckNodePort` over HTTP.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
         r#"Kubernetes documentation, "Virtual IPs and Service Proxies", "External traffic policy""#,
     ],
-    example: "Service shop/web sends only to nodes with a pod, and checks by `aws-load-balancer-healthcheck-port: traffic-port`",
+    example: "Service shop/web sends only to nodes with a pod, but checks by `aws-load-balancer-healthcheck-port: traffic-port`",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -34,10 +34,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let Some((suffix, given)) = found else { return Vec::new() };
         let name = service.full_name();
         let message = format!(
-            "Service {} sends only to nodes with a pod, and checks by `{suffix}: {}`",
+            "Service {} sends only to nodes with a pod, but checks by `{suffix}: {}`",
             text::printable(&name),
             text::printable(given)
         );
-        vec![on(service, Some(suffix), Severity::Warning, message, "take the annotations of the health check out")]
+        vec![on(service, Some(suffix), Severity::Warning, message, "remove the health check annotations")]
     })
 }

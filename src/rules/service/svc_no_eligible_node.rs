@@ -8,17 +8,17 @@ use super::{of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-no-eligible-node",
-    title: "no Node may stand behind the load balancer of a Service",
+    title: "no Node is eligible for a Service's load balancer",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller makes the load balancer of a Service, and every Node is left out of it: by the label `node.kubernetes.io/exclude-from-external-load-balancers` (which kubeadm gives control planes), without a providerID of an instance, about to be deleted by the cluster autoscaler, or by `aws-load-balancer-target-node-labels`. Up to the cloud controller 1.33 the label counts with any value; from 1.34 on `false` does not.",
+    condition: "The cloud controller creates a Service's load balancer, and every Node is excluded from it. A Node is excluded if it has the label `node.kubernetes.io/exclude-from-external-load-balancers` (which kubeadm sets on control planes), has no instance providerID, is about to be deleted by the cluster autoscaler, or does not match `aws-load-balancer-target-node-labels`. Up to cloud controller 1.33 the label counts with any value; from 1.34 on `false` does not count.",
     impact: "the load balancer has no target: `There are no available nodes for LoadBalancer`",
-    fix: "Take the label from the Nodes that are to serve, or add workers.",
+    fix: "Remove the label from the Nodes that should serve, or add workers.",
     sources: &[
         "kubernetes/cloud-provider controllers/service/controller.go#nodeIncludedPredicate",
         "kubernetes/cloud-provider controllers/service/controller.go#stableNodeSetPredicates",
     ],
-    example: "Service shop/web has no Node behind its load balancer: 1 of 1 is left out by the label node.kubernetes.io/exclude-from-external-load-balancers",
+    example: "Service shop/web has no Node behind its load balancer: 1 of 1 is excluded by the label node.kubernetes.io/exclude-from-external-load-balancers",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -59,8 +59,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 nodes.iter().filter(|node| is_excluded(node)).count(),
                 format!("by the label {EXCLUDED_FROM_LOAD_BALANCERS}"),
             ),
-            (nodes.iter().filter(|node| !has_instance(node)).count(), "without a providerID of an instance".to_owned()),
-            (nodes.iter().filter(|node| is_leaving(node)).count(), "about to be deleted".to_owned()),
+            (nodes.iter().filter(|node| !has_instance(node)).count(), "for lack of an instance providerID".to_owned()),
+            (nodes.iter().filter(|node| is_leaving(node)).count(), "as marked for deletion".to_owned()),
             (
                 nodes.iter().filter(|node| !is_wanted(node)).count(),
                 "by aws-load-balancer-target-node-labels".to_owned(),
@@ -69,12 +69,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let causes: Vec<String> = causes
             .into_iter()
             .filter(|(number, _)| *number > 0)
-            .map(|(number, why)| format!("{number} of {all} {} left out {why}", if number == 1 { "is" } else { "are" }))
+            .map(|(number, why)| format!("{number} of {all} {} excluded {why}", if number == 1 { "is" } else { "are" }))
             .collect();
         let name = service.full_name();
         let message =
             format!("Service {} has no Node behind its load balancer: {}", text::printable(&name), causes.join(", "));
-        let fix = "take the label from the Nodes that are to serve, or add workers";
+        let fix = "remove the label from the Nodes that should serve, or add workers";
         vec![on(service, None, Severity::Error, message, fix)]
     })
 }

@@ -5,14 +5,14 @@ use super::{of_each, on_field};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-no-node-port",
-    title: "a load balancer of nodes, and ports without a node port",
+    title: "a load balancer needs node ports that the Service lacks",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
     condition: "A Service for the cloud controller has `allocateLoadBalancerNodePorts: false` and ports without `nodePort`.",
     impact: "those ports get no listener: `Ignoring port without NodePort defined`",
-    fix: "Let node ports be allocated, or give the ports one.",
+    fix: "Allow the allocation of node ports, or set one for each port.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer"],
-    example: "Service shop/web has no node port for port 443, and the load balancer leaves it out",
+    example: "Service shop/web has no node port for port 443, so the load balancer skips it",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -27,14 +27,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let name = service.full_name();
         let ports = text::list(&without, 5);
         let message = format!(
-            "Service {} has no node port for port {ports}, and the load balancer leaves it out",
+            "Service {} has no node port for port {ports}, so the load balancer skips it",
             text::printable(&name)
         );
         vec![on_field(
             service,
             "allocateLoadBalancerNodePorts",
             message,
-            "take `allocateLoadBalancerNodePorts: false` out",
+            "remove `allocateLoadBalancerNodePorts: false`",
         )]
     })
 }

@@ -11,19 +11,19 @@ use super::{CLEANUP, is_of_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-orphan-finalizer",
-    title: "a Service cannot go: nobody takes its load balancer away",
+    title: "a Service's deletion is stuck: no controller removes its load balancer",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "A Service is being deleted for more than ten minutes, has the finalizer `service.kubernetes.io/load-balancer-cleanup`, and no cloud controller that runs the service controller is among the workloads. DaemonSets and Deployments of all namespaces have to be given.",
-    impact: "the Service and its namespace stay for ever, and so does the load balancer",
-    fix: "Let a cloud controller run until the Service is gone; if there will be none again, delete the load balancer, then take the finalizer away.",
+    condition: "A Service with the finalizer `service.kubernetes.io/load-balancer-cleanup` has been in deletion for more than ten minutes, and no cloud controller that runs the service controller is among the workloads. DaemonSets and Deployments of all namespaces must be given.",
+    impact: "the Service, its namespace and the load balancer are never deleted",
+    fix: "Run a cloud controller until the Service is deleted; if there will never be one, delete the load balancer, then remove the finalizer.",
     sources: &["kubernetes/cloud-provider controllers/service/controller.go#processServiceDeletion"],
-    example: "Service shop/web is being deleted for 3 hours, and no cloud controller takes its load balancer away",
+    example: "Service shop/web has been in deletion for 3 hours, and no cloud controller removes its load balancer",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
 
-/// How long a controller that works may need: load balancers are taken away within minutes.
+/// Grace period before a pending finalizer counts as stuck.
 const WAIT: SignedDuration = SignedDuration::from_mins(10);
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
@@ -33,11 +33,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
     let mut controllers = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
-    // Kubernetes' own provider does it as well, and hides in kube-controller-manager until 1.26.
+    // The in-tree provider removes it as well, inside kube-controller-manager until 1.26.
     let may_be_in_tree =
         evidence.kubernetes_version().is_none_or(|version| version.minor().is_some_and(|minor| minor < 27));
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
-    // AWS runs the control plane of EKS, with its controller.
+    // AWS runs the EKS control plane, including its controller.
     let is_eks = nodes.iter().any(KubernetesNode::is_of_eks);
     let runs = may_be_in_tree
         || is_eks
@@ -52,10 +52,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let since = text::lasted(age);
         let name = service.full_name();
         let message = format!(
-            "Service {} is being deleted for {since}, and no cloud controller takes its load balancer away",
+            "Service {} has been in deletion for {since}, and no cloud controller removes its load balancer",
             text::printable(&name)
         );
-        Some(on(service, None, Severity::Warning, message, "let a cloud controller run until the Service is gone"))
+        Some(on(service, None, Severity::Warning, message, "run a cloud controller until the Service is deleted"))
     };
     let why = evidence.kubernetes_version().is_none().then_some("the version of Kubernetes is not known");
     CheckResult::counted(services.len(), services.iter().filter_map(orphan)).unless(why)

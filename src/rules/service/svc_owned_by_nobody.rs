@@ -7,18 +7,18 @@ use super::{Owner, has_load_balancer_controller, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-owned-by-nobody",
-    title: "no controller makes the load balancer of a Service",
+    title: "no controller creates a Service's load balancer",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service of type `LoadBalancer` has `aws-load-balancer-type: external` without `aws-load-balancer-nlb-target-type: ip` or `instance`; or its class is `service.k8s.aws/nlb` and the AWS Load Balancer Controller is not among all workloads; or the only cloud controller runs without its service controller, and the AWS Load Balancer Controller is not there.",
-    impact: "its address stays `<pending>` for ever, without an event",
-    fix: "Add `aws-load-balancer-nlb-target-type`, or install the controller that the Service asks for.",
+    condition: "A Service of type `LoadBalancer` has `aws-load-balancer-type: external` without `aws-load-balancer-nlb-target-type: ip` or `instance`. It is also reported if the AWS Load Balancer Controller is not among all workloads, and the Service has the class `service.k8s.aws/nlb` or the only cloud controller runs without its service controller.",
+    impact: "its address stays `<pending>` forever, without an event",
+    fix: "Add `aws-load-balancer-nlb-target-type`, or install the controller that the Service requests.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/service/service_utils.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal",
         "kubernetes/cloud-provider controllers/service/controller.go#wantsLoadBalancer",
     ],
-    example: "Service shop/web leaves its load balancer to the AWS Load Balancer Controller, which takes it only with aws-load-balancer-nlb-target-type",
+    example: "Service shop/web leaves its load balancer to the AWS Load Balancer Controller, which requires aws-load-balancer-nlb-target-type",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -37,7 +37,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             Owner::Nobody => (
                 Some("aws-load-balancer-type"),
                 format!(
-                    "Service {name} leaves its load balancer to the AWS Load Balancer Controller, which takes it only with aws-load-balancer-nlb-target-type"
+                    "Service {name} leaves its load balancer to the AWS Load Balancer Controller, which requires aws-load-balancer-nlb-target-type"
                 ),
                 "add the annotation `service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip`, or `instance`",
             ),
@@ -45,15 +45,15 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 (
                     None,
                     format!(
-                        "Service {name} has the class `service.k8s.aws/nlb`, and the AWS Load Balancer Controller does not run"
+                        "Service {name} has the class `service.k8s.aws/nlb`, but the AWS Load Balancer Controller does not run"
                     ),
-                    "install the AWS Load Balancer Controller, or make the Service again without `loadBalancerClass`",
+                    "install the AWS Load Balancer Controller, or re-create the Service without `loadBalancerClass`",
                 )
             }
             Owner::Classic | Owner::Network if is_without && !has_other => (
                 None,
                 format!("Service {name} is for the cloud controller, whose service controller is switched off"),
-                "switch the service controller on (`--controllers`), or install the AWS Load Balancer Controller and make the Service again for it",
+                "switch the service controller on (`--controllers`), or install the AWS Load Balancer Controller and re-create the Service for it",
             ),
             _ => return Vec::new(),
         };

@@ -5,12 +5,12 @@ use super::{CLEANUP, RESOURCES, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-owned-by-two",
-    title: "two controllers have made load balancers for one Service",
+    title: "two controllers created load balancers for one Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
     condition: "A Service has the finalizer of the cloud controller (`service.kubernetes.io/load-balancer-cleanup`) and that of the AWS Load Balancer Controller (`service.k8s.aws/resources`).",
-    impact: "both write its address by turns, and one of the load balancers is left over when the Service goes",
-    fix: "Make a new Service for one of the two, move the traffic there, and delete this one.",
+    impact: "both overwrite its address in turn, and one load balancer remains when the Service is deleted",
+    fix: "Create a new Service for one of the two, move the traffic there, and delete this one.",
     sources: &[
         "kubernetes/cloud-provider service/helpers/helper.go#LoadBalancerCleanupFinalizer",
         "kubernetes-sigs/aws-load-balancer-controller controllers/service/service_controller.go",
@@ -28,7 +28,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let name = service.full_name();
         let message = format!("Service {} has the finalizers of both controllers", text::printable(&name));
-        let fix = "make a new Service for one of the two, move the traffic there, and delete this one";
+        let fix = "create a new Service for one of the two, move the traffic there, and delete this one";
         vec![on(service, None, Severity::Error, message, fix)]
     })
 }

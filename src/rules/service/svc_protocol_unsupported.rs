@@ -5,10 +5,10 @@ use super::{Owner, of_each, on_field};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-protocol-unsupported",
-    title: "a load balancer cannot carry the protocols of the Service",
+    title: "a load balancer does not support the Service's protocols",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service for the cloud controller has ports of UDP on a Classic Load Balancer, of SCTP, or of TCP and UDP together.",
+    condition: "A Service for the cloud controller has UDP ports on a Classic Load Balancer, SCTP ports, or TCP and UDP ports together.",
     impact: "the Service gets no load balancer: `Protocol … not supported by LoadBalancer`, or `mixed protocol is not supported for LoadBalancer`",
     fix: "Use a Network Load Balancer for UDP, and a Service for each protocol.",
     sources: &[
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#checkMixedProtocol",
         "kubernetes/cloud-provider-aws, v1.22.0",
     ],
-    example: "Service shop/dns has ports of TCP and UDP, which the cloud controller does not put on one load balancer",
+    example: "Service shop/dns has TCP and UDP ports, which the cloud controller does not combine on one load balancer",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -30,15 +30,15 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let name = service.full_name();
         let name = text::printable(&name);
         let (message, fix) = if has("SCTP") {
-            (format!("Service {name} has ports of SCTP, which no load balancer of AWS carries"), "use TCP or UDP")
+            (format!("Service {name} has SCTP ports, which no AWS load balancer supports"), "use TCP or UDP")
         } else if has("TCP") && has("UDP") {
             let message = format!(
-                "Service {name} has ports of TCP and UDP, which the cloud controller does not put on one load balancer"
+                "Service {name} has TCP and UDP ports, which the cloud controller does not combine on one load balancer"
             );
-            (message, "make a Service for each protocol")
+            (message, "create a Service for each protocol")
         } else if has("UDP") && owner == Owner::Classic {
-            let message = format!("Service {name} has ports of UDP, which a Classic Load Balancer does not carry");
-            (message, "make the Service again with `service.beta.kubernetes.io/aws-load-balancer-type: nlb`")
+            let message = format!("Service {name} has UDP ports, which a Classic Load Balancer does not support");
+            (message, "re-create the Service with `service.beta.kubernetes.io/aws-load-balancer-type: nlb`")
         } else {
             return Vec::new();
         };

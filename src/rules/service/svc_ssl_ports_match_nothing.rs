@@ -5,11 +5,11 @@ use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-ssl-ports-match-nothing",
-    title: "ports for TLS that the Service does not have",
+    title: "TLS is set for ports that the Service does not have",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "An item of `aws-load-balancer-ssl-ports` is neither the number nor the name of a port of the Service, or `*` stands there for the AWS Load Balancer Controller, which knows no such sign.",
-    impact: "no listener gets the certificate because of it",
+    condition: "An item of `aws-load-balancer-ssl-ports` is neither the number nor the name of a port of the Service, or is `*` for the AWS Load Balancer Controller, which does not support it.",
+    impact: "the item gives no listener the certificate",
     fix: "Name ports of the Service, by number or name.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getPortSets",
@@ -26,7 +26,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let Some(given) = value(service, SUFFIX).filter(|given| !given.trim().is_empty()) else { return Vec::new() };
         let is_all = |item: &str| item == "*" && owner.is_cloud_controller();
         let has = |item: &str| {
-            // Names of ports are put into small letters for Classic Load Balancers, and items of the list are not.
+            // Port names are converted to lower case for Classic Load Balancers, but list items are not.
             service.ports.iter().any(|port| {
                 let name = if owner == Owner::Classic { port.name.to_lowercase() } else { port.name.clone() };
                 port.port.to_string() == item || (!name.is_empty() && name == *item)

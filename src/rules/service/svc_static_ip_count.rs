@@ -5,11 +5,11 @@ use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-static-ip-count",
-    title: "not as many addresses as subnets",
+    title: "the numbers of addresses and subnets differ",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service names subnets (`aws-load-balancer-subnets`) and addresses (`-eip-allocations` or `-private-ipv4-addresses`) for a Network Load Balancer, and not one address for each subnet.",
-    impact: "the load balancer is not made: each subnet needs one address",
+    condition: "A Service names subnets (`aws-load-balancer-subnets`) and addresses (`-eip-allocations` or `-private-ipv4-addresses`) for a Network Load Balancer, but not one address for each subnet.",
+    impact: "the load balancer is not created: each subnet needs one address",
     fix: "Name as many addresses as subnets.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let lists = ["aws-load-balancer-eip-allocations", "aws-load-balancer-private-ipv4-addresses"];
         let found = lists.into_iter().filter_map(|suffix| {
             let given = value(service, suffix)?;
-            // The cloud controller counts what stands behind a last comma as well.
+            // The cloud controller also counts the empty item after a trailing comma.
             let addresses = if owner.is_cloud_controller() { given.split(',').count() } else { count(given) };
             if addresses == subnets {
                 return None;

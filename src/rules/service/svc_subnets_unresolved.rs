@@ -10,11 +10,11 @@ use super::{Owner, joined, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-subnets-unresolved",
-    title: "subnets that a Service names are not there, or not of the cluster",
+    title: "a Service names subnets that are missing or in another VPC",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "`aws-load-balancer-subnets` of a Service names a subnet by an id that the region does not have, or by a name (its tag `Name`, with `*` and `?` as wildcards) that no subnet of the VPC has, or several, so that other subnets than as many as are named are found; a subnet of another VPC; the same one twice; or two in one zone. Nothing is said where the nodes live in several VPCs or regions.",
-    impact: "the load balancer is neither made nor changed (`expected to find 2, but found 1 subnets`)",
+    condition: "A Service's `aws-load-balancer-subnets` names an id that the region does not have, a subnet of another VPC, the same subnet twice, or two subnets in one zone. It is also reported if a name (the tag `Name`, with `*` and `?` as wildcards) matches no subnet of the VPC, or several, so that the number of subnets found differs from the number named. Nothing is reported if the nodes are in several VPCs or regions.",
+    impact: "the load balancer is neither created nor changed (`expected to find 2, but found 1 subnets`)",
     fix: "Name one subnet of the VPC for each zone.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#resolveSubnetNameOrIDs",
@@ -41,7 +41,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let name = service.full_name();
         let message = format!("Service {} names {wrong}", text::printable(&name));
         let fix = if owner == Owner::LoadBalancerController {
-            "name one subnet of the VPC for each zone, or none: then they are found by their tags"
+            "name one subnet of the VPC for each zone, or none to have them found by their tags"
         } else {
             "name one subnet of the VPC for each zone"
         };
@@ -49,8 +49,8 @@ fn check(context: &Context<'_>) -> CheckResult {
     })
 }
 
-/// What is wrong with the subnets of a list. The controllers ask for all ids at once, and for all names of the VPC, in which `*` and `?` are
-/// wildcards; then they count.
+/// Defect of a list of subnets, if any. The controllers request all ids at once, and all names in the VPC with `*` and
+/// `?` as wildcards; then they count.
 fn unresolved(items: &[&str], subnets: &[Subnet], vpc: &str, region: &str) -> Option<String> {
     let (ids, names): (Vec<&str>, Vec<&str>) = items.iter().partition(|item| item.starts_with("subnet-"));
     if let Some(gone) = ids.iter().find(|id| !subnets.iter().any(|subnet| subnet.id == **id)) {
@@ -73,9 +73,9 @@ fn unresolved(items: &[&str], subnets: &[Subnet], vpc: &str, region: &str) -> Op
                 format!("the subnet `{}`, which is not in {}", text::printable(name), text::printable(vpc))
             }
             (.., Some(name)) => {
-                format!("the subnet `{}`, and {} subnets are called so", text::printable(name), count(name))
+                format!("the subnet `{}`, but {} subnets have that name", text::printable(name), count(name))
             }
-            (None, None, None) => format!("{}, and {} are found", text::count(items.len(), "subnet"), found.len()),
+            (None, None, None) => format!("{}, but {} are found", text::count(items.len(), "subnet"), found.len()),
         });
     }
     let mut zones: BTreeSet<&str> = BTreeSet::new();
@@ -84,13 +84,13 @@ fn unresolved(items: &[&str], subnets: &[Subnet], vpc: &str, region: &str) -> Op
         let shown = text::printable(&subnet.id);
         if subnet.vpc_id != vpc {
             let other = text::printable(&subnet.vpc_id);
-            return Some(format!("the subnet `{shown}`, which is in {other}, and the nodes are in {vpc}"));
+            return Some(format!("the subnet `{shown}`, which is in {other}, but the nodes are in {vpc}"));
         }
         if !seen.insert(&subnet.id) {
             return Some(format!("the subnet `{shown}` twice"));
         }
-        // Zones of no name were not read.
+        // A zone without a name was not read.
         let zone = subnet.availability_zone.as_str();
-        (!zone.is_empty() && !zones.insert(zone)).then(|| format!("two subnets of {}", text::printable(zone)))
+        (!zone.is_empty() && !zones.insert(zone)).then(|| format!("two subnets in {}", text::printable(zone)))
     })
 }

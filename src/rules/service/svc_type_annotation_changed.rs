@@ -5,17 +5,17 @@ use super::{CLEANUP, Owner, RESOURCES, kind_of_host, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-type-annotation-changed",
-    title: "the kind of load balancer was changed after it was made",
+    title: "the kind of load balancer was changed after its creation",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The host name of a Service is that of another kind of load balancer than its annotations ask for now, or the cloud controller has made one for a Service that now asks for the AWS Load Balancer Controller.",
-    impact: "up to the cloud controller 1.35 a second load balancer is made and the first one is left over; from 1.36 on the Service is not updated any more: `cannot update Load Balancer Type annotation`",
-    fix: "Put the annotation back, or make a new Service and move the traffic there.",
+    condition: "A Service's host name is that of another kind of load balancer than its annotations request now, or the cloud controller created the load balancer of a Service that now requests the AWS Load Balancer Controller.",
+    impact: "up to cloud controller 1.35 a second load balancer is created and the first one remains; from 1.36 on the Service is no longer updated: `cannot update Load Balancer Type annotation`",
+    fix: "Restore the annotation, or create a new Service and move the traffic there.",
     sources: &[
         "https://github.com/kubernetes/cloud-provider-aws/issues/1254",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
     ],
-    example: "Service shop/web asks for a Network Load Balancer, and its host name is that of a Classic Load Balancer",
+    example: "Service shop/web requests a Network Load Balancer, but its host name is that of a Classic Load Balancer",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -27,18 +27,18 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let has = |finalizer: &str| service.finalizers.iter().any(|found| found == finalizer);
         let message = match (owner, kind_of_host(service)) {
             (Owner::Classic | Owner::Network, Some(made)) if made != owner && !has(RESOURCES) => format!(
-                "Service {name} asks for {}, and its host name is that of {}",
+                "Service {name} requests {}, but its host name is that of {}",
                 owner.load_balancer(),
                 made.load_balancer()
             ),
             (Owner::LoadBalancerController, Some(_)) if has(CLEANUP) && !has(RESOURCES) => {
                 format!(
-                    "Service {name} asks for the AWS Load Balancer Controller, and the cloud controller has made its load balancer"
+                    "Service {name} requests the AWS Load Balancer Controller, but the cloud controller created its load balancer"
                 )
             }
             _ => return Vec::new(),
         };
-        let fix = "put the annotation back, or make a new Service and move the traffic there";
+        let fix = "restore the annotation, or create a new Service and move the traffic there";
         vec![on(service, Some("aws-load-balancer-type"), Severity::Error, message, fix)]
     })
 }

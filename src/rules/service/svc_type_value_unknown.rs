@@ -5,17 +5,17 @@ use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-type-value-unknown",
-    title: "a kind of load balancer that there is not",
+    title: "an unknown kind of load balancer",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "`aws-load-balancer-type` is none of `nlb`, `nlb-ip` and `external`.",
-    impact: "the cloud controller makes a Classic Load Balancer, and says nothing",
-    fix: "Write `nlb` for a Network Load Balancer of the cloud controller, `external` for one of the AWS Load Balancer Controller, or nothing for a Classic one. Application Load Balancers are for Ingresses.",
+    condition: "`aws-load-balancer-type` is not `nlb`, `nlb-ip` or `external`.",
+    impact: "the cloud controller creates a Classic Load Balancer without a warning",
+    fix: "Set `nlb` for a Network Load Balancer of the cloud controller, `external` for one of the AWS Load Balancer Controller, or remove the annotation for a Classic one. Application Load Balancers are for Ingresses.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isNLB",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal",
     ],
-    example: "Service shop/web asks for the type `NLB`, and gets a Classic Load Balancer",
+    example: "Service shop/web requests the type `NLB`, but gets a Classic Load Balancer",
     migration: Some(Prerequisite::Services),
     ..Rule::evidence(AWS, check)
 };
@@ -30,12 +30,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let message = if kind.is_empty() {
             format!("Service {name} has an empty type, and gets a Classic Load Balancer")
         } else {
-            format!("Service {name} asks for the type `{shown}`, and gets a Classic Load Balancer")
+            format!("Service {name} requests the type `{shown}`, but gets a Classic Load Balancer")
         };
         let fix = match kind.to_ascii_lowercase().as_str() {
-            "nlb" | "network" | "nlb-instance" => "write `nlb`",
-            "alb" | "application" => "use an Ingress for an Application Load Balancer, or write `nlb`",
-            _ => "write `nlb` or `external`, or take the annotation out",
+            "nlb" | "network" | "nlb-instance" => "set it to `nlb`",
+            "alb" | "application" => "use an Ingress for an Application Load Balancer, or set it to `nlb`",
+            _ => "set it to `nlb` or `external`, or remove the annotation",
         };
         vec![on(service, Some("aws-load-balancer-type"), Severity::Warning, message, fix)]
     })

@@ -11,15 +11,15 @@ pub(super) const RULE: Rule = Rule {
     title: "an upgrade hands volumes to the driver while pods use them",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Cluster],
-    condition: "Volumes of the cluster are `awsElasticBlockStore`, and between the kubelets of today and --target-kubernetes they are handed to the driver: from 1.23 on, or from 1.25 on where the gate `CSIMigrationAWS` is off today. Where it is on they are handed over already, and so are volumes with the annotation `pv.kubernetes.io/migrated-to`.",
-    impact: "pods that use such a volume on a node whose kubelet changes over hang while they terminate",
-    fix: "Drain each node before its kubelet is upgraded over that version; an upgrade in place without a drain is not enough.",
+    condition: "Volumes of the cluster are `awsElasticBlockStore`, and the upgrade from today's kubelets to --target-kubernetes hands them to the driver: from 1.23 on, or from 1.25 on if the gate `CSIMigrationAWS` is off today. Volumes are already handed over if the gate is on, or if they have the annotation `pv.kubernetes.io/migrated-to`.",
+    impact: "pods with such a volume hang during termination on a node whose kubelet changes over",
+    fix: "Drain each node before its kubelet is upgraded past that version; an in-place upgrade without a drain is not enough.",
     sources: &[
         "kubernetes-sigs/aws-ebs-csi-driver docs/install.md, \"Migrating from the in-tree EBS plugin\"",
         "https://github.com/kubernetes-sigs/aws-ebs-csi-driver/issues/679",
         "kubernetes/website content/en/docs/reference/command-line-tools-reference/feature-gates/CSIMigrationAWS.md",
     ],
-    example: "2 volumes of Kubernetes' own plugin go over to the driver with Kubernetes 1.23, and the target is 1.24",
+    example: "2 volumes of the in-tree plugin move to the driver with Kubernetes 1.23, and the target is 1.24",
     ..Rule::evidence(AWS, check)
 };
 
@@ -28,7 +28,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(target) = evidence.target.kubernetes else {
         return CheckResult::not_applicable("no --target-kubernetes was given");
     };
-    // What the driver has already is marked.
+    // Volumes that the driver already handles are marked.
     let own = |volume: &&Document| {
         let object = volume.object();
         object.at(&["spec", "awsElasticBlockStore"]).is_some()
@@ -48,9 +48,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if count == 0 || is_over || today >= first || target < first {
         return CheckResult::counted(1, []);
     }
-    let go = if count == 1 { "goes" } else { "go" };
+    let go = if count == 1 { "moves" } else { "move" };
     let message = format!(
-        "{} of Kubernetes' own plugin {go} over to the driver with Kubernetes {}, and the target is {target}",
+        "{} of the in-tree plugin {go} to the driver with Kubernetes {}, and the target is {target}",
         text::count(count, "volume"),
         if is_off { "1.25" } else { "1.23" }
     );

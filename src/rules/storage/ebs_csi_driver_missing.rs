@@ -7,11 +7,11 @@ use super::{has_driver, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ebs-csi-driver-missing",
-    title: "nothing makes the volumes of a storage class",
+    title: "no driver creates the volumes of a storage class",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::StorageClass],
-    condition: "The cluster has a storage class for EBS, Kubernetes is 1.23 or later, and nothing shows the driver `ebs.csi.aws.com`: no workload, no CSIDriver and no CSINode. DaemonSets and Deployments of all namespaces have to be given.",
-    impact: r#"claims wait for ever (`waiting for a volume to be created, either by external provisioner "ebs.csi.aws.com" or manually`), and volumes that are there are not attached to new pods"#,
+    condition: "The cluster has a storage class for EBS, Kubernetes is 1.23 or later, and no workload, CSIDriver or CSINode shows the driver `ebs.csi.aws.com`. DaemonSets and Deployments of all namespaces must be given.",
+    impact: r#"claims wait forever (`waiting for a volume to be created, either by external provisioner "ebs.csi.aws.com" or manually`), and existing volumes are not attached to new pods"#,
     fix: "Install the EBS CSI driver, and give its role the permissions (`tagaudit baseline show ebs-csi`).",
     sources: &[
         "kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go",

@@ -8,17 +8,17 @@ use super::{NO_VOLUME, has_driver};
 
 pub(super) const RULE: Rule = Rule {
     id: "pv-in-tree",
-    title: "volumes are of a plugin that is gone, and no driver stands in for it",
+    title: "volumes use the removed in-tree plugin, and no driver replaces it",
     severity: RuleSeverity::depends(Severity::Error, "error from Kubernetes 1.27 on; warning before"),
     resources: &[ResourceKind::Cluster],
-    condition: "Volumes of the cluster are `awsElasticBlockStore`, Kubernetes is 1.23 or later, and the driver `ebs.csi.aws.com` is not there: `CSIDriver` objects, or DaemonSets and Deployments of all namespaces, have to be given. With the gate `CSIMigrationAWS` off, up to 1.24, it is none. From 1.23 on Kubernetes hands such volumes to the driver, and 1.27 has no plugin of its own.",
+    condition: "Volumes of the cluster are `awsElasticBlockStore`, Kubernetes is 1.23 or later, and the driver `ebs.csi.aws.com` is missing. `CSIDriver` objects, or DaemonSets and Deployments of all namespaces, must be given. Up to 1.24, nothing is reported if the gate `CSIMigrationAWS` is off. From 1.23 on Kubernetes hands such volumes to the driver, and 1.27 has no in-tree plugin.",
     impact: "volumes are not attached to pods that start, and cannot be resized or deleted",
     fix: "Install the EBS CSI driver: the volumes stay as they are.",
     sources: &[
         "kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go",
         "kubernetes/website content/en/docs/reference/command-line-tools-reference/feature-gates/CSIMigrationAWS.md",
     ],
-    example: "2 volumes are of Kubernetes' own plugin, and the driver `ebs.csi.aws.com` is not there: pv-1, pv-2",
+    example: "2 volumes are of the in-tree plugin, but the driver `ebs.csi.aws.com` is missing: pv-1, pv-2",
     ..Rule::evidence(AWS, check)
 };
 
@@ -36,7 +36,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if !has_drivers && !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
         return CheckResult::not_applicable("neither CSIDrivers nor all DaemonSets and Deployments were given");
     }
-    // Up to 1.24 the gate can be off: then Kubernetes' own plugin does it.
+    // Up to 1.24 the gate can be off: then the in-tree plugin handles the volumes.
     let keeps_own = minor < 25 && evidence.arguments().iter().any(NodeArguments::keeps_in_tree_volumes);
     let own = volumes.iter().filter(|volume| volume.object().at(&["spec", "awsElasticBlockStore"]).is_some());
     let names: Vec<&str> = own.filter_map(|volume| volume.object().text(&["metadata", "name"])).collect();
@@ -46,7 +46,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let severity = if minor >= 27 { Severity::Error } else { Severity::Warning };
     let are = if names.len() == 1 { "is" } else { "are" };
     let message = format!(
-        "{} {are} of Kubernetes' own plugin, and the driver `{EBS_DRIVER}` is not there: {}",
+        "{} {are} of the in-tree plugin, but the driver `{EBS_DRIVER}` is missing: {}",
         text::count(names.len(), "volume"),
         text::printable(&text::list(&names, 3))
     );

@@ -8,23 +8,23 @@ use crate::view::RegionView;
 
 pub(super) const RULE: Rule = Rule {
     id: "pv-zone-mismatch",
-    title: "a PersistentVolume says another zone than its volume is in",
+    title: "a PersistentVolume names a zone other than its volume's",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Volume],
-    condition: "The zones to which a PersistentVolume of EBS binds its pods, by its node affinity or by the zone among its labels, are without the zone of its volume. Volumes that are not in a region of the audit are left out.",
-    impact: "its pods are put where the volume cannot be attached, and do not start",
-    fix: "Its node affinity cannot be changed: keep the volume (`persistentVolumeReclaimPolicy: Retain`), delete the PersistentVolume, and make it again with the zone of the volume.",
+    condition: "The zones to which an EBS PersistentVolume binds its pods, by node affinity or by its zone label, do not include the zone of its volume. Volumes outside the audited regions are skipped.",
+    impact: "its pods are scheduled where the volume cannot be attached, and do not start",
+    fix: "Its node affinity cannot be changed: keep the volume (`persistentVolumeReclaimPolicy: Retain`), delete the PersistentVolume, and re-create it with the volume's zone.",
     sources: &[
         "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go",
         "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumezone/volume_zone.go",
         "kubernetes/kubernetes pkg/apis/core/validation/validation.go#ValidatePersistentVolumeUpdate",
     ],
-    example: "PersistentVolume `pv-1` says us-east-1a, and volume `vol-0a` is in us-east-1b",
+    example: "PersistentVolume `pv-1` names us-east-1a, but volume `vol-0a` is in us-east-1b",
     reads: &[Read::DescribeVolumes],
     ..Rule::joined(check)
 };
 
-/// Names of zones in an affinity, and among labels.
+/// Keys of zones in an affinity, and in labels.
 const ZONES: [&str; 3] =
     ["topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 
@@ -33,7 +33,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let volumes = volumes.filter_map(|document| Some((document.object(), volume_id(document.object())?)));
     let volumes: Vec<(Object<'_>, &str)> = volumes.collect();
     if volumes.is_empty() {
-        return CheckResult::not_applicable("no PersistentVolume of EBS was given");
+        return CheckResult::not_applicable("no EBS PersistentVolume was given");
     }
     let mut by_id: BTreeMap<&str, (&RegionView<'_>, &Volume)> = BTreeMap::new();
     for region in &context.view.regions {
@@ -48,20 +48,20 @@ fn check(context: &Context<'_>) -> CheckResult {
         let said: Vec<&str> = said.into_iter().collect();
         let name = object.text(&["metadata", "name"]).unwrap_or_default();
         let message = format!(
-            "PersistentVolume `{}` says {}, and volume `{}` is in {zone}",
+            "PersistentVolume `{}` names {}, but volume `{}` is in {zone}",
             text::printable(name),
             if said.is_empty() { "two zones at once".to_owned() } else { text::list(&said, 3) },
             text::printable(id)
         );
-        let fix = Fix::none(format!("keep the volume, and make the PersistentVolume again with the zone {zone}"));
+        let fix = Fix::none(format!("keep the volume, and re-create the PersistentVolume with the zone {zone}"));
         let resource = region.resource(Tagged::Volume(volume));
-        // Two of them may be of one volume.
+        // Two PersistentVolumes may name one volume.
         Some(Violation::new(Severity::Error, resource, message, fix).at(&object.head()).with_respect_to(name))
     });
     CheckResult::counted(volumes.len(), found)
 }
 
-/// The volume of EBS that a `PersistentVolume` is: `vol-…`, or `aws://ZONE/vol-…` of Kubernetes' own plugin.
+/// EBS volume of a `PersistentVolume`: `vol-…`, or `aws://ZONE/vol-…` of the in-tree plugin.
 fn volume_id(object: Object<'_>) -> Option<&str> {
     let of_driver = object.text(&["spec", "csi", "driver"]) == Some(EBS_DRIVER);
     let handle = of_driver.then(|| object.text(&["spec", "csi", "volumeHandle"])).flatten();
@@ -69,7 +69,7 @@ fn volume_id(object: Object<'_>) -> Option<&str> {
     id.rsplit('/').next().filter(|id| id.starts_with("vol-"))
 }
 
-/// The zones of an affinity; `None` where it allows any. One of its terms has to hold, and all expressions of that one.
+/// Zones of an affinity; `None` if it allows any. One of its terms must hold, with all of its expressions.
 fn affinity(object: Object<'_>) -> Option<BTreeSet<&str>> {
     let mut zones: Option<BTreeSet<&str>> = None;
     for term in object.items(&["spec", "nodeAffinity", "required", "nodeSelectorTerms"]) {
@@ -83,7 +83,7 @@ fn affinity(object: Object<'_>) -> Option<BTreeSet<&str>> {
     zones
 }
 
-/// The zones of a label: several are joined with `__`.
+/// Zones of a label: several are joined with `__`.
 /// Source: kubernetes/kubernetes `staging/src/k8s.io/cloud-provider/volume/helpers/zones.go#LabelZonesToSet`.
 fn label<'o>(object: Object<'o>, name: &str) -> Option<BTreeSet<&'o str>> {
     Some(object.text(&["metadata", "labels", name])?.split("__").collect())

@@ -5,14 +5,14 @@ use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-immediate-binding",
-    title: "volumes are made before it is known where they are needed",
+    title: "volumes are created before their zone is known",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::StorageClass],
-    condition: "A storage class for EBS has `volumeBindingMode: Immediate`, which is the default, and no `allowedTopologies` of one zone.",
-    impact: "the volume is made in any zone, and its pod stays pending where there is no room for it in that zone",
-    fix: "Make a class with `volumeBindingMode: WaitForFirstConsumer`: it cannot be changed.",
+    condition: "A storage class for EBS has `volumeBindingMode: Immediate`, which is the default, and no `allowedTopologies` with a single zone.",
+    impact: "the volume is created in any zone, and its pod stays pending if that zone has no room for it",
+    fix: "Create a class with `volumeBindingMode: WaitForFirstConsumer`: the mode of a class cannot be changed.",
     sources: &[r#"Kubernetes documentation, "Storage Classes", "Volume binding mode""#],
-    example: "StorageClass gp3 makes volumes before a pod needs them",
+    example: "StorageClass gp3 creates volumes before a pod needs them",
     ..Rule::evidence(AWS, check)
 };
 
@@ -27,8 +27,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if mode.as_ref().is_some_and(|mode| mode.value == "WaitForFirstConsumer") || zones == 1 {
             return Vec::new();
         }
-        let message = format!("{} makes volumes before a pod needs them", text::printable(&class.name));
-        let fix = "make a class with `volumeBindingMode: WaitForFirstConsumer`";
+        let message = format!("{} creates volumes before a pod needs them", text::printable(&class.name));
+        let fix = "create a class with `volumeBindingMode: WaitForFirstConsumer`";
         let place = mode.map_or_else(|| object.head(), |mode| mode.place);
         vec![on(class, Severity::Warning, &place, "volumeBindingMode", message, fix)]
     })

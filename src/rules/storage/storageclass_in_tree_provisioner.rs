@@ -7,12 +7,12 @@ use super::{IN_TREE, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-in-tree-provisioner",
-    title: "a storage class names the provisioner that is gone",
+    title: "a storage class names the removed in-tree provisioner",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::StorageClass],
-    condition: "A storage class has the provisioner `kubernetes.io/aws-ebs`. It was part of Kubernetes until 1.26; since 1.23 its volumes are made by the driver `ebs.csi.aws.com` in its stead, if that is installed.",
-    impact: "there are no snapshots and no `gp3` by default; without the driver, claims wait for ever",
-    fix: "Make a class with the provisioner `ebs.csi.aws.com`, and move the mark of the default to it: parameters of a class cannot be changed.",
+    condition: "A storage class has the provisioner `kubernetes.io/aws-ebs`. It was part of Kubernetes until 1.26; since 1.23 the driver `ebs.csi.aws.com`, if installed, creates its volumes instead.",
+    impact: "there are no snapshots and no `gp3` by default; without the driver, claims wait forever",
+    fix: "Create a class with the provisioner `ebs.csi.aws.com`, and make it the default instead: parameters of a class cannot be changed.",
     sources: &["kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go"],
     example: "StorageClass gp2 has the provisioner `kubernetes.io/aws-ebs`",
     ..Rule::evidence(AWS, check)
@@ -26,7 +26,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return Vec::new();
         }
         let message = format!("{} has the provisioner `{IN_TREE}`", text::printable(&class.name));
-        let fix = format!("make a class with the provisioner `{EBS_DRIVER}`, and move the mark of the default to it");
+        let fix = format!("create a class with the provisioner `{EBS_DRIVER}`, and make it the default instead");
         let place = class.object().at(&["provisioner"]).map_or_else(|| class.object().head(), Object::place);
         vec![on(class, Severity::Warning, &place, "provisioner", message, fix)]
     })

@@ -6,21 +6,21 @@ use super::{IN_TREE, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-parameter-unknown",
-    title: "a parameter that the EBS driver does not take",
+    title: "a parameter that the EBS driver does not accept",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::StorageClass],
-    condition: "A storage class of `ebs.csi.aws.com` has a parameter that the driver does not know, `zone` and `zones` among them, or `iops` beside `iopsPerGB`, or one whose value is no text, such as `encrypted: true`; or one of `kubernetes.io/aws-ebs` has `zone` or `zones` beside `allowedTopologies`.",
-    impact: "every volume of the class fails to be made",
-    fix: "Take it out; zones are `allowedTopologies`.",
+    condition: "A storage class of `ebs.csi.aws.com` has a parameter that the driver does not know (including `zone` and `zones`), both `iops` and `iopsPerGB`, or a parameter whose value is not a string, such as `encrypted: true`. A storage class of `kubernetes.io/aws-ebs` is reported if it has `zone` or `zones` next to `allowedTopologies`.",
+    impact: "provisioning fails for every volume of this class",
+    fix: "Remove it; set zones with `allowedTopologies`.",
     sources: &[
         "kubernetes-sigs/aws-ebs-csi-driver pkg/driver/controller.go#CreateVolume",
         "kubernetes-sigs/aws-ebs-csi-driver docs/parameters.md",
     ],
-    example: "StorageClass fast has the parameter `zones`, which the driver does not take",
+    example: "StorageClass fast has the parameter `zones`, which the driver does not accept",
     ..Rule::evidence(AWS, check)
 };
 
-/// Parameters of the driver, which it compares in small letters.
+/// Parameters of the driver, which it compares in lower case.
 const KNOWN: [&str; 19] = [
     "allowautoiopsincreaseonmodify",
     "allowautoiopspergbincrease",
@@ -52,18 +52,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         for (key, value) in object.members(&["parameters"]) {
             if value.node.as_str().is_none() {
                 let message = format!(
-                    "{} has the parameter `{}`, whose value is no text",
+                    "{} has the parameter `{}`, whose value is not a string",
                     text::printable(&class.name),
                     text::printable(&key.value)
                 );
-                let violation = on(
-                    class,
-                    Severity::Error,
-                    &value.place(),
-                    &key.value,
-                    message,
-                    "put the value into quotation marks",
-                );
+                let violation =
+                    on(class, Severity::Error, &value.place(), &key.value, message, "put the value in quotes");
                 found.push(violation.impact(Some("the API server refuses the class".to_owned())));
                 continue;
             }
@@ -75,12 +69,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let shown = text::printable(&key.value);
             let class_name = text::printable(&class.name);
             let (message, fix) = if provisioner == EBS_DRIVER && !is_of_driver {
-                let fix = if is_zone { "write the zones as `allowedTopologies`" } else { "take it out" };
-                (format!("{class_name} has the parameter `{shown}`, which the driver does not take"), fix)
+                let fix = if is_zone { "set the zones with `allowedTopologies`" } else { "remove it" };
+                (format!("{class_name} has the parameter `{shown}`, which the driver does not accept"), fix)
             } else if provisioner == IN_TREE && is_zone && has_topologies {
-                (format!("{class_name} has `{shown}` beside `allowedTopologies`"), "take the parameter out")
+                (format!("{class_name} has `{shown}` next to `allowedTopologies`"), "remove the parameter")
             } else if provisioner == EBS_DRIVER && name == "iopspergb" && names.iter().any(|one| one == "iops") {
-                (format!("{class_name} has `iops` beside `iopsPerGB`"), "keep one of them")
+                (format!("{class_name} has both `iops` and `iopsPerGB`"), "keep one of them")
             } else {
                 continue;
             };

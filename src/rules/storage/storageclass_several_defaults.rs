@@ -10,10 +10,10 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::StorageClass],
     condition: r#"More than one storage class of the cluster has the annotation `storageclass.kubernetes.io/is-default-class: "true"`, and one of them is for EBS."#,
-    impact: "a claim without a class gets the one that was made last, whichever that is",
-    fix: "Take the annotation from all but one.",
+    impact: "a claim without a class gets the newest of them",
+    fix: "Remove the annotation from all but one.",
     sources: &[r#"Kubernetes documentation, "Storage Classes", "Default StorageClass""#],
-    example: "StorageClass gp2 and gp3 are both the default",
+    example: "StorageClasses gp2, gp3 are both the default",
     ..Rule::evidence(AWS, check)
 };
 
@@ -31,8 +31,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let names = defaults.iter().filter_map(|class| class.object().text(&["metadata", "name"]));
         let names: Vec<&str> = names.collect();
         let both = if names.len() == 2 { "both" } else { "all" };
-        let message = format!("StorageClass {} are {both} the default", text::list(&names, 5));
-        let fix = "take the annotation from all but one";
+        let message = format!("StorageClasses {} are {both} the default", text::list(&names, 5));
+        let fix = "remove the annotation from all but one";
         found.push(on(first, Severity::Warning, &first.object().head(), "default", message, fix));
     }
     counted

@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     title: "two equal subnets in one zone",
     severity: RuleSeverity::always(Severity::Warning),
     resources: SUBNET,
-    condition: "Two or more subnets of a zone are equally good for a scheme: same presence of role tag and cluster tag. The controller takes the smallest id and logs a warning.",
-    impact: "which subnet a load balancer lands in is decided by the subnet ids",
-    fix: "Tag the intended subnet with the role tag of the scheme; where no subnet of the VPC has it yet, those of every zone together.",
+    condition: "Two or more subnets of a zone are equally good for a scheme: all or none have the role tag, and likewise the cluster tag. The controller chooses the smallest id and logs a warning.",
+    impact: "only the subnet ids decide which subnet a load balancer is placed in",
+    fix: "Tag the intended subnet with the scheme's role tag; if no subnet of the VPC has it yet, tag the intended subnets of all zones together.",
     applicability: Applicability::Choice,
     sources: &[CCM_SUBNETS, "kubernetes-sigs/aws-load-balancer-controller docs/deploy/subnet_discovery.md"],
     example: "subnet-0a wins over subnet-0b for internet-facing load balancers in us-east-1a by its id alone",
@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 let all = std::iter::once(choice.chosen).chain(choice.equals.iter().copied());
                 let all: Vec<&Subnet> = all.collect();
                 let key = scheme.role_tag();
-                // The first role tag of a scheme makes the AWS Load Balancer Controller look at tagged subnets only, and an
+                // The first role tag of a scheme makes the AWS Load Balancer Controller use only tagged subnets, and an
                 // Application Load Balancer needs two zones: then the winners of all zones are tagged together.
                 let is_first = offer.candidates.iter().all(|c| tags::value(&c.subnet.tags, key).is_none());
                 let winners: Vec<String> = offer
@@ -59,7 +59,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                         together.sort();
                         changes.extend(region.set_tag(ResourceKind::Subnet, &together, key, "1"));
                         let summary = format!(
-                            "{} and the subnets that win the other zones ({}) carry `{key}=1`: with the tag on one zone alone the AWS Load Balancer Controller would see no other",
+                            "{} and the subnets that win the other zones ({}) carry `{key}=1`: with the tag in only one zone, the AWS Load Balancer Controller would use no other zone",
                             subnet.id,
                             text::list(&winners, 4)
                         );
@@ -68,7 +68,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                     if tags::value(&subnet.tags, key).is_none() {
                         changes.extend(region.set_tag(ResourceKind::Subnet, [&subnet.id], key, "1"));
                     }
-                    // Where all of them have the tag, it tells them apart only when the others lose it.
+                    // If all of them have the tag, it distinguishes them only when the others lose it.
                     for other in all.iter().filter(|other| other.id != subnet.id) {
                         let tag = other.tags.iter().find(|tag| tag.key == key);
                         let tag = tag.into_iter();

@@ -15,12 +15,12 @@ pub(super) const RULE: Rule = Rule {
     title: "nodes run in a zone without a subnet for load balancers",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Vpc],
-    condition: "Members live in an availability zone in which the controller finds no subnet for load balancers of a scheme, while it finds some in other zones. Zones whose subnets are tagged for other clusters are reported as `subnet-foreign-cluster-tag`.",
+    condition: "Members live in an availability zone in which the controller finds no subnet for load balancers of a scheme, while it finds some in other zones. `subnet-foreign-cluster-tag` reports zones whose subnets are tagged for other clusters.",
     impact: "the load balancer has no node in that zone, and without cross-zone balancing (off by default) no traffic reaches the nodes there",
-    fix: "Make or tag a subnet in that zone, or annotate Services with the subnets to use. Existing Network Load Balancers do not pick it up: the cloud controller never changes their subnets, so they have to be re-created.",
+    fix: "Create or tag a subnet in that zone, or annotate Services with the subnets to use. Existing Network Load Balancers do not pick it up: the cloud controller never changes their subnets, so they must be re-created.",
     applicability: Applicability::Choice,
     sources: &[CCM_SUBNETS],
-    example: "4 nodes run in us-east-1c, where internet-facing load balancers get no subnet",
+    example: "4 nodes in us-east-1c, where internet-facing load balancers get no subnet",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),
@@ -58,7 +58,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 m.instance.vpc_id.as_deref() == Some(offer.vpc_id)
                     && m.instance.availability_zone.as_deref() == Some(zone)
             });
-            // Subnets there that are tagged for other clusters only are the cause, and a finding of their own.
+            // Subnets there that are tagged only for other clusters are the cause, and a separate finding.
             let foreign = |subnet: &Subnet| !tags::is_usable(&subnet.tags, own);
             let hosts = region.members_by_subnet();
             let described = offer.candidates.iter().any(|c| {
@@ -77,7 +77,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 schemes.join(" and ")
             );
             let fix = Fix::choose(
-                "make a subnet for load balancers in this zone, or tag one",
+                "create a subnet for load balancers in this zone, or tag one",
                 there.iter().map(|subnet| Choice::advice(&subnet.id, format!("use {}", subnet.id))).collect(),
             );
             let others = there.iter().map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));

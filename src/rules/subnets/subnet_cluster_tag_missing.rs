@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a subnet of the nodes or load balancers has no cluster tag",
     severity: RuleSeverity::depends(
         Severity::Info,
-        "info where no subnet of the VPC has a cluster tag, or on kOps and EKS; warning where some have it and some not; error for controllers up to v1.20 with nodes in several zones",
+        "info where no subnet of the VPC has a cluster tag, or on kOps and EKS; warning where some have it and some do not; error for controllers up to v1.20 with nodes in several zones",
     ),
     resources: SUBNET,
     condition: "A subnet hosts a live member, or would be chosen for a load balancer, and carries no cluster tag at all.",
@@ -55,7 +55,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             .filter(|subnet| subnet.vpc_id == vpc_id)
             .filter(|subnet| !tags::has_cluster_tag(&subnet.tags, own) && tags::has_no_cluster_prefix_tag(&subnet.tags))
             .filter(|subnet| hosts.contains_key(subnet.id.as_str()) || chosen.contains(subnet.id.as_str()))
-            // A key that was meant to be the tag is reported as what it is.
+            // A near miss of the tag has its own rule.
             .filter(|subnet| !subnet.tags.iter().any(|tag| tags::is_certain_near_miss(tag, own)))
             .collect();
         if bare.is_empty() {
@@ -74,11 +74,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             // EKS has tagged none since 1.19, and kOps may leave them untagged.
             Distribution::Kops | Distribution::Eks => Severity::Info,
             _ if mixed => Severity::Warning,
-            // Untagged subnets are anybody's: nothing breaks while all are.
+            // Any cluster may use untagged subnets: nothing breaks while all are untagged.
             _ => Severity::Info,
         };
         let value = valid_value(region, own);
-        // Whose a subnet with a role tag and no node is, nothing says: it waits for a person, and the others do not wait for it.
+        // The owner of a subnet with a role tag and no node is unknown: the operator decides. The others do not wait.
         let (open, ours): (Vec<&Subnet>, Vec<&Subnet>) =
             bare.into_iter().partition(|subnet| safety::aws::has_role_tag_alone(region, &subnet.id, &subnet.tags, own));
         let cause_of_open = match ours.as_slice() {
@@ -100,7 +100,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 if subnets.len() == 1 { "has" } else { "have" },
                 text::list(&described, 4)
             );
-            // `owned` lets other tools delete the subnet with the cluster: a person decides.
+            // `owned` lets other tools delete the subnet with the cluster: the operator decides.
             let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
             let ids = subnets.iter().map(|subnet| &subnet.id);
             let changes = region.set_tag(ResourceKind::Subnet, ids, &key, value);

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a subnet is tagged for other clusters only",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error if it leaves a zone of the members without a subnet for load balancers, warning if without one for internet-facing ones, else info",
+        "error if a zone of the members has no other subnet for load balancers, warning if it has none for internet-facing ones, else info",
     ),
     resources: SUBNET,
     condition: "A subnet in a VPC of the members has cluster tags, none of them this cluster's. A foreign `KubernetesCluster` tag does not count.",
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         LBC_SUBNETS,
         "https://github.com/kubernetes/kops/issues/3275",
     ],
-    example: "subnet `subnet-0a` is tagged for alpha only, and 3 nodes of `bravo` live in it",
+    example: "1 subnet of VPC `vpc-0a` is tagged for alpha only: subnet-0a; 3 nodes of `bravo` there",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),
@@ -91,7 +91,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 )
             } else {
                 Fix::none(format!(
-                    "nothing to do unless `{}` should use these subnets: then add `{key}={SHARED}`",
+                    "nothing unless `{}` should use these subnets: then add `{key}={SHARED}`",
                     text::printable(own)
                 ))
             };
@@ -102,10 +102,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .collect()
 }
 
-/// The zones in which load balancers of the cluster can be placed without the tag on more subnets.
+/// Zones in which the cluster's load balancers can be placed without the tag on more subnets.
 struct Coverage<'r> {
     zones_of_members: BTreeSet<&'r str>,
-    /// VPC, scheme and zone. A zone with a private subnet of the cluster's own holds internal load balancers and no internet-facing ones.
+    /// VPC, scheme and zone. A zone with a private subnet of the cluster can hold internal load balancers, but no
+    /// internet-facing ones.
     covered: BTreeSet<(&'r str, Scheme, &'r str)>,
     public: BTreeSet<&'r str>,
 }
@@ -126,10 +127,10 @@ impl<'r> Coverage<'r> {
         coverage
     }
 
-    /// Nodes live in any subnet: the tags of subnets only decide where load balancers go.
+    /// Severity of a foreign tag. Nodes live in any subnet: subnet tags only decide the placement of load balancers.
     fn severity(&self, subnet: &Subnet) -> Severity {
         let (zone, vpc) = (subnet.availability_zone.as_str(), subnet.vpc_id.as_str());
-        // A scheme that has no subnet anywhere is not used, or a finding of its own.
+        // A scheme that has no subnet anywhere is unused, or a separate finding.
         let has_any = |scheme: Scheme| self.covered.iter().any(|(one, other, _)| *one == vpc && *other == scheme);
         let lacks = |scheme| self.zones_of_members.contains(zone) && !self.covered.contains(&(vpc, scheme, zone));
         let is_public = self.public.contains(subnet.id.as_str());

@@ -11,18 +11,15 @@ use super::{INSTANCES, Offer, SUBNET, SUBNETS, TABLES, ZONES};
 pub(super) const RULE: Rule = Rule {
     id: "subnet-low-free-ips",
     title: "a subnet has too few free addresses for a load balancer",
-    severity: RuleSeverity::depends(
-        Severity::Warning,
-        "warning; error if it is the only subnet of its zone that could be used",
-    ),
+    severity: RuleSeverity::depends(Severity::Warning, "warning; error if it is the only usable subnet of its zone"),
     resources: SUBNET,
-    condition: "A subnet that would hold load balancers has fewer than 8 free IPv4 addresses. The cloud controller does not look.",
-    impact: "the AWS Load Balancer Controller leaves the subnet out, and AWS refuses to place a load balancer in it",
+    condition: "A subnet that would hold load balancers has fewer than 8 free IPv4 addresses. The cloud controller does not check this.",
+    impact: "the AWS Load Balancer Controller skips the subnet, and AWS refuses to place a load balancer in it",
     fix: "Free addresses or use another subnet.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#defaultMinimalAvailableIPAddressCount",
     ],
-    example: "subnet `subnet-0a` has 3 free addresses, and a load balancer needs 8",
+    example: "subnet `subnet-0a` has 3 free addresses, but a load balancer needs 8",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),
@@ -52,7 +49,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .map(|(subnet, severity)| {
             let free = subnet.available_ip_address_count.unwrap_or_default();
             let message = format!(
-                "subnet `{}` has {}, and a load balancer needs {MINIMUM_FREE_ADDRESSES}",
+                "subnet `{}` has {}, but a load balancer needs {MINIMUM_FREE_ADDRESSES}",
                 subnet.id,
                 format_args!("{free} free {}", if free == 1 { "address" } else { "addresses" })
             );

@@ -15,12 +15,12 @@ pub(super) const RULE: Rule = Rule {
         "warning if the AWS Load Balancer Controller is in use, else info",
     ),
     resources: SUBNET,
-    condition: "A public subnet of the cluster lacks `kubernetes.io/role/elb`, or a private one `kubernetes.io/role/internal-elb`, while others of its kind in the VPC have it. Subnets in local and wavelength zones and on Outposts are left out.",
+    condition: "A public subnet of the cluster lacks `kubernetes.io/role/elb`, or a private one `kubernetes.io/role/internal-elb`, while others of its kind in the VPC have it. Subnets in local and wavelength zones and on Outposts are skipped.",
     impact: "the AWS Load Balancer Controller never uses it as long as another subnet has the tag; the cloud controller prefers the others",
     fix: "Add the tag with the value `1`.",
     applicability: Applicability::Safe,
     sources: &[CCM_SUBNETS, LBC_SUBNETS],
-    example: "1 public subnet of VPC `vpc-0a` lacks `kubernetes.io/role/elb`, which 2 others have",
+    example: "1 public subnet of VPC `vpc-0a` has no `kubernetes.io/role/elb`, which 2 others have",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),
@@ -43,7 +43,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 .collect();
             let (with, without): (Vec<&Subnet>, Vec<&Subnet>) =
                 of_kind.into_iter().partition(|subnet| tags::value(&subnet.tags, key).is_some());
-            // Next to one of its kind that has the tag, a subnet without it is not meant for load balancers.
+            // Next to a tagged subnet of its kind, a subnet without the tag is not intended for load balancers.
             let alone = |subnet: &&Subnet| with.iter().all(|other| other.availability_zone != subnet.availability_zone);
             let without: Vec<&Subnet> = without
                 .into_iter()
@@ -75,7 +75,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     violations.into()
 }
 
-/// Whether the AWS Load Balancer Controller shows in the region for this cluster.
+/// True if security groups of the region show that the AWS Load Balancer Controller is in use.
 fn uses_load_balancer_controller(region: &RegionView<'_>) -> bool {
     region.region.security_groups.iter().any(|group| group.tags.iter().any(|tag| tag.key.starts_with("elbv2.k8s.aws/")))
 }

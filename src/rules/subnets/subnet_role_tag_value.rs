@@ -11,12 +11,12 @@ pub(super) const RULE: Rule = Rule {
     title: "the load balancer role tag has an unusable value or key",
     severity: RuleSeverity::always(Severity::Warning),
     resources: SUBNET,
-    condition: "A subnet of the cluster has `kubernetes.io/role/elb` or `kubernetes.io/role/internal-elb` with a value other than `1` or empty, or a key that differs from them in case, white space or a slash at the end.",
+    condition: "A subnet of the cluster has `kubernetes.io/role/elb` or `kubernetes.io/role/internal-elb` with a value other than `1` or empty, or a key that differs from them in case, white space or a trailing slash.",
     impact: "the AWS Load Balancer Controller ignores the tag; the cloud controller accepts any value but only the exact key",
     fix: "Set the value `1` under the exact key.",
     applicability: Applicability::Confirm,
     sources: &[LBC_SUBNETS],
-    example: "subnet `subnet-0a` has `kubernetes.io/role/elb=true`",
+    example: "subnet `subnet-0a` has `kubernetes.io/role/elb=true`, but only `1` or an empty value counts",
     reads: &[INSTANCES, SUBNETS],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),
@@ -39,9 +39,9 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                     text::printable(&tag.key),
                     text::printable(&tag.value),
                     if near {
-                        format!(", and the key is `{right}`")
+                        format!(", but the key is `{right}`")
                     } else {
-                        ", and only `1` or an empty value counts".to_owned()
+                        ", but only `1` or an empty value counts".to_owned()
                     }
                 );
                 let mut changes = region.set_tag(ResourceKind::Subnet, [&subnet.id], right, "1");

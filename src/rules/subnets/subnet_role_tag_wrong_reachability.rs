@@ -9,14 +9,14 @@ use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, TABLES};
 
 pub(super) const RULE: Rule = Rule {
     id: "subnet-role-tag-wrong-reachability",
-    title: "the load balancer role tag does not fit the subnet's routes",
+    title: "the load balancer role tag does not match the subnet's routes",
     severity: RuleSeverity::depends(
         Severity::Warning,
         "warning for role/elb on a private subnet; info for role/internal-elb on a public one where private ones exist",
     ),
     resources: SUBNET,
-    condition: "`kubernetes.io/role/elb` on a subnet without a route to an internet gateway, or `kubernetes.io/role/internal-elb` on one with such a route in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose when there is nothing else. A route through a firewall (`vpce-…`) counts as private: the cloud controller looks for an internet gateway only, while the AWS Load Balancer Controller uses a subnet with the explicit tag.",
-    impact: "the cloud controller drops the private subnet for internet-facing load balancers; the AWS Load Balancer Controller takes it, and the load balancer cannot be reached",
+    condition: "A subnet without a route to an internet gateway has `kubernetes.io/role/elb`, or one with such a route has `kubernetes.io/role/internal-elb` in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose if there are no others. A route through a firewall (`vpce-…`) counts as private: the cloud controller accepts only an internet gateway, while the AWS Load Balancer Controller uses a subnet with the explicit tag.",
+    impact: "the cloud controller drops the private subnet for internet-facing load balancers; the AWS Load Balancer Controller uses it, and the load balancer cannot be reached",
     fix: "Move the tag to a subnet with the right routes, or fix the routes.",
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#isSubnetPublic", LBC_SUBNETS],
@@ -60,7 +60,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let fix = Fix::choose(
                 "move the tag or fix the routes",
                 vec![
-                    Choice::with("remove-tag", "the subnet is as it should be: remove the tag", remove),
+                    Choice::with("remove-tag", "the routes are right: remove the tag", remove),
                     Choice::advice("change-routes", "the tag is right: change the routes"),
                 ],
             );

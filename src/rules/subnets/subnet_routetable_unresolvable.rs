@@ -10,14 +10,14 @@ use super::{INSTANCES, SUBNET, SUBNETS, TABLES, subnets_in_reach};
 
 pub(super) const RULE: Rule = Rule {
     id: "subnet-routetable-unresolvable",
-    title: "no route table can be seen for a subnet",
+    title: "no route table is visible for a subnet",
     severity: RuleSeverity::always(Severity::Error),
     resources: SUBNET,
-    condition: "A subnet that the controller looks at has no associated route table, and no main table of its VPC is visible: as a rule a shared VPC whose tables the account may not see.",
+    condition: "A subnet that the controller inspects has no associated route table, and no main table of its VPC is visible. The usual case is a shared VPC whose tables the account may not see.",
     impact: "the controller stops at it with `could not locate routing table for subnet`, and no load balancer is created at all",
     fix: "Let the account see the route tables, or set the subnets by annotation.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#isSubnetPublic"],
-    example: "no route table is visible for subnet `subnet-0a`",
+    example: "no route table is visible for 1 subnet of VPC `vpc-0a`: subnet-0a",
     reads: &[INSTANCES, SUBNETS, TABLES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),

@@ -17,11 +17,11 @@ pub(super) const RULE: Rule = Rule {
         "info; on an Outpost warning, and error if the cloud controller would choose it",
     ),
     resources: SUBNET,
-    condition: "A subnet of the cluster whose zone is not an ordinary availability zone has a load balancer role tag, or a subnet on an Outpost has one or would be chosen: its zone is an ordinary one, and the cloud controller does not look at the Outpost.",
+    condition: "A subnet of the cluster whose zone is not an ordinary availability zone has a load balancer role tag, or a subnet on an Outpost has one or would be chosen. The zone of an Outpost is an ordinary one, and the cloud controller does not check for the Outpost.",
     impact: "the cloud controller skips local and wavelength zones; on an Outpost, Classic and Network Load Balancers cannot be created; the AWS Load Balancer Controller refuses to mix either with ordinary zones",
     fix: "Remove the role tag there.",
     sources: &[CCM_SUBNETS, LBC_SUBNETS],
-    example: "subnet `subnet-0a` in us-east-1-bos-1a, a local-zone, has `kubernetes.io/role/elb`",
+    example: "subnet `subnet-0a` in us-east-1-bos-1a (local-zone) has `kubernetes.io/role/elb`",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),
@@ -63,7 +63,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let zone = region.region.availability_zones.iter().find(|zone| zone.name == subnet.availability_zone);
             let kind = zone.map_or("special zone", |zone| &zone.zone_type);
             let message = format!("subnet `{}` in {} ({kind}) has `{}`", subnet.id, subnet.availability_zone, role.key);
-            let fix = Fix::none("remove the role tag there, or name the subnet in the Services that want it");
+            let fix = Fix::none("remove the role tag there, or name the subnet in the Services that need it");
             violations.push(Violation::new(Severity::Info, region.resource(Tagged::Subnet(subnet)), message, fix));
         }
     }

@@ -1,4 +1,4 @@
-//! Policies as the guides of AWS write them, and their neighbours that are wrong.
+//! Policies from AWS's guides, and variants of them with defects.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn statements_about_other_principals_cover_nothing() {
     let role = r#"{"AWS":"arn:aws:iam::111122223333:role/App"}"#;
     for other in [
         of(r#"{"AWS":"arn:aws:iam::444455556666:role/App"}"#, "Allow", "kms:Decrypt"),
-        // The account gives the permission on; the role itself has it from the second statement alone.
+        // The account delegates the permission; the role itself gets it from the second statement only.
         of(role, "Allow", "kms:Decrypt"),
         of(r#"{"AWS":"444455556666"}"#, "Deny", "kms:*"),
         of(r#"{"Service":"logs.eu-west-1.amazonaws.com"}"#, "Allow", "kms:Decrypt"),
@@ -172,8 +172,8 @@ fn values_that_a_key_never_has() {
 #[test]
 fn an_empty_list_of_what_is_left_out_is_about_everything() {
     for (element, words) in [
-        (r#""NotAction":[],"Resource":"*""#, "about every action"),
-        (r#""Action":"s3:*","NotResource":[]"#, "about every resource"),
+        (r#""NotAction":[],"Resource":"*""#, "covers every action"),
+        (r#""Action":"s3:*","NotResource":[]"#, "covers every resource"),
     ] {
         let text = format!(r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Deny",{element}}}]}}"#);
         let (_, found) = lint(&text, PolicyKind::Managed, Catalogue::embedded());

@@ -1,5 +1,6 @@
-//! Roles that the transform of AWS SAM makes: `Policies` of a function or a state machine are those of its execution role.
-//! Source: AWS SAM Developer Guide, `AWS::Serverless::Function` and `AWS::Serverless::StateMachine`, `Policies` and `Role`.
+//! Roles created by the AWS SAM transform: `Policies` of a function or a state machine belong to its execution role.
+//! Source: AWS SAM Developer Guide, `AWS::Serverless::Function` and `AWS::Serverless::StateMachine`, `Policies` and
+//! `Role`.
 
 use super::{Template, kind, listed, property};
 use crate::json::{Node, Value};
@@ -7,13 +8,13 @@ use crate::templates::functions::function;
 use crate::templates::{FoundPolicy, FoundRole, Use, guarded};
 use crate::text::Text;
 
-/// Types for which a role is made.
+/// Types for which the transform creates a role.
 pub(super) const TYPES: [&str; 2] = ["AWS::Serverless::Function", "AWS::Serverless::StateMachine"];
 
 const BASIC: &str = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole";
 
 impl<'t> Template<'t> {
-    /// The execution role of a function or state machine that names none.
+    /// Execution role of a function or state machine without a `Role`.
     pub(super) fn execution_role(&mut self, name: &str, resource: &'t Node) -> Option<FoundRole> {
         if !TYPES.contains(&kind(resource)) || property(resource, "Role").is_some() {
             return None;
@@ -27,10 +28,10 @@ impl<'t> Template<'t> {
                 Value::Object(_) if !is_call && given.get("Statement").is_some() => {
                     self.policy(inline, Use::Inline, given, &decisions)
                 }
-                // A template of SAM, such as `S3ReadPolicy`, which the transform fills in.
+                // A SAM policy template, such as `S3ReadPolicy`, which the transform expands.
                 Value::Object(members) if !is_call => {
                     let named = members.first().map(|member| member.key.to_string()).unwrap_or_default();
-                    self.found.unknown.push(format!("{inline}: the policy template {named} is filled in by SAM"));
+                    self.found.unknown.push(format!("{inline}: SAM expands the policy template {named}"));
                     let document = Node { span: given.span, value: Value::String(Text::unknown(&named)) };
                     FoundPolicy { address: inline, used_as: Use::Inline, document: Ok(guarded(document, &decisions)) }
                 }

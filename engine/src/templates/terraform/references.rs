@@ -1,26 +1,26 @@
-//! References of an argument of a plan's configuration, followed through `for_each`, variables and outputs of modules.
-//! Source: Terraform documentation, "JSON output format", configuration and expression representation: `references` lists
-//! everything that an expression uses, the longest form first; which part of it an instance gets, it does not say.
+//! References of an argument in a plan's configuration, followed through `for_each`, variables and outputs of modules.
+//! Source: Terraform documentation, "JSON output format", configuration and expression representation: `references`
+//! lists everything that an expression uses, the longest form first; it does not state which part an instance receives.
 
 use std::collections::BTreeSet;
 
 use crate::json::Node;
 
-/// Deepest chain of variables and outputs that is followed.
+/// Maximum depth of variables and outputs that are followed.
 const MAX_DEPTH: usize = 32;
 
-/// Data sources that say where the plan runs, or are documents; what they give names no resource of the plan.
+/// Data sources that describe the environment of the plan or are documents; their values do not refer to a resource of
+/// the plan.
 const AMBIENT: [&str; 4] = ["aws_partition", "aws_caller_identity", "aws_region", "aws_iam_policy_document"];
 
-/// A module of a path, or a resource, with the key of its instance where that is known: empty for one without `count` and
-/// `for_each`.
+/// A module of a path, or a resource, with the key of its instance if known: empty without `count` and `for_each`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Step {
     pub(super) name: String,
     pub(super) key: Option<String>,
 }
 
-/// The address of a resource: the modules that lead to it, then itself as `type.name`.
+/// Address of a resource: its modules, then the resource as `type.name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Address {
     pub(super) modules: Vec<Step>,
@@ -28,7 +28,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// The address of a resource instance, such as `module.m["a"].aws_iam_role.r[0]`.
+    /// Parses the address of a resource instance, such as `module.m["a"].aws_iam_role.r[0]`.
     pub(super) fn parse(address: &str) -> Self {
         let (modules, rest) = modules(address, Some(""));
         let mut rest = rest.into_iter();
@@ -37,7 +37,7 @@ impl Address {
         Self { modules, resource }
     }
 
-    /// True if an instance of a resource may be meant. A key that is not known may be any.
+    /// True if the address may refer to an instance of a resource. An unknown key matches any.
     pub(super) fn covers(&self, instance: &Self) -> bool {
         let is_step =
             |step: &Step, other: &Step| step.name == other.name && (step.key.is_none() || step.key == other.key);
@@ -47,7 +47,7 @@ impl Address {
     }
 }
 
-/// The parts of a dotted address, each with its key in brackets. Dots within brackets are part of a key.
+/// Parts of a dotted address, each with its key in brackets. Dots within brackets are part of a key.
 fn parts(address: &str) -> Vec<(String, Option<String>)> {
     let mut found: Vec<(String, Option<String>)> = vec![(String::new(), None)];
     let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
@@ -79,7 +79,7 @@ fn parts(address: &str) -> Vec<(String, Option<String>)> {
     found
 }
 
-/// The modules that an address begins with, and what stands behind them. A module without a key has the one given.
+/// Splits an address into its modules and the rest. A module without a key gets the given one.
 fn modules(address: &str, without: Option<&str>) -> (Vec<Step>, Vec<(String, Option<String>)>) {
     let mut rest = parts(address);
     let mut found = Vec::new();
@@ -92,22 +92,22 @@ fn modules(address: &str, without: Option<&str>) -> (Vec<Step>, Vec<(String, Opt
     (found, rest)
 }
 
-/// The resources that an argument may name.
+/// Resources to which an argument may refer.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    /// Resources of the configuration, with as much of their keys as is known.
+    /// Resources of the configuration, with the known part of their keys.
     pub(super) resources: BTreeSet<Address>,
-    /// True if it may name others: a local value, a data source, a module that is not in the plan.
+    /// True if it may refer to others: a local value, a data source, a module that is not in the plan.
     pub(super) is_open: bool,
 }
 
-/// The configuration of a plan.
+/// Configuration of a plan.
 pub(super) struct Configuration<'v> {
     root: Option<&'v Node>,
     providers: Option<&'v Node>,
 }
 
-/// The place of an expression: in which instance of a module, and in which instance of a resource or module call.
+/// Scope of an expression: the instance of a module, and the instance of a resource or module call.
 struct Scope<'s> {
     modules: &'s [Step],
     key: Option<&'s str>,
@@ -144,8 +144,8 @@ impl<'v> Configuration<'v> {
         self.resource(&address.modules, &address.resource.name).is_some()
     }
 
-    /// The credentials that the provider of a resource is configured with; the region is left out, since the names of IAM are those of an account.
-    /// `None` where the plan does not say which provider it is.
+    /// Credentials in the provider configuration of a resource, without the region, because IAM names belong to an
+    /// account. `None` if the plan does not state the provider.
     pub(super) fn sign_in(&self, address: &Address) -> Option<String> {
         let key = self.resource(&address.modules, &address.resource.name)?.get("provider_config_key")?.as_str()?;
         let expressions = self.providers.and_then(|all| all.get(key)).and_then(|one| one.get("expressions"));
@@ -159,7 +159,7 @@ impl<'v> Configuration<'v> {
         Some(own.join(", "))
     }
 
-    /// True if the configuration says anything of an argument.
+    /// True if the configuration of an argument has references.
     pub(super) fn says(&self, address: &Address, argument: &str) -> bool {
         self.expression(address, argument).is_some_and(|expression| !names(expression).is_empty())
     }
@@ -168,7 +168,7 @@ impl<'v> Configuration<'v> {
         self.resource(&address.modules, &address.resource.name)?.at(&["expressions", argument])
     }
 
-    /// The resources that an argument of a resource refers to.
+    /// Resources to which an argument of a resource refers.
     pub(super) fn targets(&self, address: &Address, argument: &str) -> Targets {
         let mut found = Targets::default();
         if let Some(expression) = self.expression(address, argument) {
@@ -187,7 +187,7 @@ impl<'v> Configuration<'v> {
         };
         let names = names(expression);
         let is_keyed = names.iter().any(|name| ["each.key", "each.value", "count.index"].contains(name));
-        // An instance of `for_each` or `count` that uses its key refers to the instance of that key.
+        // An instance of `for_each` or `count` that uses its key refers to the instance with the same key.
         let key = scope.key.filter(|key| is_keyed && !key.is_empty());
         for name in longest(&names) {
             let (below, rest) = modules(name, None);
@@ -217,7 +217,8 @@ impl<'v> Configuration<'v> {
         }
     }
 
-    /// A variable of a module is an argument of its call; one of the root module names no resource.
+    /// Follows a module variable to the argument of its call; a variable of the root module does not refer to a
+    /// resource.
     fn follow_variable(&self, name: &str, scope: &Scope<'_>, found: &mut Targets, depth: usize) {
         let Some((own, parents)) = scope.modules.split_last() else { return };
         let Some(call) = self.call(scope.modules) else {
@@ -266,13 +267,13 @@ fn is_repeated(node: &Node) -> bool {
     node.get("count_expression").is_some() || node.get("for_each_expression").is_some()
 }
 
-/// The references of an expression, those of its blocks included.
+/// References of an expression, including those of its blocks.
 fn names(expression: &Node) -> Vec<&str> {
     let own = expression.get("references").and_then(Node::items).unwrap_or_default();
     own.iter().filter_map(Node::as_str).collect()
 }
 
-/// References without those that stand behind a longer form of the same: `aws_iam_role.r.arn` is followed by `aws_iam_role.r`.
+/// References without shorter forms of the preceding one: `aws_iam_role.r.arn` is followed by `aws_iam_role.r`.
 fn longest<'n>(names: &[&'n str]) -> Vec<&'n str> {
     let mut kept: Vec<&str> = Vec::new();
     for name in names {

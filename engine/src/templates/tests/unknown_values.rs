@@ -1,10 +1,10 @@
-//! What is said of values that only the deployment knows holds for every value that they can have.
+//! Verdicts over values unknown until deployment hold for every value that they can have.
 
 use serde_json::json;
 
 use super::*;
 
-/// What the first role of a file may do with an action, on everything.
+/// Verdict on an action for the first role of a file, on all resources.
 fn verdict(text: &str, action: &str) -> Verdict {
     let found = find(text, &pseudo()).unwrap_or_else(|error| panic!("{error}: {text}"));
     let role = &found.roles[0];
@@ -25,7 +25,7 @@ fn role_with(documents: &[Json]) -> Json {
     json!({"Resources": {"R": {"Type": "AWS::IAM::Role", "Properties": {"Policies": policies}}}})
 }
 
-/// Every function that gives a value which only a deployment tells.
+/// Every function with a value known only at deployment.
 fn functions() -> Vec<Json> {
     vec![
         json!({"Ref": "Parameter"}),
@@ -48,7 +48,7 @@ fn functions() -> Vec<Json> {
     ]
 }
 
-/// A statement with a value in each place that one can stand in.
+/// Statements with a value in each possible place.
 fn positions(value: &Json, effect: &str) -> Vec<(&'static str, Json)> {
     let plain = || json!({"Effect": effect, "Action": "sqs:*", "Resource": "*"});
     let with = |key: &str, value: Json| {
@@ -94,7 +94,7 @@ fn every_function_in_every_place_proves_nothing() {
         }
         let effect = document(json!([{"Effect": function, "Action": "*", "Resource": "*"}]));
         assert_eq!(verdict(&role_with(&[effect]).to_string(), "sqs:SendMessage"), Verdict::Undecided, "{function}");
-        // A document, a boundary, and a managed policy of which nothing is known.
+        // An unknown document, boundary and managed policy.
         assert_eq!(
             verdict(&role_with(std::slice::from_ref(&function)).to_string(), "sqs:SendMessage"),
             Verdict::Undecided
@@ -112,27 +112,27 @@ fn parts_that_are_known_decide_what_they_can() {
     let role = |statements: Json| role_with(&[json!({"Version": "2012-10-17", "Statement": statements})]).to_string();
     let on = |resource: &str| json!({"Fn::Sub": resource});
     let allow = |resource: Json| json!({"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": resource});
-    // Whatever the name is, it is of another service.
+    // The action belongs to another service for every value of the name.
     assert_eq!(verdict(&role(json!([allow(on("arn:aws:s3:::${Name}"))])), "sqs:SendMessage"), Verdict::Missing);
-    // Some queues for certain, and some more, perhaps all.
+    // Some queues for certain, and possibly more, up to all.
     let some = json!([allow(json!("arn:*:sqs:*:*:a*")), allow(on("arn:*:sqs:*:*:${Name}"))]);
     assert_eq!(verdict(&role(some), "sqs:SendMessage"), Verdict::Undecided);
-    // The condition of the stack decides for one of two, which are the same to this action.
+    // The stack condition decides between two statements that are equivalent for this action.
     let either = json!([{"Fn::If": ["C", allow(json!("*")),
         {"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}]);
     assert_eq!(verdict(&role(either), "sqs:SendMessage"), Verdict::Granted);
     let one = json!([{"Fn::If": ["C", allow(json!("*")), {"Ref": "AWS::NoValue"}]}]);
     assert_eq!(verdict(&role(one), "sqs:SendMessage"), Verdict::Undecided);
-    // What a condition of the stack gives twice over.
+    // Both branches of a stack condition have the same statement.
     let twice = json!([{"Fn::If": ["C", allow(json!("*")), {"Ref": "AWS::NoValue"}]},
         {"Fn::If": ["C", {"Ref": "AWS::NoValue"}, allow(json!("*"))]}]);
     assert_eq!(verdict(&role(twice), "sqs:SendMessage"), Verdict::Granted);
-    // The same unknown value allowed and denied leaves nothing.
+    // Denying the same unknown value that is allowed leaves nothing.
     let cancelled = json!([allow(on("${Queue}")), {"Effect": "Deny", "Action": "sqs:*", "Resource": on("${Queue}")}]);
     assert_eq!(verdict(&role(cancelled), "sqs:SendMessage"), Verdict::Missing);
     let other = json!([allow(on("${Queue}")), {"Effect": "Deny", "Action": "sqs:*", "Resource": on("${Other}")}]);
     assert_eq!(verdict(&role(other), "sqs:SendMessage"), Verdict::Undecided);
-    // An action that is done on no resource needs an asterisk; the value may be one, or nothing beside one.
+    // An action without resources requires an asterisk; the value may be one, or empty next to one.
     for text in ["${All}", "*${All}", "${All}*"] {
         let describe = json!([{"Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": on(text)}]);
         assert_eq!(verdict(&role(describe), "ec2:DescribeInstances"), Verdict::Undecided, "{text}");
@@ -153,7 +153,7 @@ fn statements_of_policies_of_one_name_are_two() {
 
 #[test]
 fn a_condition_on_an_unknown_value_may_hold_of_the_very_requests_that_matter() {
-    // Red is allowed unless it is the value, blue only if it is: should the value be red, nothing is.
+    // Red is allowed unless it is the value, blue only if it is: if the value is red, nothing is allowed.
     let statement = |effect: &str, color: &str, team: Json| {
         json!({"Effect": effect, "Action": "sqs:SendMessage", "Resource": "*", "Condition":
             {"StringLike": {"aws:PrincipalTag/team": color}, "StringEquals": {"aws:PrincipalTag/team": team}}})
@@ -164,7 +164,7 @@ fn a_condition_on_an_unknown_value_may_hold_of_the_very_requests_that_matter() {
     let text = |statements: Json| role_with(&[json!({"Version": "2012-10-17", "Statement": statements})]).to_string();
     let either = json!([plain, statement("Deny", "red", value.clone()), statement("Allow", "blue", value.clone())]);
     assert_eq!(verdict(&text(either), "sqs:SendMessage"), Verdict::Undecided);
-    // Beside what is allowed for certain, the same says no more than that it is a part.
+    // Next to a certain grant, the same statement only shows that the grant is partial.
     let green = json!({"Effect": "Allow", "Action": "sqs:*", "Resource": "*",
         "Condition": {"StringLike": {"aws:PrincipalTag/team": "green"}}});
     let part = json!([plain, green, statement("Deny", "red", value.clone()), statement("Allow", "blue", value)]);
@@ -249,7 +249,7 @@ fn what_is_no_policy_of_an_identity_is_named() {
     let found = find(&template.to_string(), &pseudo()).unwrap();
     let addresses: Vec<&str> = found.all().iter().map(|policy| policy.address.as_str()).collect();
     assert_eq!(addresses, ["Resources.R.AssumeRolePolicyDocument", "Resources.U.Policies.p"]);
-    assert_eq!(found.left_out, ["Resources.B.PolicyDocument (AWS::S3::BucketPolicy), no policy of an identity"]);
+    assert_eq!(found.left_out, ["Resources.B.PolicyDocument (AWS::S3::BucketPolicy), not an identity policy"]);
     let plan = json!({"format_version": "1.2", "planned_values": {"root_module": {"resources": [
         {"address": "aws_iam_role.n", "mode": "managed", "type": "aws_iam_role",
          "values": {"name": "n", "inline_policy": [{"name": "", "policy": ""}], "assume_role_policy": "{\"Statement\":[]}"}},
@@ -262,12 +262,12 @@ fn what_is_no_policy_of_an_identity_is_named() {
     assert_eq!((found.left_out.len(), found.unknown.len(), found.roles[0].policies.len()), (1, 0, 0), "{found:?}");
 }
 
-/// A text with unknown parts, and what takes their place: `${U0}` and so on.
+/// A text with unknown parts, shown as `${U0}` and so on, and the values of those parts.
 fn filled(text: &str, values: &[&str; 3]) -> String {
     (0..values.len()).fold(text.to_owned(), |text, at| text.replace(&format!("${{U{at}}}"), values[at]))
 }
 
-/// A text of a template: what is unknown in it is a parameter without a value.
+/// A text of a template: an unknown part is a parameter without a value.
 fn unknown(text: &str) -> Json {
     if text.contains("${U") { json!({"Fn::Sub": text}) } else { json!(text) }
 }
@@ -288,7 +288,7 @@ mod substitution {
         "${U2}",
     ];
     const VALUES: [&str; 3] = ["x", "x*", "${U0}"];
-    /// What a deployment may put there; some of it is nonsense for some places, as with real deployments.
+    /// Possible values at deployment; some are invalid in some places, as in real deployments.
     const GIVEN: [&str; 7] =
         ["*", "a", "a*", "SendMessage", "sqs:SendMessage", "arn:aws:sqs:*:*:a", "arn:aws:sqs:*:*:*"];
 
@@ -342,7 +342,7 @@ mod substitution {
     }
 
     proptest! {
-        /// What is said of a policy with unknown values holds for every value that they may come to have.
+        /// A verdict on a policy with unknown values holds for every value that they can have.
         #[test]
         fn what_is_said_of_unknown_values_holds_for_every_value(
             statements in prop::collection::vec(statement(), 1..4),
@@ -356,7 +356,7 @@ mod substitution {
                 let holds = match said {
                     Verdict::Undecided => true,
                     Verdict::Granted => comes_to == Verdict::Granted,
-                    // Both are granted on nothing; whether a Deny is beside it may be unknown.
+                    // Both are granted on nothing; a Deny in addition may be unknown.
                     Verdict::Missing | Verdict::Denied => matches!(comes_to, Verdict::Denied | Verdict::Missing),
                     Verdict::Partial => comes_to == Verdict::Partial,
                 };

@@ -1,4 +1,4 @@
-//! One call: signed, sent, tried again where that helps, and told apart where it fails.
+//! One call: signed, sent, retried where that helps, and classified if it fails.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
@@ -23,64 +23,65 @@ use super::transport::{Answer, Transport, TransportError};
 /// Attempts of a read, the first included.
 const ATTEMPTS: u32 = 8;
 
-/// The first wait before another attempt; it doubles.
+/// First wait before a retry; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(300);
 
 /// The longest wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A request without an answer by then is tried again.
+/// Time after which an unanswered request is retried.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Writes a second of one API: the cluster's controllers draw on the same quota.
+/// Writes per second for one API: the cluster's controllers share its quota.
 const WRITES_PER_SECOND: u32 = 2;
 
-/// Requests that are on their way at the same time.
+/// Requests in flight at the same time.
 const AT_ONCE: usize = 16;
 
-/// Why a call failed.
+/// Error of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallError {
     pub(super) kind: CallErrorKind,
-    /// The code of the API, or a word of ours.
+    /// Code of the API, or of tagaudit.
     pub(super) code: String,
-    /// What happened, for a person; with the id of the request where there is one.
+    /// Displayable message, with the id of the request if there is one.
     pub(super) message: String,
 }
 
-/// What kind of failure.
+/// Kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallErrorKind {
-    /// The caller may not.
+    /// The caller is not authorized.
     Denied,
     /// The keys are wrong, unknown, expired or switched off.
     Credentials,
     /// The clock is wrong.
     Clock,
-    /// What was asked for is not there.
+    /// The requested resource does not exist.
     NotFound,
-    /// There is no such region.
+    /// The region does not exist.
     NoSuchRegion,
-    /// Too many requests, until the end.
+    /// Too many requests, up to the last attempt.
     Throttled,
     /// No answer in time.
     Timeout,
     /// No connection.
     Unreachable,
-    /// An answer that is none.
+    /// Malformed answer.
     Protocol,
-    /// Anything else that the API says.
+    /// Any other error of the API.
     Other,
 }
 
 impl CallErrorKind {
-    /// True if a call may fail so because its region does not exist: it is refused, or its host cannot be reached.
+    /// True if a call may fail this way because its region does not exist: it is refused, or its host cannot be
+    /// reached.
     pub(super) fn may_be_for_region(self) -> bool {
         matches!(self, Self::NoSuchRegion | Self::Unreachable | Self::Timeout)
     }
 
-    /// By what the API says. Sources: ECS and RAM 2021-07 tables of errors; STS error codes; the substrings that the official Terraform
-    /// provider and cloud controller test for.
+    /// Classifies a status and a code. Sources: ECS and RAM 2021-07 tables of errors; STS error codes; the substrings
+    /// that the official Terraform provider and cloud controller test for.
     fn of(status: u16, code: &str) -> Self {
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| code.starts_with(prefix));
         if code.contains("Throttling") || status == 429 {
@@ -119,7 +120,7 @@ impl CallError {
     }
 }
 
-/// The same as XML, which a few products answer whatever is asked for.
+/// Refusal in XML, which a few products answer whatever format is requested.
 fn refusal_of_xml(body: &str) -> Option<Refusal> {
     let element = |name: &str| {
         let (_, rest) = body.split_once(&format!("<{name}>"))?;
@@ -132,23 +133,23 @@ fn refusal_of_xml(body: &str) -> Option<Refusal> {
     })
 }
 
-/// Requests a second of one API in one region.
+/// Rate limit of one API in one region.
 #[derive(Debug)]
 struct Bucket {
     next: Instant,
 }
 
-/// The clock, as the requests carry it.
+/// Current time, in the format of the requests.
 fn timestamp() -> String {
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
     let now = jiff::Timestamp::now();
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A text that was never sent: the service remembers each for a while.
+/// A value that was never sent before: the service remembers each one for a while.
 fn nonce() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    // Each state has keys of its own, which the system gives at random.
+    // Each state has its own keys, which the system draws at random.
     let mut parts = [0_u64; 2];
     for part in &mut parts {
         let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
@@ -159,16 +160,16 @@ fn nonce() -> String {
     format!("{:016x}{:016x}", parts[0], parts[1])
 }
 
-/// What all calls of a run share.
+/// Limits that all calls of a run share.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// How long a run of calls may take.
+    /// Time limit for a run of calls.
     pub(super) timeout: Duration,
-    /// Requests a second for each API and region.
+    /// Requests per second for each API and region.
     pub(super) requests_per_second: u32,
-    /// Where all requests go, instead of the products' own hosts.
+    /// Endpoint of all requests, instead of the products' hosts.
     pub(super) endpoint_url: Option<String>,
-    /// Whether to log every request to standard error.
+    /// True to log every request to standard error.
     pub(super) verbose: bool,
 }
 
@@ -176,7 +177,7 @@ pub(super) struct Limits {
 pub(super) struct Client {
     transport: Transport,
     limits: Limits,
-    /// When to give up on what is not answered yet.
+    /// Time after which unanswered calls are given up.
     deadline: Mutex<Instant>,
     buckets: Mutex<HashMap<(Product, &'static str, String), Bucket>>,
     free: Mutex<usize>,
@@ -216,7 +217,7 @@ impl Client {
         }
     }
 
-    /// Gives the calls that follow as much time as the first had.
+    /// Restarts the time limit for the calls that follow.
     pub(super) fn extend(&self) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = now() + self.limits.timeout;
     }
@@ -225,7 +226,7 @@ impl Client {
         self.deadline.lock().unwrap_or_else(PoisonError::into_inner).saturating_duration_since(now())
     }
 
-    /// Makes a call exactly once: what a lost answer means is for the caller to find out by looking.
+    /// Makes a call exactly once: after a lost answer, the caller has to read the result back.
     pub(super) fn once<T: DeserializeOwned>(&self, keys: &Keys, call: &Call<'_>) -> Result<T, CallError> {
         self.paced(call, self.limits.requests_per_second.min(WRITES_PER_SECOND));
         let answered = self.attempt(keys, call, ATTEMPT_TIMEOUT);
@@ -241,7 +242,7 @@ impl Client {
             if left.is_zero() {
                 break;
             }
-            // RAM, STS and the resource manager have no limits of a region.
+            // RAM, STS and Resource Manager have no limits per region.
             if matches!(call.product, Product::Ecs | Product::Vpc | Product::Slb | Product::Nlb) {
                 self.paced(call, self.limits.requests_per_second);
             }
@@ -274,17 +275,17 @@ impl Client {
             wait = (wait * 2).min(LONGEST_WAIT);
         }
         Err(last.unwrap_or_else(|| {
-            CallError::new(CallErrorKind::Timeout, "Timeout", "there was no time left for it (--timeout)")
+            CallError::new(CallErrorKind::Timeout, "Timeout", "no time left for the call (--timeout)")
         }))
     }
 
-    /// Waits for the next free moment of the API in the region.
+    /// Waits until the API of a region may be called again.
     fn paced(&self, call: &Call<'_>, per_second: u32) {
         let step = Duration::from_secs(1) / per_second.max(1);
         let at = {
             let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
             let key = (call.product, call.action, call.region.to_owned());
-            // A burst of a few requests is free, as pages of a small list are.
+            // A burst of a few requests is free, such as the pages of a small list.
             let free = now().checked_sub(step * 4).unwrap_or_else(now);
             let bucket = buckets.entry(key).or_insert(Bucket { next: free });
             let at = bucket.next.max(free);
@@ -350,7 +351,7 @@ impl Client {
     }
 }
 
-/// A request on its way; the next one may go when it is dropped.
+/// A request in flight; dropping it admits the next one.
 struct Slot<'c>(&'c Client);
 
 impl Drop for Slot<'_> {
@@ -378,19 +379,19 @@ fn of_transport(error: &TransportError) -> CallError {
     CallError::new(kind, code, error.message.clone())
 }
 
-/// Whether what a service says of itself may be over the next time.
+/// True for an error code of a transient service failure.
 pub(super) fn is_passing(code: &str) -> bool {
     ["ServiceUnavailable", "InternalError", "UnknownError", "InternalServerError", "Http5", "SignatureNonceUsed"]
         .iter()
         .any(|known| code.contains(known))
 }
 
-/// The value of an answer, or what it says went wrong.
+/// Value of an answer, or its error with the delay that it requests.
 fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (CallError, Option<Duration>)> {
     let Answer { status, retry_after, body } = answer;
     if (200..300).contains(&status) {
         return json_input::whole(&body).map_err(|error| {
-            let message = format!("the answer of {} is not what it should be: {error}", call.action);
+            let message = format!("the answer of {} is malformed: {error}", call.action);
             (CallError::new(CallErrorKind::Protocol, "Protocol", message), None)
         });
     }
@@ -415,14 +416,14 @@ fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (Call
     Err((CallError { kind, code: refusal.code, message: format!("{message}{request}") }, retry_after))
 }
 
-/// What a read is called in the API, with its product.
+/// Product and action of a read.
 pub(super) fn api_of(read: Read) -> Option<(Product, &'static str)> {
     let (product, action) = read.action().split_once(':')?;
     let product = match product {
         "ecs" => Product::Ecs,
         "vpc" => Product::Vpc,
         "sts" => Product::Sts,
-        // RAM authorises it, and another product answers.
+        // RAM authorises it, but another product answers.
         "ram" if action == "ListPolicyAttachments" => Product::ResourceManager,
         "ram" => Product::Ram,
         "slb" => Product::Slb,
@@ -432,7 +433,7 @@ pub(super) fn api_of(read: Read) -> Option<(Product, &'static str)> {
     Some((product, action))
 }
 
-/// What a write is called in the API, with its product; `None` for those of other clouds.
+/// Product and action of a write; `None` for those of other clouds.
 pub(super) fn api_of_operation(operation: Operation) -> Option<(Product, &'static str)> {
     match operation.action().split_once(':')? {
         ("ecs", action) => Some((Product::Ecs, action)),

@@ -1,8 +1,8 @@
-//! Credentials, in the order of the official SDKs: environment, OIDC, profile of the `aliyun` command line, ini file, role of the
-//! instance, URI. Source: alibabacloud-credentials 1.0.12 `provider/default.py`.
+//! Credentials, in the order of the official SDKs: environment, OIDC, profile of the `aliyun` command line, ini file,
+//! role of the instance, URI. Source: alibabacloud-credentials 1.0.12 `provider/default.py`.
 //!
-//! The sources themselves are those of `reqsign-aliyun-oss` ("oss" in its name is where it comes from: what it gets are keys for any
-//! product); its own order is another one, which would take the role of the instance before that of a Pod.
+//! The sources come from `reqsign-aliyun-oss` (despite the "oss" in its name, its keys are valid for any product). Its
+//! own order differs: it prefers the role of the instance to that of a Pod.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use super::environment::Environment;
 use super::profile::{Mode, Profile};
 use super::transport::Transport;
 
-/// How long a source may take: the metadata service answers at once or not at all.
+/// Time limit for a source: the metadata service answers at once or not at all.
 const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Keys are taken anew when they end within this time.
+/// Keys that expire within this time are renewed.
 const FRESH: Duration = Duration::from_mins(3);
 
 /// Keys to sign with.
@@ -41,10 +41,10 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// Where keys come from.
+/// Source of keys.
 #[derive(Debug, Clone)]
 enum Source {
-    /// They are what they are.
+    /// Static keys.
     Fixed(Keys),
     /// `AssumeRoleWithOIDC`, as RRSA sets it up for Pods.
     Oidc(AssumeRoleWithOidcCredentialProvider),
@@ -56,7 +56,7 @@ enum Source {
     Uri(CredentialsUriCredentialProvider),
 }
 
-/// A role to assume, with keys of a source.
+/// A role to assume with the keys of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assume {
     pub(super) role_arn: String,
@@ -64,29 +64,29 @@ pub(super) struct Assume {
     pub(super) external_id: Option<String>,
 }
 
-/// Where the keys come from, and the roles that are assumed one after the other.
+/// Source of the keys, and the roles that are assumed one after the other.
 #[derive(Debug)]
 pub(super) struct Credentials {
     source: Source,
-    /// What the source is called in errors.
+    /// Name of the source in errors.
     name: String,
     /// Roles of profiles, in the order in which they are assumed.
     pub(super) roles: Vec<Assume>,
-    /// The region of the profile.
+    /// Region of the profile.
     pub(super) region: Option<String>,
-    /// The profile that they are of.
+    /// Profile of the credentials.
     pub(super) profile: Option<String>,
     context: Context,
     current: Mutex<Option<Credential>>,
 }
 
-/// Variables that switch the profiles of the command line off: the official library's, and those of the command line.
+/// Variables that disable command-line profiles: the official library's, and those of the command line.
 /// Sources: aliyun/credentials-python `alibabacloud_credentials/provider/default.py`; aliyun/aliyun-cli
 /// `config/configuration.go#LoadProfileWithContext`.
 const NO_PROFILES: [&str; 3] =
     ["ALIBABA_CLOUD_CLI_PROFILE_DISABLED", "ALIBABA_CLOUD_IGNORE_PROFILE", "ALIBABACLOUD_IGNORE_PROFILE"];
 
-/// Sends what the sources ask for; blocking, since each source is waited for alone.
+/// Sends the requests of the sources; blocking, since each source is waited for alone.
 #[derive(Debug)]
 struct Sender(Transport);
 
@@ -110,10 +110,10 @@ impl FileRead for Files {
 }
 
 impl Credentials {
-    /// Finds the first source that is configured. `profile` is the operator's word, and then nothing else is looked at.
+    /// Finds the first source that is configured. If `profile` is given, no other source is considered.
     ///
     /// # Errors
-    /// When a source is configured wrongly, or none is.
+    /// If a source is misconfigured, or none is configured.
     pub(super) fn find(
         environment: &Environment,
         profile: Option<&str>,
@@ -168,8 +168,8 @@ impl Credentials {
             return Ok(made(Source::Uri(CredentialsUriCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_URI"));
         }
         if !environment.is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED") {
-            let instance = made(Source::Instance(EcsRamRoleCredentialProvider::new()), "the role of the instance");
-            // Off an instance nobody answers there, and the last source is asked.
+            let instance = made(Source::Instance(EcsRamRoleCredentialProvider::new()), "the instance role");
+            // Outside an instance the metadata service does not answer, and the last source is used.
             if instance.keys().is_ok() {
                 return Ok(instance);
             }
@@ -178,7 +178,7 @@ impl Credentials {
             return Ok(made(Source::Uri(CredentialsUriCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_URI"));
         }
         Err(Error::new(crate::provider::ErrorKind::Unreachable, "no credentials for Alibaba Cloud were found").help(
-            "set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, configure the `aliyun` command line, or run it where a role is given (RRSA, an instance with a RAM role)",
+            "set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, configure the `aliyun` command line, or run where a role is available (RRSA, an instance with a RAM role)",
         ))
     }
 
@@ -213,10 +213,10 @@ impl Credentials {
         Self { roles: roles.collect(), region: profile.region.clone(), profile: Some(profile.name.clone()), ..made }
     }
 
-    /// Keys that hold for a while yet.
+    /// Keys that remain valid for a while.
     ///
     /// # Errors
-    /// When the source gives none.
+    /// If the source provides none.
     pub(super) fn keys(&self) -> Result<Keys, Error> {
         let credential = match &self.source {
             Source::Fixed(keys) => return self.checked(keys.clone()),
@@ -229,7 +229,7 @@ impl Credentials {
         })
     }
 
-    /// Keys that can stand in a header: a blank that was pasted along is said, and not sent.
+    /// Checks that keys are valid in a header: a pasted blank is reported, and not sent.
     fn checked(&self, keys: Keys) -> Result<Keys, Error> {
         let parts = [("access key id", Some(&keys.id)), ("secret", Some(&keys.secret)), ("token", keys.token.as_ref())];
         let is_none = |text: &String| text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -238,7 +238,7 @@ impl Credentials {
             None => Ok(keys),
             Some(part) => Err(Error::new(
                 crate::provider::ErrorKind::Unreachable,
-                format!("the {part} of {} holds blanks or characters that no {part} has", self.name),
+                format!("the {part} of {} contains blanks or invalid characters", self.name),
             )),
         }
     }
@@ -257,7 +257,7 @@ impl Credentials {
             Source::Uri(provider) => pollster::block_on(provider.provide_credential(&self.context)),
         };
         let refused =
-            || Error::new(crate::provider::ErrorKind::Unreachable, format!("{} gives no credentials", self.name));
+            || Error::new(crate::provider::ErrorKind::Unreachable, format!("{} provides no credentials", self.name));
         let credential = found
             .map_err(|error| refused().cause(redacted(&error.to_string())))?
             .filter(|found| !found.access_key_id.is_empty() && !found.access_key_secret.is_empty())
@@ -267,7 +267,7 @@ impl Credentials {
     }
 }
 
-/// The endpoint of every product is that of STS as well.
+/// Uses a custom endpoint, which serves every product, for STS as well.
 fn at(
     provider: AssumeRoleWithOidcCredentialProvider,
     endpoint_url: Option<&str>,
@@ -278,13 +278,13 @@ fn at(
     }
 }
 
-/// The name of the sessions of assumed roles, which shows in the audit trail.
+/// Session name of assumed roles, which shows in the audit trail.
 pub(super) const SESSION_NAME: &str = "tagaudit";
 
-/// What a source says of its failure, without what it may have been answered.
+/// Error message of a source, without an answer that may hold keys.
 fn redacted(message: &str) -> String {
     let is_secret =
         ["accesskey", "securitytoken", "oidctoken"].iter().any(|word| message.to_lowercase().contains(word));
-    let shown = if is_secret { "its answer is not shown, for it may hold keys" } else { message };
+    let shown = if is_secret { "its answer is not shown because it may hold keys" } else { message };
     shown.chars().take(400).collect()
 }

@@ -1,4 +1,4 @@
-//! Where the products answer. Source: the maps of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, sts
+//! Hosts of the products. Source: the maps of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, sts
 //! 2015-04-01, resourcemanager 2020-03-31, slb 2014-05-15 and nlb 2022-04-30.
 
 /// A product, with the version of its API.
@@ -21,7 +21,7 @@ pub(super) enum Product {
 }
 
 impl Product {
-    /// The version of the API.
+    /// Version of the API.
     pub(super) fn version(self) -> &'static str {
         match self {
             Self::Ecs => "2014-05-26",
@@ -34,7 +34,7 @@ impl Product {
         }
     }
 
-    /// The host that answers for a region.
+    /// Host for a region.
     pub(super) fn host(self, region: &str) -> String {
         let shared = |list: &[&str], host: &str| list.contains(&region).then(|| host.to_owned());
         match self {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use reqsign_core::Env;
 
-/// The environment of the process, in which what is empty is not there.
+/// Environment of the process; an empty variable counts as unset.
 #[derive(Debug, Clone)]
 pub(super) struct Environment(pub(super) HashMap<String, String>);
 
 impl Environment {
-    /// As the process has it.
+    /// Reads the environment of the process.
     pub(super) fn of_process() -> Self {
         let all = std::env::vars_os();
         let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Lists that come in pages, as each product has them.
+//! Paged lists, by token or by page number.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use crate::provider::alibaba::answers::Page;
 use super::client::{Call, CallError, CallErrorKind, Client};
 use super::credentials::Keys;
 
-/// Pages beyond which a list has no end.
+/// Most pages of a list.
 const MAX_PAGES: usize = 10_000;
 
 impl Client {
-    /// All items of a list that goes by tokens, or by numbers.
+    /// Reads all items of a list that goes by token, or by page number.
     pub(super) fn pages<P: Page>(
         &self,
         keys: &Keys,
@@ -34,33 +34,33 @@ impl Client {
             let count = more.len();
             list.add(more, call.action)?;
             if by_token {
-                // The count says nothing in lists that go by token: only an empty token ends them.
+                // In lists that go by token the count has no meaning: only an empty token ends them.
                 let Some(next) = place.next_token else { return Ok(list.items) };
                 if !seen.insert(next.clone()) {
                     if count == 0 {
                         return Ok(list.items);
                     }
-                    return Err(broken(format!("{} names the same next page again and again", call.action)));
+                    return Err(broken(format!("{} returns the same page token twice", call.action)));
                 }
                 token = Some(next);
             } else {
                 let Some(total) = place.total else {
-                    return Err(broken(format!("{} does not say how many items there are", call.action)));
+                    return Err(broken(format!("{} does not report the number of items", call.action)));
                 };
                 let got = list.items.len();
                 if got == total {
                     return Ok(list.items);
                 }
                 if count == 0 || got > total {
-                    return Err(broken(format!("{} says that there are {total} items, and gives {got}", call.action)));
+                    return Err(broken(format!("{} reports {total} items but returns {got}", call.action)));
                 }
             }
         }
-        Err(broken(format!("{} has no end after {MAX_PAGES} pages", call.action)))
+        Err(broken(format!("{} does not end within {MAX_PAGES} pages", call.action)))
     }
 }
 
-/// What a list has given so far, each item once: a list that changes while it is read may give one on two pages.
+/// Items of a list so far, each once: a list that changes while it is read may return one on two pages.
 struct Listed<P: Page> {
     items: Vec<P::Item>,
     places: HashMap<String, usize>,
@@ -72,11 +72,11 @@ impl<P: Page> Listed<P> {
         for item in items {
             let key = P::key(&item);
             if key.is_empty() {
-                return wrong(format!("{action} gives an item without an id"));
+                return wrong(format!("{action} returns an item without an id"));
             }
             match self.places.get(&key).and_then(|place| self.items.get(*place)) {
                 Some(known) if *known != item => {
-                    return wrong(format!("{action} gives `{key}` twice, and differently"));
+                    return wrong(format!("{action} returns `{key}` twice, with different content"));
                 }
                 Some(_) => {}
                 None => {

@@ -13,11 +13,11 @@ use super::environment::Environment;
 /// Largest configuration that is read.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Variables that name a profile. The first that is set counts.
+/// Variables that name a profile. The first one set counts.
 /// Source: aliyun/aliyun-cli `config/configuration.go#getProfileName`.
 const NAMED_BY: [&str; 3] = ["ALIBABACLOUD_PROFILE", "ALIBABA_CLOUD_PROFILE", "ALICLOUD_PROFILE"];
 
-/// How many profiles may stand behind one another.
+/// Longest chain of source profiles.
 const MAX_CHAIN: usize = 8;
 
 /// A profile with its keys.
@@ -25,9 +25,9 @@ const MAX_CHAIN: usize = 8;
 pub(super) struct Profile {
     /// Its name.
     pub(super) name: String,
-    /// Where its keys come from.
+    /// Source of its keys.
     pub(super) mode: Mode,
-    /// The roles that are assumed with them, in order.
+    /// Roles that are assumed with them, in order.
     pub(super) roles: Vec<ProfileRole>,
     /// Its region.
     pub(super) region: Option<String>,
@@ -41,10 +41,10 @@ pub(super) struct ProfileRole {
     pub(super) external_id: Option<String>,
 }
 
-/// Where the keys of a profile come from.
+/// Source of the keys of a profile.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// They stand there.
+    /// Keys in the profile itself.
     Keys { id: String, secret: String, token: Option<String> },
     /// The metadata service.
     Instance { role_name: Option<String> },
@@ -103,7 +103,7 @@ fn said(text: &str) -> Option<String> {
 }
 
 impl Profile {
-    /// Whether there is a configuration at all.
+    /// True if there is a configuration.
     pub(super) fn is_there(environment: &Environment) -> bool {
         path(environment).is_some_and(|path| path.exists())
     }
@@ -111,7 +111,7 @@ impl Profile {
     /// Reads a profile: the named one, that of `ALIBABA_CLOUD_PROFILE`, or the current one.
     ///
     /// # Errors
-    /// When there is no such profile, or one of a mode that is not supported.
+    /// If the profile does not exist, or its mode is not supported.
     pub(super) fn load(environment: &Environment, named: Option<&str>) -> Result<Self, Error> {
         let path =
             path(environment).ok_or_else(|| Error::usage("no home folder is known, so there are no profiles"))?;
@@ -170,7 +170,7 @@ impl File {
             roles,
             region: said(&entry.region_id),
         };
-        // Modes are compared without regard to case.
+        // Modes are case-insensitive.
         match entry.mode.to_lowercase().as_str() {
             "" | "ak" => Ok(made(keys(None)?, Vec::new())),
             "ststoken" => Ok(made(keys(Some(needed(&entry.sts_token, "sts_token")?))?, Vec::new())),
@@ -178,7 +178,7 @@ impl File {
             "ecsramrole" => Ok(made(Mode::Instance { role_name: said(&entry.ram_role_name) }, Vec::new())),
             "chainableramrolearn" => {
                 if depth >= MAX_CHAIN {
-                    return Err(Error::usage(format!("the profiles behind `{name}` of `{file}` lead in a circle")));
+                    return Err(Error::usage(format!("the source profiles of `{name}` in `{file}` form a cycle")));
                 }
                 let behind = self.resolve(&needed(&entry.source_profile, "source_profile")?, file, depth + 1)?;
                 let mut roles = behind.roles;
@@ -198,7 +198,7 @@ impl File {
                 "profile `{name}` of `{file}` has the mode `{}`, which is not supported",
                 crate::text::printable(&entry.mode)
             ))
-            .help("supported are AK, StsToken, RamRoleArn, ChainableRamRoleArn, EcsRamRole, OIDC and CredentialsURI; keys of any other come with ALIBABA_CLOUD_ACCESS_KEY_ID, _ACCESS_KEY_SECRET and _SECURITY_TOKEN in the environment")),
+            .help("supported are AK, StsToken, RamRoleArn, ChainableRamRoleArn, EcsRamRole, OIDC and CredentialsURI; for any other, set ALIBABA_CLOUD_ACCESS_KEY_ID, _ACCESS_KEY_SECRET and _SECURITY_TOKEN in the environment")),
         }
     }
 }
@@ -240,7 +240,7 @@ mod tests {
             (1, Mode::Keys { id: "b".into(), secret: "s".into(), token: None })
         );
         let circle = profile(&with("ChainableRamRoleArn", &format!(r#"{role},"source_profile":"x""#)), None);
-        assert!(circle.unwrap_err().contains("lead in a circle"));
+        assert!(circle.unwrap_err().contains("form a cycle"));
         let instance = profile(&with("EcsRamRole", r#","ram_role_name":"r""#), None).unwrap();
         assert_eq!(instance.mode, Mode::Instance { role_name: Some("r".into()) });
         assert!(profile(&with("OIDC", role), None).unwrap_err().contains("has no `oidc_provider_arn`"));

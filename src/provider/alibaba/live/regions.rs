@@ -1,4 +1,4 @@
-//! The regions that are read, and those that do not exist.
+//! Regions to read, and regions that do not exist.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +19,13 @@ const NO_SUCH_REGION: &str = "NoSuchRegion";
 const NAMED: usize = 40;
 
 impl Session {
-    /// The regions to read.
+    /// Regions to read.
     ///
     /// # Errors
-    /// When none is known, or they cannot be listed.
+    /// If none is known, or they cannot be listed.
     pub(super) fn regions(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Vec<String>, Error> {
         if request.all_regions {
-            // Where not even the caller is known, that is what is wrong.
+            // If not even the caller is known, that is the error to report.
             self.identity()?;
             return self.listed_regions(self.home()).map_err(|error| {
                 Error::new(ErrorKind::Unreachable, "cannot list the regions").cause(described(&error))
@@ -36,10 +36,7 @@ impl Session {
         }
         match configured {
             Some(region) if target::is_region(region) => Ok(vec![region.to_owned()]),
-            _ => {
-                Err(Error::usage("no region is configured")
-                    .help("say it with --region, for example --region cn-hangzhou"))
-            }
+            _ => Err(Error::usage("no region is configured").help("set --region, for example --region cn-hangzhou")),
         }
     }
 
@@ -48,11 +45,11 @@ impl Session {
         Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect())
     }
 
-    /// Tells a region that does not exist from one that does not answer: all its calls fail in one way, since it has no hosts either. The list of
-    /// regions decides; where it cannot be read, the gaps stay as they are.
+    /// Distinguishes a region that does not exist from one that does not answer: all calls fail the same way, since it
+    /// has no hosts either. The list of regions decides; if it cannot be read, the gaps stay as they are.
     ///
     /// # Errors
-    /// When none of the regions exists.
+    /// If none of the regions exists.
     pub(super) fn check_regions(&self, regions: &[Region], request: &Request<'_>) -> Result<(), Error> {
         let suspected: Vec<&str> =
             regions.iter().filter(|region| self.may_be_none(region)).map(|region| region.name.as_str()).collect();

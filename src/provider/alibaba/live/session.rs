@@ -1,4 +1,4 @@
-//! One account: its keys, and the reading of everything in it.
+//! One account: its keys, and reading everything in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,31 +22,31 @@ use super::client::{Call, CallError, CallErrorKind, Client, api_of};
 use super::credentials::{Assume, Credentials, Keys};
 use super::endpoint::Product;
 
-/// Items of a page: what each API takes at most.
+/// Items per page: the most that each API accepts.
 pub(super) const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
 const INTERFACE_RESULTS: (&str, usize) = ("MaxResults", 500);
 pub(super) const PAGE_SIZE: (&str, usize) = ("PageSize", 50);
 const BALANCER_PAGE: (&str, usize) = ("PageSize", 100);
 const ATTACHMENT_PAGE: (&str, usize) = ("PageSize", 100);
 
-/// Instances that one call asks the roles of.
+/// Instances in one query for their roles.
 const INSTANCES_PER_CALL: usize = 50;
 
 /// Keys and gaps of one account.
 pub(super) struct Session {
     client: Arc<Client>,
     credentials: Arc<Credentials>,
-    /// The role that is assumed, behind those of the profile.
+    /// Role to assume after those of the profile.
     role: Option<Assume>,
-    /// Its keys, and until when they hold.
+    /// Its keys, and the time until which they are used.
     assumed: Mutex<Option<(Keys, Instant)>>,
     home: String,
     gaps: Mutex<Vec<Gap>>,
-    /// Number of calls of a region that failed as they do where the region does not exist: refused for it, or on the way to its host.
+    /// Number of calls of a region that failed as in a region that does not exist: refused, or on the way to its host.
     without_region: Mutex<BTreeMap<String, usize>>,
 }
 
-/// How long the keys of an assumed role are used: a session holds for an hour unless something else is asked for.
+/// Time for which the keys of an assumed role are used: a session lasts an hour by default.
 const SESSION: Duration = Duration::from_mins(50);
 
 impl Session {
@@ -62,17 +62,17 @@ impl Session {
         }
     }
 
-    /// The client, for calls that are no reads of a list.
+    /// Client, for calls that do not read a list.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The profile that the keys are of.
+    /// Profile of the keys.
     pub(super) fn profile(&self) -> Option<&str> {
         self.credentials.profile.as_deref()
     }
 
-    /// The region whose host is asked where nothing else names one.
+    /// Region whose host is used if nothing else names one.
     pub(super) fn home(&self) -> &str {
         &self.home
     }
@@ -81,7 +81,7 @@ impl Session {
         self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keys that hold for a while yet.
+    /// Keys that remain valid for a while.
     pub(super) fn keys(&self) -> Result<Keys, CallError> {
         let base = self.credentials.keys().map_err(|error| {
             CallError::new(
@@ -125,7 +125,7 @@ impl Session {
         self.client.call(&self.keys()?, call)
     }
 
-    /// The call of a read.
+    /// Call of a read.
     pub(super) fn of(read: Read, region: &str) -> Call<'_> {
         let (product, action) = api_of(read).unwrap_or((Product::Sts, "GetCallerIdentity"));
         Call::new(product, action, region)
@@ -148,13 +148,13 @@ impl Session {
         });
     }
 
-    /// Number of calls of a region that failed as they do where the region does not exist.
+    /// Number of calls of a region that failed as in a region that does not exist.
     pub(super) fn without_region(&self, region: &str) -> usize {
         let failed = self.without_region.lock().unwrap_or_else(PoisonError::into_inner);
         failed.get(region).copied().unwrap_or_default()
     }
 
-    /// A whole list of a region; a gap and nothing where it cannot be read.
+    /// Reads a whole list of a region; a gap and nothing if it cannot be read.
     fn list<P: Page>(&self, region: &str, size: (&str, usize)) -> Vec<P::Item> {
         let call = Self::of(P::READ, region).with("RegionId", region);
         let items = self.keys().and_then(|keys| self.client.pages::<P>(&keys, &call, size));
@@ -164,13 +164,13 @@ impl Session {
         })
     }
 
-    /// Who asks, and in which account.
+    /// Identity of the caller, with its account.
     pub(super) fn identity(&self) -> Result<CallerIdentity, Error> {
         let identity: CallerIdentity =
             self.call(&Self::of(Read::GetCallerIdentity, &self.home)).map_err(|error| unreachable(&error))?;
         let of_arn = identity.arn.split(':').nth(3).unwrap_or_default();
         if !target::is_alibaba_account(&identity.account_id) || (!of_arn.is_empty() && of_arn != identity.account_id) {
-            let message = "cannot find out which account this is";
+            let message = "cannot determine the account";
             let cause =
                 format!("the answer names the account `{}` and the caller `{}`", identity.account_id, identity.arn);
             return Err(Error::new(ErrorKind::Unreachable, message).cause(cause));
@@ -178,7 +178,7 @@ impl Session {
         Ok(identity)
     }
 
-    /// Everything of the account. Only the roles of nodes have to wait for the instances: what else is wanted is asked for beside them.
+    /// Reads everything of the account. Only the roles of nodes wait for the instances; all else is read concurrently.
     pub(super) fn account(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Account, Error> {
         let regions = self.regions(request, configured)?;
         let mut account = Account::default();
@@ -222,7 +222,7 @@ impl Session {
         Ok(account)
     }
 
-    /// The roles of instances that were found after the roles of the others had been read.
+    /// Reads the roles of instances that were found after the roles of the others had been read.
     fn roles_of_late_instances(&self, account: &mut Account, request: &Request<'_>) {
         let used: BTreeSet<(PrincipalKind, String)> = roles_in_use(account, request)
             .into_iter()
@@ -235,7 +235,7 @@ impl Session {
         account.principals.extend(found);
     }
 
-    /// The instances of a region, with their roles.
+    /// Instances of a region, with their roles.
     fn instances(&self, name: &str) -> Region {
         let mut region = Region::new(name);
         region.instances = self.list::<Instances>(name, MAX_RESULTS).into_iter().map(Into::into).collect();
@@ -243,7 +243,7 @@ impl Session {
         region
     }
 
-    /// Everything of a region but its instances.
+    /// Everything of a region except its instances.
     fn lists(&self, name: &str, load_balancers: bool) -> Region {
         let mut region = Region::new(name);
         std::thread::scope(|scope| {
@@ -271,7 +271,7 @@ impl Session {
         region
     }
 
-    /// Gaps for lists that cannot be empty, and are, though nobody refused them.
+    /// Records gaps for lists that are empty without a refusal although they cannot be.
     fn note_unseen(&self, region: &Region) {
         let mut gaps = self.gaps();
         let of_here = gaps.iter().filter(|gap| gap.region.as_ref() == Some(&region.name));
@@ -280,7 +280,7 @@ impl Session {
         gaps.extend(unseen.map(|gap| Gap { region: Some(region.name.clone()), ..gap }));
     }
 
-    /// The RAM roles of the instances, some at a time.
+    /// Reads the RAM roles of the instances, some at a time.
     pub(super) fn instance_roles(&self, name: &str, region: &mut Region) {
         let ids: Vec<String> = region.instances.iter().map(|instance| instance.id.clone()).collect();
         let read = Read::DescribeInstanceRamRole;
@@ -310,7 +310,7 @@ impl Session {
         }
     }
 
-    /// Principals with the groups of users, and the policies of all of them.
+    /// Reads principals, the groups of users, and the policies of all of them.
     fn principals(
         &self,
         account_id: &str,
@@ -325,7 +325,8 @@ impl Session {
         (found, policies)
     }
 
-    /// Principals with what is attached to them, and the policies of our own names for roles: a fix has to know whether one is there.
+    /// Reads principals with their attachments, and the policies that a fix would make for roles: it has to know
+    /// whether one exists.
     fn attached_to(
         &self,
         account_id: &str,
@@ -341,8 +342,8 @@ impl Session {
         })
     }
 
-    /// The policy that a fix makes for a role; `None` where it is not there. The audit does not need it: one that cannot be read is one
-    /// of which nothing is known, to which no fix adds.
+    /// Policy that a fix makes for a role; `None` if it does not exist. The audit does not need it: if it cannot be
+    /// read, nothing is known of it, and no fix adds to it.
     fn own_policy(&self, role: &str) -> Option<Policy> {
         let (policy_type, name) = (PolicyType::Custom, grant::policy_name(role));
         let attachment = Attachment { policy_type, policy: name.clone(), resource_group_id: None };
@@ -355,8 +356,8 @@ impl Session {
         }
     }
 
-    /// The policies that are attached to principals, but for those that are known, and those of principals whose policies were asked for
-    /// before.
+    /// Policies attached to principals, except those that are known, and those of principals whose policies were
+    /// requested before.
     fn policies(&self, principals: &[Principal], before: &[Principal], known: &[Policy]) -> Vec<Policy> {
         let is_read = |one: &Attachment| {
             let is_it = |policy: &&Policy| policy.policy_type == one.policy_type && policy.name == one.policy;
@@ -456,14 +457,14 @@ impl Session {
     }
 }
 
-/// The principals of an account that the operator names as the controller's.
+/// Principals of an account that the operator names as the controller's.
 fn named_principals(account_id: &str, request: &Request<'_>) -> BTreeSet<(PrincipalKind, String)> {
     let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
     let named = named.filter_map(|arn| principals::named(arn)).filter(|(of, ..)| *of == account_id);
     named.map(|(_, kind, name)| (kind, name.to_owned())).collect()
 }
 
-/// Whether a role is among them: names of roles are compared without regard to case.
+/// True if a role is among them; role names are case-insensitive.
 fn is_named(account_id: &str, request: &Request<'_>, role: &str) -> bool {
     let mut named = named_principals(account_id, request).into_iter();
     named.any(|(kind, name)| kind == PrincipalKind::Role && name.eq_ignore_ascii_case(role))
@@ -473,7 +474,7 @@ fn machines_of(account: &Account) -> usize {
     account.regions.iter().map(|region| region.instances.len()).sum()
 }
 
-/// Names of the roles of the cluster's instances; of all instances where no cluster is meant.
+/// Names of the roles of the cluster's instances; of all instances if no cluster is given.
 fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
     let Some(cluster) = request.cluster else {
         let instances = account.regions.iter().flat_map(|region| &region.instances);
@@ -486,10 +487,10 @@ fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
     view.members().filter_map(|member| member.instance.ram_role.clone()).collect()
 }
 
-/// A list that is not said to have pages, and says that it has more of them.
+/// Checks that an answer without documented pages is not truncated.
 pub(super) fn whole(is_truncated: Option<bool>) -> Result<(), CallError> {
     if is_truncated == Some(true) {
-        return Err(CallError::new(CallErrorKind::Protocol, "Pagination", "the answer is not the whole list"));
+        return Err(CallError::new(CallErrorKind::Protocol, "Pagination", "the list is truncated"));
     }
     Ok(())
 }
@@ -502,9 +503,9 @@ pub(super) fn described(error: &CallError) -> String {
     format!("{}: {}", error.code, error.message)
 }
 
-/// Why not even the caller is known.
+/// Error for an unknown caller.
 fn unreachable(error: &CallError) -> Error {
-    let failed = Error::new(ErrorKind::Unreachable, "cannot find out which account this is").cause(described(error));
+    let failed = Error::new(ErrorKind::Unreachable, "cannot determine the account").cause(described(error));
     match error.kind {
         CallErrorKind::Clock => failed.help("the clock of this machine is wrong by more than a quarter of an hour"),
         CallErrorKind::Credentials => failed.help("`aliyun sts GetCallerIdentity` shows whether the keys are good"),

@@ -1,4 +1,5 @@
-//! The signature of a request: ACS3-HMAC-SHA256. Source: Alibaba Cloud SDK documentation, "V3 request structure and signature".
+//! Signature of a request: ACS3-HMAC-SHA256. Source: Alibaba Cloud SDK documentation, "V3 request structure and
+//! signature".
 
 use hmac::{Hmac, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -6,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::text::hex;
 
-/// The name of the algorithm, as requests carry it.
+/// Name of the algorithm in requests.
 pub(super) const ALGORITHM: &str = "ACS3-HMAC-SHA256";
 
-/// What RFC 3986 leaves as it is.
+/// Characters to escape: all but the unreserved ones of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Bytes of a SHA-256.
@@ -18,19 +19,19 @@ const DIGEST_BYTES: usize = 32;
 /// A request, ready to be signed.
 #[derive(Debug)]
 pub(super) struct Unsigned<'r> {
-    /// `POST`.
+    /// HTTP method: `POST`.
     pub(super) method: &'r str,
-    /// The path, escaped: `/` for calls by name.
+    /// Escaped path: `/` for calls by name.
     pub(super) path: &'r str,
     /// Names and values, in any order.
     pub(super) parameters: &'r [(String, String)],
-    /// The headers that are signed, with their names in lower case: `host`, `content-type` and those of Alibaba Cloud at least.
+    /// Signed headers, with names in lower case: at least `host`, `content-type` and those of Alibaba Cloud.
     pub(super) headers: &'r [(String, String)],
     /// The body.
     pub(super) body: &'r [u8],
 }
 
-/// Names and values as a query, in the order of the names' code points.
+/// Query of names and values, in the order of the names' code points.
 pub(super) fn canonical_query(parameters: &[(String, String)]) -> String {
     let mut sorted: Vec<&(String, String)> = parameters.iter().collect();
     sorted.sort();
@@ -40,12 +41,12 @@ pub(super) fn canonical_query(parameters: &[(String, String)]) -> String {
     pairs.join("&")
 }
 
-/// The SHA-256 of a body in hexadecimal.
+/// SHA-256 of a body in hexadecimal.
 pub(super) fn hashed(body: &[u8]) -> String {
     hex(&Sha256::digest(body), DIGEST_BYTES)
 }
 
-/// The headers that are signed, in order.
+/// Signed headers, in order.
 fn signed_headers<'r>(request: &'r Unsigned<'_>) -> Vec<(&'r str, &'r str)> {
     let headers = request.headers.iter();
     let mut signed: Vec<(&str, &str)> = headers.map(|(name, value)| (name.as_str(), value.trim())).collect();
@@ -53,7 +54,7 @@ fn signed_headers<'r>(request: &'r Unsigned<'_>) -> Vec<(&'r str, &'r str)> {
     signed
 }
 
-/// The request as it is signed.
+/// Canonical form of a request, which is signed.
 pub(super) fn canonical_request(request: &Unsigned<'_>) -> String {
     let signed = signed_headers(request);
     let headers = signed.iter().fold(String::new(), |all, (name, value)| all + name + ":" + value + "\n");
@@ -69,11 +70,11 @@ pub(super) fn canonical_request(request: &Unsigned<'_>) -> String {
     .join("\n")
 }
 
-/// The value of the header `Authorization`.
+/// Value of the header `Authorization`.
 pub(super) fn authorization(access_key_id: &str, access_key_secret: &str, request: &Unsigned<'_>) -> String {
     let to_sign = format!("{ALGORITHM}\n{}", hashed(canonical_request(request).as_bytes()));
     let names: Vec<&str> = signed_headers(request).into_iter().map(|(name, _)| name).collect();
-    // A key of any length is taken, so there is always a signature.
+    // A key of any length is accepted, so there is always a signature.
     let signature = Hmac::<Sha256>::new_from_slice(access_key_secret.as_bytes())
         .map(|mut mac| {
             mac.update(to_sign.as_bytes());

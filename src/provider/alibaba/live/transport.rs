@@ -11,7 +11,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 /// Largest answer that is read.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
-/// Until a connection is there.
+/// Time limit for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// An answer.
@@ -22,7 +22,7 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is none.
+/// Reason there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TransportError {
     pub(super) is_timeout: bool,
@@ -38,7 +38,7 @@ pub(super) struct Transport {
 impl Transport {
     /// A client with the certificates that the system trusts; the proxy of the environment is used.
     pub(super) fn new() -> Self {
-        // A certificate of the system that cannot be read is one less that is trusted.
+        // A system certificate that cannot be read is not trusted.
         let certificates: Vec<Certificate<'static>> = rustls_native_certs::load_native_certs()
             .certs
             .iter()
@@ -61,7 +61,7 @@ impl Transport {
         Self { agent: config.into() }
     }
 
-    /// Sends a request, all of it within a time.
+    /// Sends a request, with a time limit for all of it.
     pub(super) fn send(&self, request: Request<Vec<u8>>, timeout: Duration) -> Result<Answer, TransportError> {
         let failed = |error: &ureq::Error| TransportError {
             is_timeout: matches!(error, ureq::Error::Timeout(_)),

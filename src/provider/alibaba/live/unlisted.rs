@@ -1,5 +1,5 @@
-//! Asks by id for what resources name and the lists of their kinds lack: instances start and stop between two lists. What is there is
-//! added, and what is not is gone for certain.
+//! Reads by id the resources that others name but their lists lack: instances start and stop between two lists.
+//! Existing ones are added; the others certainly do not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,34 +10,34 @@ use crate::provider::alibaba::answers::{Instances, Page, SecurityGroupAnswer, VS
 use super::client::{CallError, CallErrorKind};
 use super::session::{MAX_RESULTS, PAGE_SIZE, Session, joined};
 
-/// Ids that one call takes. Sources: ECS 2014-05-26 `DescribeInstances` and `DescribeSecurityGroups`; VPC 2016-04-28 `DescribeVpcs` and
-/// `DescribeVSwitches`.
+/// Ids that one call accepts. Sources: ECS 2014-05-26 `DescribeInstances` and `DescribeSecurityGroups`; VPC 2016-04-28
+/// `DescribeVpcs` and `DescribeVSwitches`.
 const INSTANCE_IDS: usize = 100;
 const GROUP_IDS: usize = 100;
 const VPC_IDS: usize = 20;
 const VSWITCH_IDS: usize = 1;
 
-/// A list, as it is asked for by ids.
+/// Parameters of a list query by id.
 struct ById {
     parameter: &'static str,
-    /// Most ids of a call.
+    /// Most ids per call.
     most: usize,
     size: (&'static str, usize),
-    /// The ids as the parameter has them.
+    /// Formats ids for the parameter.
     written: fn(&[String]) -> String,
 }
 
-/// Ids as ECS takes them.
+/// Ids in the format of ECS.
 fn as_json(ids: &[String]) -> String {
     serde_json::json!(ids).to_string()
 }
 
-/// Ids as VPC takes them.
+/// Ids in the format of VPC.
 fn with_commas(ids: &[String]) -> String {
     ids.join(",")
 }
 
-/// True if an API says that an id does not exist. Lists leave it out; a few products refuse it.
+/// True if an API reports that an id does not exist. Lists omit it; a few products refuse it.
 fn says_gone(error: &CallError) -> bool {
     let code = error.code.to_ascii_lowercase();
     let of = ["invalidinstanceid", "invalidsecuritygroupid", "invalidvpcid", "invalidvswitchid"];
@@ -45,7 +45,7 @@ fn says_gone(error: &CallError) -> bool {
 }
 
 impl Session {
-    /// Asks once more for what the lists of a region lack. Lists that were not read are left alone.
+    /// Reads what the lists of a region lack. Lists that were not read are left alone.
     pub(super) fn ask_again(&self, region: &mut Region) {
         let unread: BTreeSet<Read> =
             self.gaps().iter().filter(|gap| gap.region.as_ref() == Some(&region.name)).map(|gap| gap.read).collect();
@@ -76,7 +76,7 @@ impl Session {
         region.gone.append(&mut gone);
     }
 
-    /// The items of a list with these ids; those that are not there are added to `gone`, and a call that fails is a gap.
+    /// Items of a list with these ids; ids that do not exist are collected, and a failed call is a gap.
     fn by_id<P: Page>(&self, region: &str, ids: &[String], by_id: &ById, gone: &mut Vec<String>) -> Vec<P::Item>
     where
         P::Item: Send,
@@ -103,7 +103,7 @@ impl Session {
         found
     }
 
-    /// One call with ids; those that are refused for one of them are asked for one by one.
+    /// One call with ids; if one of them is refused, all are requested one by one.
     fn with_ids<P: Page>(&self, region: &str, ids: &[String], by_id: &ById) -> Result<Vec<P::Item>, CallError> {
         let ask = |ids: &[String]| {
             let call = Self::of(P::READ, region).with("RegionId", region).with(by_id.parameter, (by_id.written)(ids));

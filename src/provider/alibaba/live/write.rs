@@ -1,5 +1,5 @@
-//! Looking at single resources, and writing to them. Every write is sent exactly once; what a lost answer means is for the caller
-//! to find out by looking.
+//! Reads and writes single resources. Every write is sent exactly once: after a lost answer, the caller has to read the
+//! result back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
@@ -21,13 +21,13 @@ use super::endpoint::Product;
 use super::session::{Session, joined, whole};
 use super::{Connection, Request};
 
-/// Instances in one request: `DescribeInstances` takes a hundred ids.
+/// Instances in one request: `DescribeInstances` accepts a hundred ids.
 const IDS: usize = 100;
 
 /// Versions that a custom policy may have. Source: RAM documentation, "Limits" (2025-12-16).
 const STORED_VERSIONS: usize = 5;
 
-/// A connection to one account, for looking and writing.
+/// A connection to one account, for reading and writing.
 pub(crate) struct Writer {
     session: Session,
     account_id: String,
@@ -41,7 +41,7 @@ impl From<&CallError> for WriteError {
             CallErrorKind::Credentials | CallErrorKind::Clock => WriteErrorKind::Credentials,
             CallErrorKind::Denied => WriteErrorKind::Denied,
             CallErrorKind::Timeout | CallErrorKind::Unreachable | CallErrorKind::Protocol => WriteErrorKind::Ambiguous,
-            // What a service says of itself leaves open whether it wrote.
+            // A transient service failure leaves open whether it wrote.
             CallErrorKind::Other if is_passing(&error.code) => WriteErrorKind::Ambiguous,
             CallErrorKind::NotFound | CallErrorKind::NoSuchRegion | CallErrorKind::Other => WriteErrorKind::Invalid,
         };
@@ -82,7 +82,7 @@ impl AccountWriter for Writer {
 }
 
 impl Writer {
-    /// Connects, and says who is asking.
+    /// Connects and identifies the caller.
     pub(crate) fn connect(request: &Request<'_>) -> Result<Self, Error> {
         let connection = Connection::open(request)?;
         let role = match request.assume_roles.as_slice() {
@@ -97,8 +97,8 @@ impl Writer {
         Ok(Self { session, account_id: identity.account_id, caller_arn: identity.arn })
     }
 
-    /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
-    /// answer.
+    /// Reads exactly the resources that changes are made on, and those that they depend on. Missing ones are not in the
+    /// result.
     fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
         self.session.client().extend();
         self.read(changes).map_err(|error| WriteError::from(&error))
@@ -188,19 +188,23 @@ impl Writer {
     fn policy(&self, name: &str) -> Result<Option<Policy>, CallError> {
         let Some(answer) = self.get_policy(name)? else { return Ok(None) };
         let unknown = || {
-            CallError::new(CallErrorKind::Protocol, "Protocol", format!("the answer does not say what `{name}` holds"))
+            CallError::new(
+                CallErrorKind::Protocol,
+                "Protocol",
+                format!("the answer does not contain the document of `{name}`"),
+            )
         };
-        // A policy whose document is not told is not absent.
+        // A policy without a document in the answer is not absent.
         answer.into_policy().filter(|policy| policy.document.is_some()).ok_or_else(unknown).map(Some)
     }
 
-    /// Makes a batch of changes in one call (several for policies). The request id of the answer comes back.
+    /// Makes a batch of changes in one call (several for policies). Returns the request id of the answer.
     fn write(&self, plan: &Plan, batch: &[&PlannedChange]) -> Result<Option<String>, WriteError> {
         let Some(first) = batch.first() else { return Ok(None) };
         self.make(plan, batch, &first.transition).map_err(|error| WriteError::from(&error))
     }
 
-    /// Makes one call, once, and hands back the request id of its answer.
+    /// Makes one call, once, and returns the request id of its answer.
     fn send(
         &self,
         operation: Operation,
@@ -250,8 +254,8 @@ impl Writer {
         }
     }
 
-    /// Sets or removes one tag of at least one instance: `UntagResources` without a key and with `All` removes every tag, and nothing
-    /// leads to such a call.
+    /// Sets or removes one tag of at least one instance: `UntagResources` without a key and with `All` removes every
+    /// tag, and nothing leads to such a call.
     fn write_tag(
         &self,
         batch: &[&PlannedChange],
@@ -276,8 +280,8 @@ impl Writer {
         self.send(Operation::EcsUntagResources, region, &arguments)
     }
 
-    /// Deletes a custom policy with its versions, if tagaudit wrote all of them and nothing has the policy attached. RAM refuses to delete a
-    /// policy with other versions than the default one: an undo that was interrupted may have left one.
+    /// Deletes a custom policy with its versions, if tagaudit wrote all of them and nothing has the policy attached.
+    /// RAM refuses to delete a policy with other versions than the default one: an interrupted undo may have left one.
     fn delete_policy(&self, name: &str) -> Result<Option<String>, CallError> {
         let versions = self.versions(name)?;
         let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
@@ -296,16 +300,17 @@ impl Writer {
         self.send(Operation::RamDeletePolicyVersion, self.session.home(), &arguments)
     }
 
-    /// What else has a policy attached would get its rights as well, or lose them.
+    /// Refuses if the policy has other attachments, which would gain or lose its rights too.
     fn check_attachments(&self, name: &str, most: u64) -> Result<(), CallError> {
         let attachments = self.get_policy(name)?.and_then(|answer| answer.policy.attachment_count);
         if attachments.is_none_or(|number| number > most) {
-            return Err(refused("the policy is attached elsewhere, or nobody knows"));
+            return Err(refused("the policy is attached elsewhere, or its attachments are unknown"));
         }
         Ok(())
     }
 
-    /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before the fix, and stays.
+    /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before
+    /// the fix, and stays.
     fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
         let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
             &change.transition
@@ -320,8 +325,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes a document the default of a custom policy by a new version; an undo makes the version that holds the old document the default
-    /// again. None is ever deleted to make room.
+    /// Makes a document the default of a custom policy with a new version; an undo makes the version that holds the old
+    /// document the default again. No version is deleted to make room.
     fn new_default(&self, plan: &Plan, arn: &str, document: &str) -> Result<Option<String>, CallError> {
         let name = policy_name(arn);
         let attaches = plan.kind == Kind::Fix
@@ -344,7 +349,7 @@ impl Writer {
         self.send(Operation::RamSetDefaultPolicyVersion, self.session.home(), &arguments)
     }
 
-    /// Versions of a custom policy: id, whether it is the default, document.
+    /// Versions of a custom policy: id, true if it is the default, document.
     fn versions(&self, name: &str) -> Result<Vec<(String, bool, Option<String>)>, CallError> {
         let home = self.session.home();
         let of_policy = |action| {
@@ -356,12 +361,12 @@ impl Writer {
     }
 }
 
-/// What no plan that is valid leads to.
+/// Error for a change that no valid plan contains.
 fn unknown() -> CallError {
-    CallError::new(CallErrorKind::Other, "Unknown", "no such change is made")
+    CallError::new(CallErrorKind::Other, "Unknown", "tagaudit does not make this change")
 }
 
-/// What is not done, for a reason of ours.
+/// Error for a write that tagaudit refuses.
 fn refused(why: &str) -> CallError {
     CallError::new(CallErrorKind::Other, "Refused", why)
 }

@@ -1,4 +1,4 @@
-//! From the answers of IAM to the inventory.
+//! Converts answers of IAM to the inventory.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::role_audit::trusts_the_controller;
 
 use super::{Reader, Wanted};
 
-/// A document as IAM sends it: percent-encoded after RFC 3986, in which `+` is a plus. Invalid UTF-8 stays recognisable.
+/// Decodes a document: IAM percent-encodes it by RFC 3986, in which `+` is a plus. Invalid UTF-8 stays recognisable.
 pub(crate) fn decode(encoded: &str) -> String {
     percent_decode_str(encoded).decode_utf8_lossy().into_owned()
 }
@@ -41,7 +41,7 @@ pub(super) fn role_of(
     if held.is_empty() && !is_controllers {
         return None;
     }
-    // A part that is not there makes the entry useless: its profile is then asked for by itself.
+    // A missing part makes the entry useless: its profile is then read separately.
     let attached: Vec<types::AttachedPolicy> = detail.attached_managed_policies?;
     let number = attached.len();
     let attached: Vec<String> = attached.into_iter().filter_map(|policy| policy.policy_arn).collect();

@@ -1,4 +1,4 @@
-//! Why a write was not made.
+//! Classes of failed writes.
 
 use crate::provider::aws::call::CallError;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
@@ -30,12 +30,12 @@ impl From<&CallError> for WriteError {
     }
 }
 
-/// What no plan that is valid leads to.
+/// Error for a change that no valid plan contains.
 pub(super) fn unknown() -> CallError {
-    CallError::new("Unknown", "no such change is made")
+    CallError::new("Unknown", "tagaudit does not make this change")
 }
 
-/// What is not done, for a reason of ours.
+/// Error for a write that tagaudit refuses.
 pub(super) fn refused(why: &str) -> CallError {
     CallError::new("Refused", why.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What is there before and after a write.
+//! State before and after a write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ use super::Writer;
 use super::error::{is_gone, unknown};
 use crate::provider::write_error::WriteError;
 
-/// Ids in one request: EC2 takes a thousand, and cannot page where ids are given.
+/// Ids in one request: EC2 accepts a thousand, and cannot page if ids are given.
 const IDS: usize = 200;
 
 impl Writer {
-    /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
-    /// answer.
+    /// Reads exactly the resources that changes are made on, and those that they depend on. Missing ones are not in the
+    /// result.
     pub(super) async fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
         self.reads.extend();
         self.read(changes).await.map_err(|error| WriteError::from(&error))
@@ -86,7 +86,7 @@ impl Writer {
         Ok(Estate::Aws(seen))
     }
 
-    /// Reads resources of one kind by id. One id that is gone fails the whole call: then each is asked for by itself.
+    /// Reads resources of one kind by id. One missing id fails the whole call: then each is read separately.
     async fn describe(&self, region: &mut Region, kind: ResourceKind, ids: &[&str]) -> Result<(), CallError> {
         match self.describe_once(region, kind, ids).await {
             Err(error) if is_gone(&error) && ids.len() > 1 => {
@@ -107,7 +107,7 @@ impl Writer {
         let name = region.name.clone();
         let client = self.session.ec2(&name);
         let some = || Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<String>>());
-        /// Asks for the ids, and adds what comes to the list of the region.
+        /// Reads the ids, and adds the result to the list of the region.
         macro_rules! read {
             ($api:expr, $request:expr, $answer:ident, $convert:path, $list:ident) => {{
                 let answer = self.reads.call($api.action(), &name, || $request.send()).await?;

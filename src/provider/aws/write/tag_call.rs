@@ -4,8 +4,8 @@ use aws_sdk_ec2::types::{self as ec2_types};
 
 use crate::plan::PlannedChange;
 
-/// A tag call: at least one resource and exactly one tag with its value, by construction. `DeleteTags` without a tag removes
-/// every tag, and without a resource it is no call at all.
+/// A tag call: at least one resource and exactly one tag with its value, by construction. `DeleteTags` without a tag
+/// removes every tag, and without a resource it is not a valid call.
 pub(super) struct TagCall {
     pub(super) first: String,
     others: Vec<String>,
