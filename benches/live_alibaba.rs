@@ -38,13 +38,13 @@ const CHAIN: u32 = 5;
 const LATENCY: Duration = Duration::from_millis(50);
 const RUNS: usize = 21;
 
-fn of(name: &str) -> Inventory {
+fn world_inventory(name: &str) -> Inventory {
     alibaba_worlds::all().into_iter().find(|world| world.name == name).unwrap().inventory
 }
 
 fn main() {
-    let mut inventory = of("clean-handmade");
-    let rancher = of("clean-rancher").accounts.remove(0);
+    let mut inventory = world_inventory("clean-handmade");
+    let rancher = world_inventory("clean-rancher").accounts.remove(0);
     let account = &mut inventory.accounts[0];
     account.principals.extend(rancher.principals);
     account.policies.extend(rancher.policies);

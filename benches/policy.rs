@@ -80,7 +80,7 @@ fn decisions() {
     let started = Instant::now();
     for _ in 0..rounds {
         for (identity, boundary, scps, request) in &cases {
-            let policies = Policies { boundary: boundary.first(), scps, ..Policies::of_identity(identity) };
+            let policies = Policies { boundary: boundary.first(), scps, ..Policies::for_identity(identity) };
             black_box(decide(policies, black_box(request)));
         }
     }
@@ -101,7 +101,7 @@ fn published(name: &str, dialect: &'static Dialect, resource: &str) {
     let started = Instant::now();
     for _ in 0..rounds {
         for request in &requests {
-            black_box(decide(Policies::of_identity(&policies), black_box(request)));
+            black_box(decide(Policies::for_identity(&policies), black_box(request)));
         }
     }
     let each = started.elapsed().as_secs_f64() / (rounds * requests.len()) as f64;
@@ -127,7 +127,7 @@ fn role_diff(catalogue: &Catalogue) {
     for (what, extra) in [("that holds it", None), ("with additional narrow statements", Some(narrow))] {
         let mut identity = vec![NamedDocument { name: "baseline".into(), document: document.clone() }];
         identity.extend(extra.map(|document| NamedDocument { name: "narrow".into(), document }));
-        let set = PolicySet::of_identity(identity);
+        let set = PolicySet::for_identity(identity);
         let actions: Vec<String> = document.allowed_actions().map(str::to_owned).collect();
         let needs: Vec<Need> = actions.iter().cloned().map(Need::everywhere).collect();
         let rounds = 200_u32;
@@ -150,7 +150,7 @@ fn hostile(catalogue: &Catalogue) {
     let text = serde_json::json!({"Version": "2012-10-17", "Statement": [
         {"Effect": "Allow", "Action": "ec2:DeleteVolume", "Resource": resources}]});
     let document = Document::parse(&text.to_string()).unwrap();
-    let set = PolicySet::of_identity(vec![NamedDocument { name: "hostile".into(), document }]);
+    let set = PolicySet::for_identity(vec![NamedDocument { name: "hostile".into(), document }]);
     let prepared = PreparedPolicies::new(&set);
     let started = Instant::now();
     let question = Question::on("ec2:DeleteVolume", &[]);

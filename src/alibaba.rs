@@ -49,7 +49,7 @@ pub const DEFAULT_CLUSTER_ID: &str = "clusterid";
 
 /// ARN of a resource that can be written to: an ECS instance, a RAM role or a custom RAM policy.
 #[must_use]
-pub fn arn_of(account_id: &str, target: &Target) -> Option<String> {
+pub fn target_arn(account_id: &str, target: &Target) -> Option<String> {
     match (target.kind, target.region.as_deref()) {
         (ResourceKind::Instance, Some(region)) => Some(instance_arn(account_id, region, &target.id)),
         (ResourceKind::RamRole, None) => Some(principal_arn(account_id, PrincipalKind::Role, &target.id)),

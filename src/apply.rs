@@ -214,6 +214,6 @@ pub fn apply(
 
 /// True if every change of an applied plan is in place.
 #[must_use]
-pub fn is_whole(applied: &Applied) -> bool {
+pub fn is_complete(applied: &Applied) -> bool {
     applied.stopped.is_none() && applied.open == 0 && applied.outcomes.iter().all(|one| one.outcome.is_good())
 }

@@ -76,7 +76,7 @@ impl Baseline {
 
     /// Merges baselines into one that requires everything that any of them requires.
     #[must_use]
-    pub fn together(name: &str, parts: Vec<Self>) -> Self {
+    pub fn merge(name: &str, parts: Vec<Self>) -> Self {
         let mut parts = parts.into_iter();
         let Some(mut all) = parts.next() else {
             let document = Document::unknown("", false, &IAM);
@@ -111,7 +111,7 @@ impl Baseline {
     #[must_use]
     pub fn resources(&self, action: &str) -> Vec<String> {
         let mut resources = Vec::new();
-        for statement in self.asking(action) {
+        for statement in self.requiring_statements(action) {
             match &statement.resource {
                 Some(element) if !element.negated && !element.patterns.iter().any(|pattern| *pattern == "*") => {
                     resources.extend(element.patterns.iter().map(ToString::to_string));
@@ -124,9 +124,9 @@ impl Baseline {
 
     /// Scopes in which an action is required: resource patterns, each with its conditions. Empty means everywhere.
     #[must_use]
-    pub fn asked(&self, action: &str) -> Vec<(String, Vec<Condition>)> {
+    pub fn required_scopes(&self, action: &str) -> Vec<(String, Vec<Condition>)> {
         let mut asked: Vec<(String, Vec<Condition>)> = Vec::new();
-        for statement in self.asking(action) {
+        for statement in self.requiring_statements(action) {
             let patterns: Vec<String> = match &statement.resource {
                 Some(element) if !element.negated => element.patterns.iter().map(ToString::to_string).collect(),
                 _ => vec!["*".to_owned()],
@@ -145,18 +145,18 @@ impl Baseline {
         let has_some = self.document.statements.iter().any(|statement| statement.effect == Effect::Deny);
         has_some.then(|| {
             let own = NamedDocument { name: self.name.clone(), document: self.document.clone() };
-            PreparedPolicies::new(&PolicySet::of_identity(vec![own]))
+            PreparedPolicies::new(&PolicySet::for_identity(vec![own]))
         })
     }
 
     /// True if an action is required only on some resources or under conditions.
     #[must_use]
     pub fn is_limited(&self, action: &str) -> bool {
-        !self.asked(action).is_empty()
+        !self.required_scopes(action).is_empty()
     }
 
     /// The statements that require an action.
-    fn asking<'s>(&'s self, action: &'s str) -> impl Iterator<Item = &'s Statement> {
+    fn requiring_statements<'s>(&'s self, action: &'s str) -> impl Iterator<Item = &'s Statement> {
         self.document.statements.iter().filter(move |statement| {
             statement.effect == Effect::Allow
                 && !statement.action.negated
@@ -232,7 +232,7 @@ mod tests {
         use crate::policy::Catalogue;
         use crate::policy::lint::{PolicyKind, lint};
         for embedded in EMBEDDED {
-            let catalogue = Catalogue::of(embedded.dialect);
+            let catalogue = Catalogue::for_dialect(embedded.dialect);
             let (_, found) = lint(&embedded.document(None), PolicyKind::Managed, catalogue);
             // Published policies list some actions twice, and the baselines reproduce them verbatim.
             let expected: &[&str] = match embedded.name {

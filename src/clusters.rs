@@ -62,7 +62,7 @@ pub const ALIBABA_READS: [Read; 8] = [
 impl Clusters {
     /// Counts the cluster tags of an inventory.
     #[must_use]
-    pub fn of(inventory: &Inventory) -> Self {
+    pub fn from_inventory(inventory: &Inventory) -> Self {
         let mut uses: BTreeMap<(&str, &str, String), ClusterUse> = BTreeMap::new();
         for account in &inventory.accounts {
             for region in &account.regions {
@@ -91,12 +91,12 @@ impl Clusters {
                 }
             }
         }
-        Self::counted(uses.into_values().collect(), &inventory.gaps, &READS)
+        Self::from_uses(uses.into_values().collect(), &inventory.gaps, &READS)
     }
 
     /// Counts the cluster tags in Alibaba Cloud: `ack.aliyun.com`, and those of installers.
     #[must_use]
-    pub fn of_alibaba(inventory: &alibaba::Inventory) -> Self {
+    pub fn from_alibaba(inventory: &alibaba::Inventory) -> Self {
         let mut uses: BTreeMap<(&str, &str, String), ClusterUse> = BTreeMap::new();
         for account in &inventory.accounts {
             for region in &account.regions {
@@ -120,10 +120,10 @@ impl Clusters {
                 }
             }
         }
-        Self::counted(uses.into_values().collect(), &inventory.gaps, &ALIBABA_READS)
+        Self::from_uses(uses.into_values().collect(), &inventory.gaps, &ALIBABA_READS)
     }
 
-    fn counted(mut clusters: Vec<ClusterUse>, gaps: &[Gap], reads: &[Read]) -> Self {
+    fn from_uses(mut clusters: Vec<ClusterUse>, gaps: &[Gap], reads: &[Read]) -> Self {
         clusters.sort_by(|a, b| {
             (std::cmp::Reverse(a.instances), &a.cluster_id, &a.account_id, &a.region).cmp(&(
                 std::cmp::Reverse(b.instances),

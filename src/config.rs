@@ -122,12 +122,12 @@ pub struct ConfigError {
 }
 
 /// Number of characters of a reason that are shown; a reason may quote user input.
-const MOST: usize = 300;
+const MAX_REASON_CHARS: usize = 300;
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Place { line, column } = self.place;
-        let reason: String = self.reason.chars().take(MOST).collect();
+        let reason: String = self.reason.chars().take(MAX_REASON_CHARS).collect();
         write!(f, "`{}`, line {line}, column {column}: {reason}", self.file)
     }
 }
@@ -224,7 +224,7 @@ impl Reader<'_> {
     }
 
     /// Rejects every key of a table but these.
-    fn only(&self, table: &Table<'_>, what: &str, keys: [&str; 5]) -> Result<(), ConfigError> {
+    fn reject_unknown_keys(&self, table: &Table<'_>, what: &str, keys: [&str; 5]) -> Result<(), ConfigError> {
         let Some((key, _)) = table.iter().find(|(key, _)| !keys.contains(&key.get_ref().as_ref())) else {
             return Ok(());
         };
@@ -306,7 +306,7 @@ impl Reader<'_> {
         const KEYS: [&str; 5] = ["rule", "resource", "reason", "expires", "owner"];
         let at = value.span().start;
         let table = self.table(value, "[waiver]")?;
-        self.only(table, "waiver", KEYS)?;
+        self.reject_unknown_keys(table, "waiver", KEYS)?;
         let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
         let missing =
             |name: &str, why: &str| self.error(at, format!("the waiver has no `{name}`")).help(why.to_owned());

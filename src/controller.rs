@@ -207,7 +207,7 @@ pub fn find(role: CallRole, action: &str) -> Option<&'static Call> {
 /// Calls that the code of this version makes for a node role, features included; actions that are never called are
 /// omitted.
 pub fn effective(role: CallRole, version: Option<ControllerVersion>) -> impl Iterator<Item = &'static Call> {
-    ever(role).filter(move |call| call.is_made_by(version))
+    calls_for_role(role).filter(move |call| call.is_made_by(version))
 }
 
 /// Calls that the code of a version, or of the target version of an upgrade, makes for a node role.
@@ -216,11 +216,11 @@ pub fn effective_until(
     version: Option<ControllerVersion>,
     target: Option<ControllerVersion>,
 ) -> impl Iterator<Item = &'static Call> {
-    ever(role).filter(move |call| call.is_made_by(version) || target.is_some() && call.is_made_by(target))
+    calls_for_role(role).filter(move |call| call.is_made_by(version) || target.is_some() && call.is_made_by(target))
 }
 
 /// Calls that the code of any version, unreleased ones included, makes for a node role.
-pub fn ever(role: CallRole) -> impl Iterator<Item = &'static Call> {
+pub fn calls_for_role(role: CallRole) -> impl Iterator<Item = &'static Call> {
     calls().iter().filter(move |call| call.node_role == role && !matches!(call.need, Need::Never | Need::Storage))
 }
 

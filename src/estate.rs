@@ -141,16 +141,16 @@ impl EstateRef<'_> {
 
     /// The part of one account, with its gaps.
     #[must_use]
-    pub fn of_account(self, account_id: &str) -> Estate {
+    pub fn for_account(self, account_id: &str) -> Estate {
         let mut part = self.to_estate();
         match &mut part {
             Estate::Aws(inventory) => {
                 inventory.accounts.retain(|account| account.account_id == account_id);
-                inventory.gaps.retain(|gap| gap.is_of_account(account_id));
+                inventory.gaps.retain(|gap| gap.concerns_account(account_id));
             }
             Estate::Alibaba(inventory) => {
                 inventory.accounts.retain(|account| account.account_id == account_id);
-                inventory.gaps.retain(|gap| gap.is_of_account(account_id));
+                inventory.gaps.retain(|gap| gap.concerns_account(account_id));
             }
         }
         part
@@ -183,7 +183,7 @@ impl Estate {
     /// # Errors
     /// When the bytes are not JSON, not an inventory, or one of another schema.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
-        match crate::inventory::provider_of(bytes) {
+        match crate::inventory::detect_provider(bytes) {
             Some(Provider::Alibaba) => alibaba::Inventory::from_slice(file, bytes).map(Self::Alibaba),
             Some(Provider::Aws) | None => Inventory::from_slice(file, bytes).map(Self::Aws),
         }

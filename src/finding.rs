@@ -308,7 +308,7 @@ pub struct Key(Vec<String>);
 
 impl Key {
     /// Creates a key of several parts, in their order.
-    pub fn of<Part: Into<String>>(parts: impl IntoIterator<Item = Part>) -> Self {
+    pub fn from_parts<Part: Into<String>>(parts: impl IntoIterator<Item = Part>) -> Self {
         Self(parts.into_iter().map(Into::into).collect())
     }
 
@@ -377,7 +377,7 @@ mod tests {
         assert_ne!(of("a", "bc", Cause::Resource), of("ab", "c", Cause::Resource));
         assert_ne!(of("a", "b", Cause::Resource), of("a", "b", Cause::Group("i-1".into())));
         let pair = |one: &[&str], other: &[&str]| {
-            of("a", "b", Cause::Pair(Key::of(one.iter().copied()), Key::of(other.iter().copied())))
+            of("a", "b", Cause::Pair(Key::from_parts(one.iter().copied()), Key::from_parts(other.iter().copied())))
         };
         assert_ne!(pair(&["vpc-1"], &["x y"]), pair(&["vpc-1 x"], &["y"]));
         assert_ne!(pair(&["vpc-1", "x"], &["y"]), pair(&["vpc-1"], &["x", "y"]));

@@ -19,7 +19,7 @@ mod unlisted;
 pub use crate::resource::Read;
 pub use crate::tags::Tag;
 pub use file::{
-    Access, InventoryError, MAX_INVENTORY_BYTES, provider_of, read_inventory, to_json, write_file, write_private,
+    Access, InventoryError, MAX_INVENTORY_BYTES, detect_provider, read_inventory, to_json, write_file, write_private,
 };
 pub use gap::{Gap, GapSubject, REASON_CONTRADICTED, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN};
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};

@@ -171,22 +171,22 @@ pub struct Run {
 impl Run {
     /// Progress of a change.
     #[must_use]
-    pub fn progress_of(&self, change: &PlannedChange) -> Progress {
+    pub fn change_progress(&self, change: &PlannedChange) -> Progress {
         self.progress.get(&change.id).copied().unwrap_or(Progress::Open)
     }
 
     /// True if it applies a plan: the plan itself, or one that was rebuilt within its approval.
     #[must_use]
-    pub fn is_of(&self, plan: &Plan) -> bool {
+    pub fn applies_plan(&self, plan: &Plan) -> bool {
         self.plan.digest == plan.digest || self.plan.approved.as_ref() == Some(&plan.digest)
     }
 
     /// The run's own changes that are in place, as far as it knows.
     #[must_use]
-    pub fn made(&self) -> Vec<&PlannedChange> {
+    pub fn own_changes(&self) -> Vec<&PlannedChange> {
         let is_made = |change: &&PlannedChange| {
             matches!(
-                self.progress_of(change),
+                self.change_progress(change),
                 Progress::InFlight | Progress::Settled(Outcome::Applied | Outcome::Unconfirmed)
             )
         };
@@ -331,8 +331,8 @@ impl Journal {
 
     /// The run of a plan.
     #[must_use]
-    pub fn run_of(&self, plan: &Plan) -> Option<&Run> {
-        self.runs.iter().find(|run| run.is_of(plan))
+    pub fn run_for_plan(&self, plan: &Plan) -> Option<&Run> {
+        self.runs.iter().find(|run| run.applies_plan(plan))
     }
 
     /// The run with an id.
@@ -409,10 +409,10 @@ pub(crate) fn open_shared(path: &Path) -> std::io::Result<File> {
 fn check_owner(file: &File, path: &Path) -> Result<(), JournalError> {
     let metadata = file.metadata().map_err(io("inspect", path))?;
     let untrusted = |reason| Err(JournalError::Untrusted { path: path.to_owned(), reason });
-    if owner::is_of_another_user(&metadata) {
+    if owner::has_other_owner(&metadata) {
         return untrusted("it belongs to another user");
     }
-    if owner::may_others_write(&metadata) {
+    if owner::is_writable_by_others(&metadata) {
         return untrusted("other users can write it");
     }
     Ok(())

@@ -29,16 +29,16 @@ impl JsonError {
 ///
 /// # Errors
 /// When it is not JSON, or does not fit.
-pub(crate) fn first<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
-    first_and_end(bytes).map(|(value, _)| value)
+pub(crate) fn parse_first<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
+    parse_first_and_end(bytes).map(|(value, _)| value)
 }
 
 /// Reads a text that consists of one value.
 ///
 /// # Errors
 /// When it is not JSON, does not fit, or has text after the value.
-pub(crate) fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
-    let (value, end) = first_and_end(bytes)?;
+pub(crate) fn parse_complete<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
+    let (value, end) = parse_first_and_end(bytes)?;
     end.map(|()| value)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
 ///
 /// # Errors
 /// When it is not JSON, or does not fit.
-pub(crate) fn first_and_end<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Result<(), JsonError>), JsonError> {
+pub(crate) fn parse_first_and_end<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Result<(), JsonError>), JsonError> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| JsonError::new(error.inner(), text::json_pointer(error.path())))?;
@@ -57,20 +57,20 @@ pub(crate) fn first_and_end<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Res
 ///
 /// # Errors
 /// When one of them is not JSON, or does not fit; its pointer begins with its number, from 0.
-pub(crate) fn lines<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, JsonError> {
+pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, JsonError> {
     let mut texts = serde_json::Deserializer::from_slice(bytes).into_iter::<&RawValue>();
     let mut values = Vec::new();
     while let Some(text) = texts.next() {
         let text = text.map_err(|error| JsonError::new(&error, format!("/{}", values.len())))?.get();
         let before = bytes.get(..texts.byte_offset().saturating_sub(text.len())).unwrap_or_default();
-        values.push(whole(text.as_bytes()).map_err(|error| error.behind(before, values.len()))?);
+        values.push(parse_complete(text.as_bytes()).map_err(|error| error.offset_by(before, values.len()))?);
     }
     Ok(values)
 }
 
 impl JsonError {
     /// The error relative to the text that contains the value, which has this number.
-    fn behind(self, before: &[u8], number: usize) -> Self {
+    fn offset_by(self, before: &[u8], number: usize) -> Self {
         let lines = before.split(|byte| *byte == b'\n').count() - 1;
         let columns = before.iter().rev().take_while(|byte| **byte != b'\n').count();
         let pointer = format!("/{number}{}", self.pointer.trim_end_matches('/'));

@@ -23,7 +23,7 @@ pub struct KubernetesLint {
     /// Files without relevant content.
     pub without: Vec<String>,
     /// Skipped parts, with the reason.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
     /// Findings, in the order of the files and their texts.
     pub findings: Vec<Finding>,
     /// Outcome of each rule.

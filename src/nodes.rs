@@ -76,13 +76,13 @@ impl KubernetesNode {
     /// True if kubeadm has registered it.
     /// Source: kubernetes/kubernetes `cmd/kubeadm/app/constants/constants.go#AnnotationKubeadmCRISocket`.
     #[must_use]
-    pub fn is_of_kubeadm(&self) -> bool {
+    pub fn is_kubeadm(&self) -> bool {
         self.annotations.keys().any(|key| key.starts_with("kubeadm.alpha.kubernetes.io/"))
     }
 
     /// True for an EKS Node, whose control plane AWS runs.
     #[must_use]
-    pub fn is_of_eks(&self) -> bool {
+    pub fn is_eks(&self) -> bool {
         self.kubelet_version.contains("-eks-")
     }
 
@@ -222,7 +222,7 @@ struct RawNodeInfo {
 /// When it is not JSON or not a list of nodes.
 pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError> {
     let list: RawList =
-        json_input::first(bytes).map_err(|error| NodesError::Malformed { file: file.to_owned(), error })?;
+        json_input::parse_first(bytes).map_err(|error| NodesError::Malformed { file: file.to_owned(), error })?;
     let wrong_kind = |kind: &str| NodesError::Kind { file: file.to_owned(), kind: kind.to_owned() };
     if list.kind != "List" && list.kind != "NodeList" {
         return Err(wrong_kind(&list.kind));
@@ -340,12 +340,12 @@ pub fn instance_id_in_name(name: &str) -> Option<&str> {
 /// True if a text has the form of an AWS zone, such as `us-east-1a`.
 #[must_use]
 pub fn is_zone(text: &str) -> bool {
-    region_of_zone(text).is_some_and(|region| region.len() < text.len())
+    region_from_zone(text).is_some_and(|region| region.len() < text.len())
 }
 
 /// Region of a zone, such as `us-east-1` for `us-east-1a`; names of local zones start with their region as well.
 #[must_use]
-pub fn region_of_zone(zone: &str) -> Option<&str> {
+pub fn region_from_zone(zone: &str) -> Option<&str> {
     let mut parts = zone.split('-');
     let (area, direction, number) = (parts.next()?, parts.next()?, parts.next()?);
     let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
@@ -374,7 +374,7 @@ mod tests {
             ("", None),
             ("a-b-c", None),
         ] {
-            assert_eq!(region_of_zone(zone), region, "{zone}");
+            assert_eq!(region_from_zone(zone), region, "{zone}");
         }
     }
 

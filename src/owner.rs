@@ -4,19 +4,19 @@ use std::fs::Metadata;
 
 /// True if a file belongs to a user other than the effective user of this process.
 #[cfg(unix)]
-pub(crate) fn is_of_another_user(file: &Metadata) -> bool {
+pub(crate) fn has_other_owner(file: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(file) != rustix::process::geteuid().as_raw()
 }
 
 /// True if root owns a file.
 #[cfg(unix)]
-pub(crate) fn is_of_root(file: &Metadata) -> bool {
+pub(crate) fn is_owned_by_root(file: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(file) == 0
 }
 
 /// True if users other than its owner can write a file.
 #[cfg(unix)]
-pub(crate) fn may_others_write(file: &Metadata) -> bool {
+pub(crate) fn is_writable_by_others(file: &Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o022 != 0
 }
 

@@ -210,20 +210,20 @@ pub static SCAN_ALIBABA: &[Permission] = &[
 /// part.
 #[must_use]
 pub fn scan_policy_alibaba() -> String {
-    document_of_ram(&[scan_statement_of_ram()])
+    ram_document(&[ram_scan_statement()])
 }
 
-fn scan_statement_of_ram() -> Value {
+fn ram_scan_statement() -> Value {
     let actions: Vec<&str> = SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
     json!({"Effect": "Allow", "Action": actions, "Resource": "*"})
 }
 
-fn document_of_ram(statements: &[Value]) -> String {
+fn ram_document(statements: &[Value]) -> String {
     format!("{:#}\n", json!({"Version": "1", "Statement": statements}))
 }
 
 /// Further calls of a scan of many accounts, in the account of the credentials.
-pub static MANY: &[Permission] = &[
+pub static MULTI_ACCOUNT: &[Permission] = &[
     Permission {
         action: "organizations:ListAccounts",
         purpose: "the accounts of `--organization`",
@@ -362,7 +362,7 @@ pub fn scan_policy() -> String {
 /// in each
 /// account and, for an organization, listing the accounts. The role itself needs [`scan_policy`].
 #[must_use]
-pub fn many_policy(partition: &str, target_role: &str, organization: bool) -> String {
+pub fn organization_policy(partition: &str, target_role: &str, organization: bool) -> String {
     let role = format!("arn:{partition}:iam::*:role/{}", target_role.trim_start_matches('/'));
     let mut statements = vec![
         scan_statement(),
@@ -404,7 +404,7 @@ fn literal(text: &str) -> String {
 }
 
 /// Misspelt keys that have the cluster id as their value.
-const WITH_THE_ID_IN_THE_VALUE: [&str; 6] = [
+const KEYS_WITH_ID_IN_VALUE: [&str; 6] = [
     "kubernetes.io/cluster",
     CLUSTER_TAG_PREFIX,
     "kubernetes.io/clusters",
@@ -418,7 +418,7 @@ const BLANKS: [&str; 5] = [" ", "\t", "\r", "\n", "\r\n"];
 
 /// Patterns of the misspelt keys that are removed ([`crate::tags::is_certain_near_miss`]). Each ends with
 /// the id, apart from white space and slashes, so that no key of another cluster matches.
-fn keys_meant_for(id: &str) -> Vec<String> {
+fn near_miss_keys(id: &str) -> Vec<String> {
     let key = format!("{CLUSTER_TAG_PREFIX}{id}");
     let mut keys = vec![format!("{key}/")];
     keys.extend(MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")));
@@ -458,9 +458,9 @@ pub fn fix_policy(limits: &FixLimits) -> String {
             "Null": {"aws:TagKeys": "false"}
         })
     };
-    let mut wrong: Vec<String> = WITH_THE_ID_IN_THE_VALUE.iter().map(|key| (*key).to_owned()).collect();
+    let mut wrong: Vec<String> = KEYS_WITH_ID_IN_VALUE.iter().map(|key| (*key).to_owned()).collect();
     for id in &ids {
-        wrong.extend(keys_meant_for(id));
+        wrong.extend(near_miss_keys(id));
     }
     let mut statements = vec![
         scan_statement(),
@@ -529,7 +529,7 @@ pub fn fix_policy(limits: &FixLimits) -> String {
 pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
     let account = limits.account_id.as_deref().unwrap_or("*");
     let mut statements = vec![
-        scan_statement_of_ram(),
+        ram_scan_statement(),
         json!({
             "Effect": "Allow", "Action": ["ecs:TagResources", "ecs:UntagResources"],
             "Resource": format!("acs:ecs:*:{account}:instance/*")
@@ -558,5 +558,5 @@ pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
     if let Some(role) = &limits.own_role {
         statements.push(json!({"Effect": "Deny", "Action": attachments, "Resource": resource(role)}));
     }
-    document_of_ram(&statements)
+    ram_document(&statements)
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::policy::json::Node;
-use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint, lint_together, lint_within, no_policy};
+use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint, lint_combined_size, lint_within, not_a_policy};
 use crate::policy::templates::{self, FoundRole, Pseudo, TemplateError, Use};
 use crate::policy::{Catalogue, Dialect, IAM};
 
@@ -36,7 +36,7 @@ pub struct PolicyLint {
     /// Templates and plans without any policy.
     pub without_policies: Vec<String>,
     /// Parts that were skipped, or checked under an assumption.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
 }
 
 impl PolicyLint {
@@ -45,7 +45,8 @@ impl PolicyLint {
     /// Without a catalogue each policy is read in the language that it states, by default IAM's.
     pub fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: Option<&'static Catalogue>) {
         let is_json = text.trim_start().starts_with(['{', '[', '%', '"', '\u{feff}']);
-        let of = |node: &Node| catalogue.unwrap_or_else(|| Catalogue::of(Dialect::of(node).unwrap_or(&IAM)));
+        let of =
+            |node: &Node| catalogue.unwrap_or_else(|| Catalogue::for_dialect(Dialect::detect(node).unwrap_or(&IAM)));
         let plain = catalogue.unwrap_or_else(Catalogue::embedded);
         let found = match templates::find(&text, &Pseudo::default()) {
             Ok(found) if found.is_template || !is_json => found,
@@ -53,12 +54,12 @@ impl PolicyLint {
             result => {
                 let (text, findings) = match result {
                     Err(TemplateError::Yaml(error)) => {
-                        let findings = no_policy(&text, "syntax", error.offset, &error.reason, plain.dialect);
+                        let findings = not_a_policy(&text, "syntax", error.offset, &error.reason, plain.dialect);
                         (text, findings)
                     }
                     Err(error @ TemplateError::Unknown(_)) => {
                         let start = text.len() - text.trim_start().len();
-                        let findings = no_policy(&text, "malformed", start, &error.to_string(), plain.dialect);
+                        let findings = not_a_policy(&text, "malformed", start, &error.to_string(), plain.dialect);
                         (text, findings)
                     }
                     Ok(found) => {
@@ -77,8 +78,8 @@ impl PolicyLint {
             }
         };
         let text: Rc<str> = text.into();
-        let left_out = found.unknown.iter().chain(&found.left_out);
-        self.left_out.extend(left_out.map(|what| format!("{file}: {what}")));
+        let left_out = found.unknown.iter().chain(&found.skipped);
+        self.skipped.extend(left_out.map(|what| format!("{file}: {what}")));
         let policies = found.all();
         if policies.is_empty() {
             self.without_policies.push(file.to_owned());
@@ -95,24 +96,24 @@ impl PolicyLint {
                 Ok(document) => {
                     let (findings, notes) = lint_within(&text, document, kind, of(document));
                     let name = linted.name();
-                    self.left_out.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
+                    self.skipped.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
                     findings
                 }
                 Err(error) => {
-                    no_policy(&text, "syntax", error.offset, &format!("not JSON: {}", error.reason), plain.dialect)
+                    not_a_policy(&text, "syntax", error.offset, &format!("not JSON: {}", error.reason), plain.dialect)
                 }
             };
             self.policies.push(linted);
         }
         for role in &found.roles {
-            self.together(file, &text, role, kind, &of);
+            self.check_combined(file, &text, role, kind, &of);
         }
-        self.left_out.sort();
-        self.left_out.dedup();
+        self.skipped.sort();
+        self.skipped.dedup();
     }
 
     /// Checks the inline policies of one holder together, and adds the remarks to the last of them.
-    fn together(
+    fn check_combined(
         &mut self,
         file: &str,
         text: &str,
@@ -131,7 +132,7 @@ impl PolicyLint {
             let Some((address, document)) = inline.last() else { continue };
             let nodes: Vec<&Node> = inline.iter().map(|(_, node)| *node).collect();
             let kind = if kind == PolicyKind::Unknown { used_as.kind() } else { kind };
-            let found = lint_together(text, &nodes, kind, of(document));
+            let found = lint_combined_size(text, &nodes, kind, of(document));
             let is_last = |linted: &&mut LintedPolicy| linted.file == file && linted.address == *address;
             if let Some(linted) = self.policies.iter_mut().rfind(is_last) {
                 linted

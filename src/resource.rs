@@ -133,7 +133,7 @@ impl ResourceKind {
 
     /// True for an object of Kubernetes, or a file about one, rather than a cloud resource.
     #[must_use]
-    pub fn is_of_kubernetes(self) -> bool {
+    pub fn is_kubernetes(self) -> bool {
         matches!(
             self,
             Self::Service | Self::Node | Self::Cluster | Self::ClusterConfig | Self::Workload | Self::StorageClass

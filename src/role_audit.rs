@@ -6,7 +6,7 @@ use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::{Call, CallRole, Controller, ControllerVersion};
 use crate::finding::ResourceRef;
 use crate::inventory::{Account, Read, Role};
-use crate::policy::{Assessment, Beyond, Catalogue, NamedDocument, PreparedPolicies, Verdict};
+use crate::policy::{Assessment, Catalogue, ExcessGrants, NamedDocument, PreparedPolicies, Verdict};
 use crate::resource::ResourceKind;
 use crate::view::{ClusterView, Distribution, Member, NodeRole, RoleSet};
 
@@ -130,7 +130,7 @@ pub struct RoleAudit<'a> {
     /// One entry per baseline action.
     pub actions: Vec<ActionAudit>,
     /// Grants beyond the baseline and the controller's calls.
-    pub beyond: Beyond,
+    pub beyond: ExcessGrants,
     /// ARNs of roles of the account that have more rights and that this one may assume.
     pub more_privileged: Vec<&'a str>,
     /// The smallest policy that covers the baseline and the controller's calls.
@@ -198,7 +198,7 @@ struct Users<'a> {
     regions: BTreeSet<&'a str>,
     distribution: Option<Distribution>,
     /// True if the controller has a separate role: the nodes' roles then do not need its permissions.
-    is_relieved: bool,
+    has_separate_controller: bool,
     /// True for the controller's own role.
     is_controllers: bool,
 }
@@ -233,7 +233,7 @@ struct ComparisonKey<'a> {
 }
 
 impl<'a> ComparisonKey<'a> {
-    fn of(account: &'a Account, role: &'a Role, users: &'a Users<'a>) -> Self {
+    fn new(account: &'a Account, role: &'a Role, users: &'a Users<'a>) -> Self {
         let inline =
             role.inline_policies.iter().flatten().map(|policy| (policy.name.as_str(), policy.document.as_deref()));
         let attached = role.attached_policies.iter().flatten().chain(&role.permissions_boundary);
@@ -246,7 +246,7 @@ impl<'a> ComparisonKey<'a> {
             distribution: users.distribution,
             node_roles: users.node_roles(),
             reliable: users.are_reliable(),
-            roles_apart: (users.is_relieved, users.is_controllers),
+            roles_apart: (users.has_separate_controller, users.is_controllers),
         }
     }
 
@@ -272,9 +272,9 @@ impl<'a> ComparisonKey<'a> {
 pub fn audit<'a>(view: &'a ClusterView<'a>, options: &RoleAuditOptions) -> Result<RoleAudits<'a>, BaselineError> {
     let mut result = RoleAudits::default();
     for account in &view.inventory.accounts {
-        let (mut users, unknown) = users_of(view, account);
+        let (mut users, unknown) = role_users(view, account);
         let controllers = controller_roles(view.cluster_id, account, options, &mut result.gaps);
-        relieve(view, account, &mut users, &controllers);
+        separate_controller_roles(view, account, &mut users, &controllers);
         result.gaps.extend(unread(view, account, &users, unknown));
         compare_all(view, account, &users, options, &mut result)?;
     }
@@ -283,7 +283,10 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, options: &RoleAuditOptions) -> Resul
 }
 
 /// The nodes that use each role of an account, by role name, and the instance profiles that were not read.
-fn users_of<'a>(view: &'a ClusterView<'a>, account: &'a Account) -> (BTreeMap<&'a str, Users<'a>>, BTreeSet<&'a str>) {
+fn role_users<'a>(
+    view: &'a ClusterView<'a>,
+    account: &'a Account,
+) -> (BTreeMap<&'a str, Users<'a>>, BTreeSet<&'a str>) {
     let profiles = account.instance_profiles.iter();
     let role_of_profile: BTreeMap<&str, Option<&str>> =
         profiles.map(|profile| (profile.arn.as_str(), profile.roles.first().map(String::as_str))).collect();
@@ -310,7 +313,7 @@ fn users_of<'a>(view: &'a ClusterView<'a>, account: &'a Account) -> (BTreeMap<&'
 }
 
 /// Moves the controller's required permissions from the nodes' roles to its own roles, if it has any.
-fn relieve<'a>(
+fn separate_controller_roles<'a>(
     view: &'a ClusterView<'a>,
     account: &'a Account,
     users: &mut BTreeMap<&'a str, Users<'a>>,
@@ -320,13 +323,13 @@ fn relieve<'a>(
         return;
     }
     for users in users.values_mut() {
-        users.is_relieved = true;
+        users.has_separate_controller = true;
     }
     for role in controllers {
         let entry = users.entry(role.name.as_str()).or_default();
         entry.is_controllers |= entry.members.is_empty();
         // Nodes that use the controller's role have its permissions.
-        entry.is_relieved = false;
+        entry.has_separate_controller = false;
         if entry.regions.is_empty() {
             entry.regions = account.regions.iter().map(|region| region.name.as_str()).collect();
         }
@@ -346,8 +349,8 @@ fn unread(
         gap.read.is_iam()
             // A failed search for the controller's own role proves nothing about the nodes' roles.
             && gap.read != Read::ListRoles
-            && gap.is_of_list()
-            && gap.is_of_account(&account.account_id)
+            && gap.concerns_list()
+            && gap.concerns_account(&account.account_id)
     });
     if is_said {
         return Vec::new();
@@ -383,7 +386,7 @@ fn compare_all<'a>(
                 continue;
             }
         };
-        let key = ComparisonKey::of(account, role, users);
+        let key = ComparisonKey::new(account, role, users);
         let alike = compared.iter().find(|(other, _)| other.is_same(&key, &options.scps)).map(|(_, at)| *at);
         let audit = match alike.and_then(|at| result.audits.get(at)) {
             Some(audit) => {

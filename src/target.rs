@@ -120,7 +120,8 @@ impl Target {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let is_array = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
         let targets: Vec<Self> =
-            if is_array { json_input::whole(text) } else { json_input::lines(text) }.map_err(malformed)?;
+            if is_array { json_input::parse_complete(text) } else { json_input::parse_lines(text) }
+                .map_err(malformed)?;
         if targets.is_empty() {
             return Err(TargetError::Empty { file: file.to_owned() });
         }

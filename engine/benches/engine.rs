@@ -13,7 +13,7 @@ fn main() {
 fn controlplane() -> PolicySet {
     let text = include_str!("../../policies/rancher-controlplane.json");
     let document = Document::parse(text).unwrap_or_else(|error| unreachable!("embedded: {error}"));
-    PolicySet::of_identity(vec![NamedDocument { name: "rancher-controlplane".into(), document }])
+    PolicySet::for_identity(vec![NamedDocument { name: "rancher-controlplane".into(), document }])
 }
 
 /// All 53 actions of the control-plane baseline against a role that holds it.

@@ -31,9 +31,9 @@ mod question;
 mod scope;
 mod witness;
 
-use answer::{Answer, together};
-use asked::{Among, Asked, Meant};
-use judge::{Active, Asking, LastFacts, judge};
+use answer::{Answer, combine_actions};
+use asked::{Requested, RequestedInRegion, RequestedResource};
+use judge::{Active, LastFacts, RegionQuestion, judge};
 use scope::{Kinds, Scope, Target};
 use witness::{readable, sample};
 
@@ -41,7 +41,7 @@ pub use assessment::{Assessment, NotGranted, StatementRef, Verdict};
 pub use limit::{DeniedOn, Limit, OpenCondition};
 pub use policy_set::{NamedDocument, PolicySet, Stage, StageKind, control_levels};
 pub use question::{Environment, Question};
-pub(crate) use scope::OF_CREDENTIALS;
+pub(crate) use scope::CREDENTIAL_KEYS;
 
 /// One pattern of a statement's resources.
 struct ResourceTerm {
@@ -124,8 +124,8 @@ impl PreparedPolicies {
         self.statements.iter().any(|statement| {
             self.stages.get(statement.stage).is_some_and(|(_, kind)| kind.is_identity())
                 && statement.compiled.effect == Effect::Allow
-                && !statement.compiled.is_stand_in
-                && statement.compiled.speaks_of(folded) != Match::No
+                && !statement.compiled.is_placeholder
+                && statement.compiled.matches_action(folded) != Match::No
         })
     }
 
@@ -137,7 +137,7 @@ impl PreparedPolicies {
         }
         let mut plain = false;
         for statement in &self.statements {
-            let spoken = speaks_of(&statement.compiled, folded);
+            let spoken = match_action(&statement.compiled, folded);
             if spoken == Match::No {
                 continue;
             }
@@ -170,7 +170,7 @@ impl PreparedPolicies {
         let each = covered
             .iter()
             .map(|action| self.assess_one(&action.name, &action.folded, question, environment, catalogue));
-        together(each.collect(), &covered)
+        combine_actions(each.collect(), &covered)
     }
 
     /// True if an action of the catalogue (lower-case) may be granted on some resource.
@@ -179,14 +179,14 @@ impl PreparedPolicies {
         folded: &str,
         environment: &Environment,
         catalogue: &Catalogue,
-        alike: &mut Alike,
+        alike: &mut EquivalentActions,
     ) -> bool {
         let scope = Scope { folded, known: catalogue.action(folded), environment, dialect: catalogue.dialect };
         if scope.known.is_none() {
             let verdict = self.assess(Question::on(folded, &[]), environment, catalogue).verdict;
             return !matches!(verdict, Verdict::Missing | Verdict::Denied);
         }
-        let spoken = self.statements.iter().map(|statement| speaks_of(&statement.compiled, folded)).enumerate();
+        let spoken = self.statements.iter().map(|statement| match_action(&statement.compiled, folded)).enumerate();
         let spoken: Vec<(usize, Match)> = spoken.filter(|(_, spoken)| *spoken != Match::No).collect();
         let relevant: Vec<(&Prepared, Match)> =
             spoken.iter().filter_map(|(at, spoken)| Some((self.statements.get(*at)?, *spoken))).collect();
@@ -206,7 +206,7 @@ impl PreparedPolicies {
             let active = Self::active(relevant, scope, region);
             scope.targets(region, Kinds::All).iter().any(|target| {
                 let mut answer = Answer::default();
-                self.assess_target(target, Among::default(), &active, scope, region, &mut answer);
+                self.assess_target(target, RequestedInRegion::default(), &active, scope, region, &mut answer);
                 answer.undecided || answer.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Never)
             })
         })
@@ -221,19 +221,19 @@ impl PreparedPolicies {
         catalogue: &Catalogue,
     ) -> Assessment {
         let resources = question.resources;
-        let spoken = self.statements.iter().map(|statement| (statement, speaks_of(&statement.compiled, folded)));
+        let spoken = self.statements.iter().map(|statement| (statement, match_action(&statement.compiled, folded)));
         let relevant: Vec<(&Prepared, Match)> = spoken.filter(|(_, spoken)| *spoken != Match::No).collect();
         let known = catalogue.action(folded);
         let scope = Scope { folded, known, environment, dialect: catalogue.dialect };
-        let asked: Vec<Asked> = resources
+        let asked: Vec<RequestedResource> = resources
             .iter()
             .enumerate()
             .filter_map(|(at, text)| {
                 let has_variables = catalogue.dialect.has_variables && text.contains("${");
                 let pattern = ResourcePattern::read(text, catalogue.dialect, has_variables);
-                let language = Language::of_resource(&pattern)?;
+                let language = Language::from_resource(&pattern)?;
                 let is_everything = text.chars().all(|character| character == '*');
-                Some(Asked {
+                Some(RequestedResource {
                     language,
                     is_everything,
                     uncertainty: is_wide(&pattern).then(|| Atom::Wide(text.clone())),
@@ -244,7 +244,13 @@ impl PreparedPolicies {
         let mut answer = Answer::default();
         let denies = question.except.map(|except| except.denies(folded)).unwrap_or_default();
         for region in scope.regions() {
-            self.assess_region(&scope, region, Meant { asked: &asked, denies: &denies }, &relevant, &mut answer);
+            self.assess_region(
+                &scope,
+                region,
+                Requested { resources: &asked, denies: &denies },
+                &relevant,
+                &mut answer,
+            );
         }
         if answer.outcomes.is_empty() && !answer.undecided && !denies.is_empty() {
             // The policies that ask for it deny all of it themselves.
@@ -256,7 +262,7 @@ impl PreparedPolicies {
             for text in resources {
                 self.assess_target(
                     &Target::new(text.clone(), catalogue.dialect),
-                    Among::default(),
+                    RequestedInRegion::default(),
                     &everything,
                     &scope,
                     None,
@@ -282,8 +288,8 @@ impl PreparedPolicies {
                 }
             }
             if applies {
-                let mut all: Vec<Expression> = open.iter().map(|one| Expression::of_condition(one)).collect();
-                all.extend(prepared.compiled.guards.iter().map(Expression::of_guard));
+                let mut all: Vec<Expression> = open.iter().map(|one| Expression::from_condition(one)).collect();
+                all.extend(prepared.compiled.guards.iter().map(Expression::from_guard));
                 let of_key = open.iter().map(|one| OpenCondition {
                     text: one.description.clone(),
                     negated: false,
@@ -304,7 +310,7 @@ impl PreparedPolicies {
                     let decision =
                         format!("statement {} of {} matches it", prepared.compiled.index, prepared.reference.policy);
                     conditions.push(OpenCondition { text: decision.clone(), negated: false, key: None });
-                    all.push(Expression::Atom(Atom::Speaks(prepared.position, decision)));
+                    all.push(Expression::Atom(Atom::MatchesAction(prepared.position, decision)));
                 }
                 let expression = Expression::All(all);
                 active.push(Active { prepared, expression, conditions });
@@ -317,29 +323,36 @@ impl PreparedPolicies {
         &self,
         scope: &Scope<'_>,
         region: Option<&str>,
-        meant: Meant<'_>,
+        meant: Requested<'_>,
         relevant: &[(&Prepared, Match)],
         answer: &mut Answer,
     ) {
         let active = Self::active(relevant, scope, region);
         let denies = Self::active(meant.denies, scope, region);
         // A question about everything concerns what every request names; a kind that is named is included.
-        let kinds = if meant.asked.iter().all(|one| one.is_everything) { Kinds::Required } else { Kinds::All };
+        let kinds = if meant.resources.iter().all(|one| one.is_everything) { Kinds::Required } else { Kinds::All };
         for target in scope.targets(region, kinds) {
-            self.assess_target(&target, Among { asked: meant.asked, denies: &denies }, &active, scope, region, answer);
+            self.assess_target(
+                &target,
+                RequestedInRegion { resources: meant.resources, denies: &denies },
+                &active,
+                scope,
+                region,
+                answer,
+            );
         }
     }
 
     /// Statements that deny an action (lower-case).
     fn denies(&self, folded: &str) -> Vec<(&Prepared, Match)> {
-        let spoken = self.statements.iter().map(|statement| (statement, speaks_of(&statement.compiled, folded)));
+        let spoken = self.statements.iter().map(|statement| (statement, match_action(&statement.compiled, folded)));
         spoken.filter(|(statement, spoken)| *spoken != Match::No && statement.compiled.effect == Effect::Deny).collect()
     }
 
     fn assess_target(
         &self,
         target: &Target,
-        Among { asked, denies }: Among<'_>,
+        RequestedInRegion { resources: asked, denies }: RequestedInRegion<'_>,
         active: &[Active<'_>],
         scope: &Scope<'_>,
         region: Option<&str>,
@@ -377,9 +390,10 @@ impl PreparedPolicies {
             _ => vec![Class { matches: Vec::new(), witness: sample(&target.text, scope.dialect) }],
         };
         let open: Vec<Expression> = denies.iter().flat_map(Active::open).collect();
-        let facts = self
-            .last_facts
-            .of(active, &asked_bits.iter().map(|(_, expression)| expression).chain(&open).collect::<Vec<_>>());
+        let facts = self.last_facts.get_or_build(
+            active,
+            &asked_bits.iter().map(|(_, expression)| expression).chain(&open).collect::<Vec<_>>(),
+        );
         // Checking one combination of facts costs a fraction of an automaton step.
         let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, |facts| facts.combinations())) / 8;
         if cost > self.work_left.get() {
@@ -410,7 +424,7 @@ impl PreparedPolicies {
                 let each = denies.iter().zip(&of_denies).map(|(deny, matched)| deny.applies(matched));
                 meant = Expression::All(vec![meant, Expression::Not(Box::new(Expression::Any(each.collect())))]);
             }
-            let asked = Asking { target: index, witness, meant };
+            let asked = RegionQuestion { target: index, witness, requested: meant };
             answer.outcomes.extend(judge(asked, &matches, active, facts.as_deref(), &self.kinds()));
         }
     }
@@ -419,7 +433,7 @@ impl PreparedPolicies {
 /// Cached results for equivalent actions: the same statements match them, they apply to the same resources, in the same
 /// region, and lack the same keys.
 #[derive(Default)]
-pub(super) struct Alike {
+pub(super) struct EquivalentActions {
     known: HashMap<(String, Vec<(usize, Match)>, Vec<String>, Vec<bool>), bool>,
 }
 
@@ -470,7 +484,7 @@ fn terms(text: &Text, pattern: &ResourcePattern, dialect: &Dialect) -> Vec<Resou
         return Language::widest(open, dialect).into_iter().map(|language| term(language, deployed())).collect();
     }
     let mut found = Vec::new();
-    if let Some(language) = Language::of_resource(pattern) {
+    if let Some(language) = Language::from_resource(pattern) {
         found.push(term(language, has_variable.then(uncertainty)));
     }
     // Part by part, `arn:aws:ec2:*:instance/*` matches nothing; it matches everything intended if `*` may cross colons
@@ -485,9 +499,9 @@ fn terms(text: &Text, pattern: &ResourcePattern, dialect: &Dialect) -> Vec<Resou
 
 /// Matches a statement against an action or a whole pattern. An Allow that covers a part of the pattern does not match;
 /// a Deny that covers a part does.
-fn speaks_of(statement: &CompiledStatement, action: &str) -> Match {
+fn match_action(statement: &CompiledStatement, action: &str) -> Match {
     if !action.contains(['*', '?']) {
-        return statement.speaks_of(action);
+        return statement.matches_action(action);
     }
     let by = |glob: &dyn Fn(&str) -> bool, pattern: &ActionPattern| match pattern {
         ActionPattern::Open(widest) if glob::intersects(widest, action) => Match::Open,

@@ -33,7 +33,7 @@ pub(super) enum Symbol {
 }
 
 impl Symbol {
-    fn takes(self, letter: char) -> bool {
+    fn matches(self, letter: char) -> bool {
         match self {
             Self::Character(character) => character == letter,
             Self::Folded(character) => letter.eq_ignore_ascii_case(&character),
@@ -61,7 +61,7 @@ impl Language {
     }
 
     /// Language of a plain glob over text without parts, such as an action.
-    pub(super) fn of_glob(pattern: &str) -> Self {
+    pub(super) fn from_glob(pattern: &str) -> Self {
         let mut language = Self { symbols: Vec::new(), count: ARN_PARTS };
         language.push(pattern, true);
         language
@@ -86,7 +86,7 @@ impl Language {
 
     /// Language of a resource pattern. An unknown variable matches any text, so the result is an upper bound. `None`
     /// for a pattern that matches nothing, and for one with parts that are unknown until deployment ([`Self::widest`]).
-    pub(super) fn of_resource(pattern: &ResourcePattern) -> Option<Self> {
+    pub(super) fn from_resource(pattern: &ResourcePattern) -> Option<Self> {
         let parts = match pattern {
             ResourcePattern::Everything => return Some(Self::everything()),
             ResourcePattern::Nothing | ResourcePattern::Open(_) => return None,
@@ -119,7 +119,7 @@ impl Language {
     pub(super) fn at_most(pattern: &ResourcePattern, dialect: &Dialect) -> Vec<Self> {
         match pattern {
             ResourcePattern::Open(text) => Self::widest(text, dialect),
-            known => Self::of_resource(known).into_iter().collect(),
+            known => Self::from_resource(known).into_iter().collect(),
         }
     }
 
@@ -157,7 +157,7 @@ impl Language {
 
     /// Language in which wildcards cross colons: the other reading of a pattern with too few parts.
     pub(super) fn spanning(text: &str) -> Self {
-        Self::of_glob(text)
+        Self::from_glob(text)
     }
 
     fn push(&mut self, text: &str, colon: bool) {
@@ -190,7 +190,7 @@ impl Language {
         let mut found = self.symbols.splitn(self.count, |symbol| *symbol == Symbol::Character(':'));
         for (index, part) in parts.iter_mut().enumerate().take(self.count) {
             *part = found.next()?;
-            if index + 1 < self.count && part.iter().any(|symbol| symbol.takes(':')) {
+            if index + 1 < self.count && part.iter().any(|symbol| symbol.matches(':')) {
                 return None;
             }
         }
@@ -217,7 +217,7 @@ impl Language {
         if let Some((run, colon)) = run {
             let needs_colon = |from: u32| {
                 let between = self.symbols.get(from as usize..run as usize).unwrap_or_default();
-                between.iter().any(|symbol| symbol.takes(':'))
+                between.iter().any(|symbol| symbol.matches(':'))
             };
             positions.retain(|&position| position >= run || (!colon && needs_colon(position)));
         }
@@ -227,7 +227,7 @@ impl Language {
         let mut next = Vec::with_capacity(positions.len() + 1);
         for &position in positions {
             if let Some(symbol) = self.symbols.get(position as usize)
-                && symbol.takes(letter)
+                && symbol.matches(letter)
             {
                 next.push(if symbol.is_run() { position } else { position + 1 });
             }
@@ -255,7 +255,7 @@ impl Language {
 }
 
 /// True if both languages have a text in common.
-pub(super) fn meet(one: &Language, other: &Language) -> bool {
+pub(super) fn overlaps(one: &Language, other: &Language) -> bool {
     let (rows, columns) = (one.symbols.len() + 1, other.symbols.len() + 1);
     let mut seen = vec![false; rows * columns];
     let mut open = vec![(0, 0)];
@@ -280,7 +280,7 @@ pub(super) fn meet(one: &Language, other: &Language) -> bool {
         };
         let is_shared = match (a, b) {
             (Symbol::Character(letter) | Symbol::Folded(letter), other)
-            | (other, Symbol::Character(letter) | Symbol::Folded(letter)) => other.takes(letter),
+            | (other, Symbol::Character(letter) | Symbol::Folded(letter)) => other.matches(letter),
             // Both match any letter except a colon.
             _ => true,
         };
@@ -365,7 +365,7 @@ mod tests {
     }
 
     fn resource(text: &str) -> Language {
-        Language::of_resource(&ResourcePattern::of_arns(text)).unwrap()
+        Language::from_resource(&ResourcePattern::from_arn(text)).unwrap()
     }
 
     #[test]
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn hostile_unions_end_undecided_or_decided_and_soon() {
         let patterns: Vec<Language> =
-            (0..100).map(|n| Language::of_glob(&format!("*{}*{}*a?*b", n % 10, n / 10))).collect();
+            (0..100).map(|n| Language::from_glob(&format!("*{}*{}*a?*b", n % 10, n / 10))).collect();
         let all: Vec<&Language> = patterns.iter().collect();
         let mut budget = 3 * BUDGET;
         assert_eq!(explore(&Language::everything(), &all, &mut budget), None);
@@ -407,8 +407,8 @@ mod tests {
             universe in "[ab*?]{0,4}",
             patterns in prop::collection::vec("[ab*?]{0,4}", 0..4),
         ) {
-            let languages: Vec<Language> = patterns.iter().map(|pattern| Language::of_glob(pattern)).collect();
-            let regions = explore(&Language::of_glob(&universe), &languages.iter().collect::<Vec<_>>(), &mut BUDGET.clone()).unwrap();
+            let languages: Vec<Language> = patterns.iter().map(|pattern| Language::from_glob(pattern)).collect();
+            let regions = explore(&Language::from_glob(&universe), &languages.iter().collect::<Vec<_>>(), &mut BUDGET.clone()).unwrap();
             let mut expected: BTreeSet<Vec<bool>> = BTreeSet::new();
             for word in words(&['a', 'b', 'c'], 7) {
                 if glob::matches(&universe, &word) {
@@ -428,7 +428,7 @@ mod tests {
         #[test]
         fn two_patterns_meet_where_a_short_word_is_in_both(one in "[ab*?]{0,4}", other in "[ab*?]{0,4}") {
             let both = words(&['a', 'b', 'c'], 8).iter().any(|word| glob::matches(&one, word) && glob::matches(&other, word));
-            prop_assert_eq!(meet(&Language::of_glob(&one), &Language::of_glob(&other)), both);
+            prop_assert_eq!(overlaps(&Language::from_glob(&one), &Language::from_glob(&other)), both);
         }
 
         #[test]
@@ -436,10 +436,10 @@ mod tests {
             universe in "(arn:(aws|\\*):(ec2|\\*|e?2):[a*]{0,2}:[1*?]{0,2}:[ab/:*?]{0,4}|\\*)",
             patterns in prop::collection::vec("(arn:(aws|\\*):(ec2|\\*)(:[a*]{0,2}(:[1*?]{0,2}(:[ab/:*?]{0,4})?)?)?|\\*)", 1..4),
         ) {
-            let compiled: Vec<ResourcePattern> = patterns.iter().map(|text| ResourcePattern::of_arns(text)).collect();
-            let languages: Vec<Language> = compiled.iter().map(|p| Language::of_resource(p).unwrap()).collect();
-            let whole = ResourcePattern::of_arns(&universe);
-            let language = Language::of_resource(&whole).unwrap();
+            let compiled: Vec<ResourcePattern> = patterns.iter().map(|text| ResourcePattern::from_arn(text)).collect();
+            let languages: Vec<Language> = compiled.iter().map(|p| Language::from_resource(p).unwrap()).collect();
+            let whole = ResourcePattern::from_arn(&universe);
+            let language = Language::from_resource(&whole).unwrap();
             let regions = explore(&language, &languages.iter().collect::<Vec<_>>(), &mut BUDGET.clone()).unwrap();
             prop_assert!(!regions.is_empty());
             let context = Context::default();

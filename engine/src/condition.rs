@@ -22,7 +22,7 @@ pub(super) enum Truth {
 
 /// A value of the policy, parsed for comparison.
 #[derive(Debug, Clone, PartialEq)]
-enum Wanted {
+enum Operand {
     Text(String),
     /// A text with variables.
     Pieces(Vec<Piece>),
@@ -45,7 +45,7 @@ pub(super) struct Compiled {
     pub(super) absent_decides: bool,
     /// Context key, in lower case.
     pub(super) key: String,
-    wanted: Vec<Wanted>,
+    operands: Vec<Operand>,
     /// Values as written.
     pub(super) values: Vec<Text>,
     /// Condition for display.
@@ -96,7 +96,7 @@ fn in_block(address: IpAddr, (block, length): (IpAddr, u8)) -> bool {
     one.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
 }
 
-impl Wanted {
+impl Operand {
     fn new(text: &str, comparison: Comparison, with_variables: bool) -> Self {
         let takes_variables = matches!(
             comparison,
@@ -121,13 +121,13 @@ impl Wanted {
             Comparison::Date(_) => instant(text).map(Self::Instant),
             Comparison::Bool | Comparison::Null => boolean(text).map(Self::Bool),
             Comparison::IpAddress => block(text).map(|(address, length)| Self::Block(address, length)),
-            Comparison::Arn => Some(Self::Arn(ResourcePattern::of_arns(text))),
+            Comparison::Arn => Some(Self::Arn(ResourcePattern::from_arn(text))),
         };
         read.unwrap_or(Self::Invalid)
     }
 
     /// True if a value of the request matches; `None` if the two cannot be compared.
-    fn is(&self, actual: &str, comparison: Comparison, context: &Context) -> Option<bool> {
+    fn compare(&self, actual: &str, comparison: Comparison, context: &Context) -> Option<bool> {
         match (comparison, self) {
             (_, Self::Pieces(pieces)) => {
                 // A variable without a value matches nothing.
@@ -213,7 +213,7 @@ impl Compiled {
     /// Result for a request without the key: true for negated operators, and for any operator with `IfExists`.
     fn without_key(&self) -> bool {
         match (self.operator.comparison, self.operator.quantifier) {
-            (Comparison::Null, _) => self.wanted.iter().any(|value| matches!(value, Wanted::Bool(true))),
+            (Comparison::Null, _) => self.operands.iter().any(|value| matches!(value, Operand::Bool(true))),
             (_, Some(quantifier)) => quantifier == Quantifier::All,
             (_, None) => self.operator.negated || self.operator.if_exists,
         }
@@ -226,14 +226,14 @@ impl Compiled {
             operator,
             absent_decides: dialect.absent_keys_decide,
             key: condition.key.to_ascii_lowercase(),
-            wanted: condition
+            operands: condition
                 .values
                 .iter()
                 .map(|value| {
                     if value.is_known() {
-                        Wanted::new(value, operator.comparison, with_variables)
+                        Operand::new(value, operator.comparison, with_variables)
                     } else {
-                        Wanted::Open
+                        Operand::Open
                     }
                 })
                 .collect(),
@@ -248,12 +248,12 @@ impl Compiled {
     }
 
     /// Creates a comparison with plain values.
-    pub(super) fn of_values(operator: Operator, key: &str, values: &[String]) -> Self {
+    pub(super) fn from_values(operator: Operator, key: &str, values: &[String]) -> Self {
         Self {
             operator,
             absent_decides: true,
             key: key.to_owned(),
-            wanted: values.iter().map(|value| Wanted::new(value, operator.comparison, false)).collect(),
+            operands: values.iter().map(|value| Operand::new(value, operator.comparison, false)).collect(),
             values: values.iter().map(|value| value.as_str().into()).collect(),
             description: String::new(),
         }
@@ -261,16 +261,16 @@ impl Compiled {
 
     /// True if a value holds a variable.
     pub(super) fn has_variables(&self) -> bool {
-        self.wanted.iter().any(|wanted| matches!(wanted, Wanted::Pieces(_)))
+        self.operands.iter().any(|wanted| matches!(wanted, Operand::Pieces(_)))
     }
 
     /// True if a value is unknown until deployment.
     pub(super) fn is_open(&self) -> bool {
-        self.wanted.contains(&Wanted::Open)
+        self.operands.contains(&Operand::Open)
     }
 
     /// Evaluates the condition against a complete context, as far as its values are known.
-    pub(super) fn as_far_as_known(&self, context: &Context) -> Truth {
+    pub(super) fn evaluate(&self, context: &Context) -> Truth {
         if !self.absent_decides && context.get(&self.key).is_none() {
             return Truth::Unknown;
         }
@@ -291,7 +291,7 @@ impl Compiled {
     pub(super) fn holds(&self, context: &Context) -> bool {
         let Some(actual) = context.get(&self.key) else { return self.without_key() };
         if self.operator.comparison == Comparison::Null {
-            return self.wanted.contains(&Wanted::Bool(false));
+            return self.operands.contains(&Operand::Bool(false));
         }
         match (self.operator.quantifier, actual) {
             (None, ContextValue::One(actual)) => self.matches(actual, context),
@@ -313,7 +313,7 @@ impl Compiled {
 
     /// Compares one value of the request with all of the policy: any satisfies a positive operator, none a negated one.
     fn matches(&self, actual: &str, context: &Context) -> bool {
-        let mut answers = self.wanted.iter().map(|wanted| wanted.is(actual, self.operator.comparison, context));
+        let mut answers = self.operands.iter().map(|wanted| wanted.compare(actual, self.operator.comparison, context));
         if self.operator.negated {
             // A value that cannot be compared does not satisfy the negation either.
             answers.all(|answer| answer == Some(false))
@@ -328,8 +328,8 @@ impl Compiled {
         if known.get(&self.key).is_none() && !is_absent(&self.key) {
             return Truth::Unknown;
         }
-        let open = self.wanted.iter().any(|wanted| match wanted {
-            Wanted::Pieces(pieces) => pieces.iter().any(|piece| match piece {
+        let open = self.operands.iter().any(|wanted| match wanted {
+            Operand::Pieces(pieces) => pieces.iter().any(|piece| match piece {
                 Piece::Variable { key, .. } => known.get(key).is_none() && !is_absent(key),
                 _ => false,
             }),
@@ -338,7 +338,7 @@ impl Compiled {
         if open && known.get(&self.key).is_some() {
             return Truth::Unknown;
         }
-        self.as_far_as_known(known)
+        self.evaluate(known)
     }
 }
 

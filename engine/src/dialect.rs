@@ -58,7 +58,7 @@ pub struct Dialect {
     /// Elements that are accepted although the documentation of the language does not list them.
     pub undocumented_elements: &'static [&'static str],
     /// Returns true for characters that a document may hold; `None` if undocumented.
-    pub takes: Option<fn(char) -> bool>,
+    pub accepts: Option<fn(char) -> bool>,
     /// Action that passes a role to a service.
     pub pass_role: &'static str,
     /// Privilege escalation paths.
@@ -77,7 +77,7 @@ impl Dialect {
     /// Detects the language of a document from its version, or, if it has none, from its resource names; `None` if
     /// neither identifies it.
     #[must_use]
-    pub fn of(root: &Node) -> Option<&'static Self> {
+    pub fn detect(root: &Node) -> Option<&'static Self> {
         let by = |is: &dyn Fn(&Self) -> bool| DIALECTS.into_iter().find(|dialect| is(dialect));
         match root.get("Version").map(|version| &version.value) {
             Some(Value::String(text)) => by(&|dialect| dialect.versions.contains(&&**text)),
@@ -134,7 +134,7 @@ pub static IAM: Dialect = Dialect {
     has_service_wildcards: false,
     knows_resources: true,
     undocumented_elements: &[],
-    takes: Some(|character| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{ff}')),
+    accepts: Some(|character| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{ff}')),
     pass_role: "iam:PassRole",
     methods: METHODS,
     quota: |kind| match kind {
@@ -166,7 +166,7 @@ pub static RAM: Dialect = Dialect {
     has_service_wildcards: true,
     knows_resources: false,
     undocumented_elements: &["Id", "NotPrincipal", "NotResource", "Sid"],
-    takes: None,
+    accepts: None,
     pass_role: "ram:PassRole",
     methods: RAM_METHODS,
     quota: |kind| match kind {

@@ -14,7 +14,7 @@ use super::variables;
 
 mod reader;
 
-use reader::{Reader, is_unknown, stand_ins, text_of};
+use reader::{Reader, is_unknown, node_text, placeholder_statements};
 
 /// Maximum size of a document: IAM accepts 131,072 characters of at most two bytes.
 const MAX_DOCUMENT_BYTES: usize = 2 * 131_072;
@@ -126,7 +126,7 @@ pub struct Statement {
     /// Stack conditions that decide if the statement is present.
     pub guards: Vec<Guard>,
     /// True for a placeholder of a statement that is unknown until deployment: it has no content itself.
-    pub is_stand_in: bool,
+    pub is_placeholder: bool,
 }
 
 /// A decision made when a template is deployed: the statement is present only with the required result.
@@ -188,7 +188,7 @@ impl Document {
             return Err(DocumentError::TooLarge);
         }
         let root = Node::parse(&text).map_err(DocumentError::Json)?;
-        let dialect = dialect.or_else(|| Dialect::of(&root)).unwrap_or(&IAM);
+        let dialect = dialect.or_else(|| Dialect::detect(&root)).unwrap_or(&IAM);
         Ok(Self::from_node(text.into_owned(), root, dialect))
     }
 
@@ -200,8 +200,8 @@ impl Document {
         let mut statements = Vec::new();
         reader.repeated_keys(&root, "");
         if is_unknown(&root.value) {
-            let text = text_of(&root).unwrap_or_default();
-            statements = stand_ins(0, root.span, &format!("the document {text}"), &[]);
+            let text = node_text(&root).unwrap_or_default();
+            statements = placeholder_statements(0, root.span, &format!("the document {text}"), &[]);
         } else if let Some(members) = root.members() {
             for member in members {
                 let pointer = format!("/{}", member.key);
@@ -243,7 +243,7 @@ impl Document {
     #[must_use]
     pub fn unknown(what: &str, may_deny: bool, dialect: &'static Dialect) -> Self {
         let root = Node { span: Span::default(), value: Value::Null };
-        let mut statements = stand_ins(0, Span::default(), what, &[]);
+        let mut statements = placeholder_statements(0, Span::default(), what, &[]);
         statements.retain(|statement| may_deny || statement.effect == Effect::Allow);
         Self { text: String::new(), dialect, root, version: None, statements }
     }

@@ -2,7 +2,7 @@
 
 use super::assess::{Environment, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::Catalogue;
-use super::methods::Gain;
+use super::methods::Impact;
 use super::needed::Needed;
 
 /// One action of an escalation path.
@@ -28,7 +28,7 @@ pub struct EscalationPath {
     /// Name of the method.
     pub id: String,
     /// Result of the path.
-    pub gain: Gain,
+    pub gain: Impact,
     /// True if every action is granted without conditions and on every resource.
     pub certain: bool,
     /// Consequence, to follow "the holder can".
@@ -76,7 +76,7 @@ pub(super) fn paths(
                 id: method.id.to_owned(),
                 gain: method.gain,
                 certain,
-                so_that: method.so_that.to_owned(),
+                so_that: method.consequence.to_owned(),
                 actions: steps,
             });
         }
@@ -93,7 +93,7 @@ mod tests {
 
     fn ids(statements: &str, needed: &[&str]) -> Vec<(String, bool)> {
         let document = Document::parse(&format!("{{\"Statement\":[{statements}]}}")).unwrap();
-        let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
+        let set = PolicySet::for_identity(vec![NamedDocument { name: "p".into(), document }]);
         let needed: Vec<Need> = needed.iter().map(|pattern| Need::everywhere(*pattern)).collect();
         let environment = Environment { account_id: "111122223333".into(), ..Environment::default() };
         paths(&PreparedPolicies::new(&set), &Needed::new(&needed), &environment, Catalogue::embedded())

@@ -47,7 +47,7 @@ impl Caller {
     /// True if a pair of a `Principal` element matches this caller. An account matches all of its principals; wildcards
     /// are not accepted elsewhere, except `*` for everyone.
     /// Source: AWS IAM User Guide, "AWS JSON policy elements: Principal".
-    fn is_meant(&self, kind: &str, value: &str) -> bool {
+    fn matches_principal(&self, kind: &str, value: &str) -> bool {
         match (self, kind) {
             (_, "*") => true,
             (Self::Aws(_), "AWS") if value == "*" => true,
@@ -81,13 +81,16 @@ pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Cont
         let meant = statements.filter(|(statement, compiled)| {
             statement.effect == effect
                 && statement.principal.as_ref().is_some_and(|principal| {
-                    principal.entries.iter().any(|(kind, value)| value.is_known() && caller.is_meant(kind, value))
+                    principal
+                        .entries
+                        .iter()
+                        .any(|(kind, value)| value.is_known() && caller.matches_principal(kind, value))
                         != principal.negated
                 })
-                && compiled.speaks_of(&action) == Match::Yes
+                && compiled.matches_action(&action) == Match::Yes
         });
         let truths = meant.map(|(_, compiled)| {
-            let conditions = compiled.conditions.iter().map(|condition| condition.as_far_as_known(context));
+            let conditions = compiled.conditions.iter().map(|condition| condition.evaluate(context));
             conditions.fold(Truth::True, |all, one| match (all, one) {
                 (Truth::False, _) | (_, Truth::False) => Truth::False,
                 (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
@@ -161,7 +164,7 @@ pub(super) struct CompiledStatement {
     /// Deployment decisions that determine if the statement is present.
     pub(super) guards: Vec<Guard>,
     /// True for a placeholder of an unknown statement.
-    pub(super) is_stand_in: bool,
+    pub(super) is_placeholder: bool,
 }
 
 /// A policy prepared for evaluation.
@@ -187,7 +190,7 @@ impl CompiledPolicy {
                     .action
                     .folded
                     .iter()
-                    .map(|folded| ActionPattern::of(folded, document.dialect))
+                    .map(|folded| ActionPattern::from_text(folded, document.dialect))
                     .collect(),
                 not_resource: statement.resource.as_ref().is_some_and(|resource| resource.negated),
                 is_resource_open: statement.resource.as_ref().is_some_and(|resource| resource.negated)
@@ -196,7 +199,7 @@ impl CompiledPolicy {
                     resource
                         .patterns
                         .iter()
-                        .map(|pattern| ResourcePattern::of(pattern, document.dialect, with_variables))
+                        .map(|pattern| ResourcePattern::from_text(pattern, document.dialect, with_variables))
                         .collect()
                 }),
                 conditions: statement
@@ -205,7 +208,7 @@ impl CompiledPolicy {
                     .filter_map(|condition| Compiled::new(condition, document.dialect, with_variables))
                     .collect(),
                 guards: statement.guards.clone(),
-                is_stand_in: statement.is_stand_in,
+                is_placeholder: statement.is_placeholder,
             })
             .collect();
         Self { statements, dialect: document.dialect }
@@ -214,14 +217,14 @@ impl CompiledPolicy {
 
 impl CompiledStatement {
     /// Matches an action, which must be lower-case.
-    pub(super) fn speaks_of(&self, action: &str) -> Match {
-        let listed = Match::any(self.actions.iter().map(|pattern| pattern.meets(action)));
+    pub(super) fn matches_action(&self, action: &str) -> Match {
+        let listed = Match::any(self.actions.iter().map(|pattern| pattern.match_action(action)));
         if self.not_action { listed.not() } else { listed }
     }
 
     /// Matches a request; open if the result depends on unknown values.
-    fn meets(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
-        let of_actions = self.speaks_of(action);
+    fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
+        let of_actions = self.matches_action(action);
         if of_actions == Match::No {
             return Match::No;
         }
@@ -229,10 +232,10 @@ impl CompiledStatement {
             if self.is_resource_open {
                 return Match::Open;
             }
-            let listed = Match::any(patterns.iter().map(|pattern| pattern.meets(resource, context)));
+            let listed = Match::any(patterns.iter().map(|pattern| pattern.match_resource(resource, context)));
             if self.not_resource { listed.not() } else { listed }
         });
-        let holding = self.conditions.iter().map(|condition| condition.as_far_as_known(context));
+        let holding = self.conditions.iter().map(|condition| condition.evaluate(context));
         let mut is_open = of_actions == Match::Open || of_resources == Match::Open || !self.guards.is_empty();
         for truth in holding {
             match truth {
@@ -268,7 +271,7 @@ pub struct Policies<'p> {
 impl<'p> Policies<'p> {
     /// Creates a set with the policies of the principal only.
     #[must_use]
-    pub fn of_identity(identity: &'p [CompiledPolicy]) -> Self {
+    pub fn for_identity(identity: &'p [CompiledPolicy]) -> Self {
         Self { identity, resource_group: &[], session: None, boundary: None, scps: &[] }
     }
 
@@ -307,7 +310,7 @@ fn decide_with(
     let parts = split_name(&request.resource, dialect);
     let resource = (request.resource != "*").then_some(&parts);
     let matching = |statement: &&CompiledStatement| {
-        let met = statement.meets(&request.action, resource, &request.context);
+        let met = statement.matches(&request.action, resource, &request.context);
         is_open.set(is_open.get() || met == Match::Open);
         met == Match::Yes || (met == Match::Open && statement.effect == unknown)
     };

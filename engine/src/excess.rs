@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::assess::{Alike, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, StatementRef, Verdict};
+use super::assess::{
+    Environment, EquivalentActions, NamedDocument, PolicySet, PreparedPolicies, Question, StatementRef, Verdict,
+};
 use super::catalogue::{AccessLevel, Action, Catalogue};
 use super::dialect::IAM;
 use super::document::{Document, Effect, Statement};
@@ -59,7 +61,7 @@ pub struct ServiceExcess {
 
 /// Everything granted beyond what is needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beyond {
+pub struct ExcessGrants {
     /// The patterns, worst first.
     pub excess: Vec<Excess>,
     /// Excess by service and access level, worst first.
@@ -77,13 +79,13 @@ pub fn excess(
     needs: &[Need],
     environment: &Environment,
     catalogue: &Catalogue,
-) -> Beyond {
+) -> ExcessGrants {
     let needed = Needed::new(needs);
     let mut found: Vec<Excess> = Vec::new();
     let mut positions: HashMap<String, usize> = HashMap::new();
     let mut beyond: BTreeMap<&str, &Action> = BTreeMap::new();
     let mut verdicts: HashMap<String, bool> = HashMap::new();
-    let mut alike = Alike::default();
+    let mut alike = EquivalentActions::default();
     let mut may = |folded: &str| -> bool {
         if !prepared.is_limited(folded) {
             return true;
@@ -93,12 +95,16 @@ pub fn excess(
             .or_insert_with(|| prepared.may_grant(folded, environment, catalogue, &mut alike))
     };
     for named in set.identity() {
-        let grants = |statement: &&Statement| statement.effect == Effect::Allow && !statement.is_stand_in;
+        let grants = |statement: &&Statement| statement.effect == Effect::Allow && !statement.is_placeholder;
         for statement in named.document.statements.iter().filter(grants) {
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
             let patterns: Vec<(String, Vec<&Action>)> = if statement.action.negated {
-                let except: Vec<ActionPattern> =
-                    statement.action.folded.iter().map(|folded| ActionPattern::of(folded, catalogue.dialect)).collect();
+                let except: Vec<ActionPattern> = statement
+                    .action
+                    .folded
+                    .iter()
+                    .map(|folded| ActionPattern::from_text(folded, catalogue.dialect))
+                    .collect();
                 let all = catalogue.matching(&ActionPattern::Everything).into_iter();
                 let rest = all.filter(|action| !except.iter().any(|pattern| pattern.matches(&action.folded)));
                 let names: Vec<&str> = statement.action.patterns.iter().map(|pattern| &**pattern).collect();
@@ -108,7 +114,7 @@ pub fn excess(
                 patterns
                     .filter(|(_, folded)| !folded.is_known() || !needed.covers(folded))
                     .map(|(pattern, folded)| {
-                        (pattern.to_string(), catalogue.matching(&ActionPattern::of(folded, catalogue.dialect)))
+                        (pattern.to_string(), catalogue.matching(&ActionPattern::from_text(folded, catalogue.dialect)))
                     })
                     .collect()
             };
@@ -154,7 +160,7 @@ pub fn excess(
             &b.action,
         ))
     });
-    Beyond { excess: found, services: by_service(&beyond), paths }
+    ExcessGrants { excess: found, services: by_service(&beyond), paths }
 }
 
 fn describe(
@@ -263,7 +269,7 @@ pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
         .into_iter()
         .filter(|(_, actions)| !actions.is_empty())
         .map(|((negated, resources, conditions), actions)| {
-            let mut statement = serde_json::json!({"Effect": "Allow", "Action": fewest(&actions)});
+            let mut statement = serde_json::json!({"Effect": "Allow", "Action": remove_covered(&actions)});
             let resources = match resources.as_slice() {
                 [one] => serde_json::json!(one),
                 several => serde_json::json!(several),
@@ -282,7 +288,7 @@ pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
 }
 
 /// Patterns that no other pattern contains, sorted and without duplicates.
-fn fewest(patterns: &[&str]) -> Vec<String> {
+fn remove_covered(patterns: &[&str]) -> Vec<String> {
     let mut unique: Vec<&str> = Vec::new();
     for pattern in patterns {
         if !unique.iter().any(|known| known.eq_ignore_ascii_case(pattern)) {
@@ -308,9 +314,9 @@ fn fewest(patterns: &[&str]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn beyond(statements: &str, needed: &[&str]) -> Beyond {
+    fn beyond(statements: &str, needed: &[&str]) -> ExcessGrants {
         let document = Document::parse(&format!("{{\"Statement\":[{statements}]}}")).unwrap();
-        let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
+        let set = PolicySet::for_identity(vec![NamedDocument { name: "p".into(), document }]);
         let needed: Vec<Need> = needed.iter().map(|pattern| Need::everywhere(*pattern)).collect();
         excess(&set, &PreparedPolicies::new(&set), &needed, &Environment::default(), Catalogue::embedded())
     }
@@ -346,7 +352,7 @@ mod tests {
         let all = r#"{"Effect":"Allow","Action":"iam:*","Resource":"*"}"#;
         assert_eq!(
             beyond(&format!(r#"{all},{{"Effect":"Deny","Action":"iam:*","Resource":"*"}}"#), &[]),
-            Beyond::default()
+            ExcessGrants::default()
         );
         let rest = beyond(&format!(r#"{all},{{"Effect":"Deny","NotAction":"iam:GetRole","Resource":"*"}}"#), &[]);
         assert_eq!(rest.excess[0].worst, ["iam:GetRole"]);
@@ -360,7 +366,7 @@ mod tests {
             let text =
                 format!(r#"{{"Statement":[{{"Effect":"Allow","Action":"ec2:CreateTags","Resource":"{resource}"}}]}}"#);
             let document = Document::parse(&text).unwrap();
-            let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
+            let set = PolicySet::for_identity(vec![NamedDocument { name: "p".into(), document }]);
             let environment = Environment { partition: "aws".into(), ..Environment::default() };
             excess(&set, &PreparedPolicies::new(&set), needs, &environment, Catalogue::embedded()).excess
         };

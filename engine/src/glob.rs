@@ -15,7 +15,7 @@ pub(super) enum Token {
 
 impl Token {
     /// Token for a character of a pattern.
-    pub(super) fn of_pattern(character: char) -> Self {
+    pub(super) fn from_pattern(character: char) -> Self {
         match character {
             '*' => Self::Run,
             '?' => Self::One,
@@ -31,7 +31,7 @@ enum Fit {
     /// A run at the end of the pattern, which consumes the rest.
     Rest,
     /// Matches the text here; the text continues at this offset.
-    Takes(usize),
+    Matches(usize),
     /// Does not match the text here, or the text has ended.
     No,
     /// The pattern has ended.
@@ -51,7 +51,7 @@ fn fits(end: usize, fit: impl Fn(usize, usize) -> Fit, next: impl Fn(usize) -> u
                 retry = Some((at, here));
                 continue;
             }
-            Fit::Takes(behind) => {
+            Fit::Matches(behind) => {
                 (at, here) = (at + 1, behind);
                 continue;
             }
@@ -78,8 +78,8 @@ pub fn matches(pattern: &str, text: &str) -> bool {
         (Some(b'*'), _) if at + 1 == pattern.len() => Fit::Rest,
         (Some(b'*'), _) => Fit::Run,
         (None, _) => Fit::End,
-        (Some(b'?'), Some(_)) => Fit::Takes(next_character(text, here)),
-        (Some(literal), Some(byte)) if literal == byte => Fit::Takes(here + 1),
+        (Some(b'?'), Some(_)) => Fit::Matches(next_character(text, here)),
+        (Some(literal), Some(byte)) if literal == byte => Fit::Matches(here + 1),
         _ => Fit::No,
     };
     // Advances by whole characters, so that `?` never matches a part of one.
@@ -102,8 +102,8 @@ pub(super) fn matches_tokens(pattern: &[Token], text: &str) -> bool {
         (Some(Token::Run), _) if at + 1 == pattern.len() => Fit::Rest,
         (Some(Token::Run), _) => Fit::Run,
         (None, _) => Fit::End,
-        (Some(Token::One), Some(_)) => Fit::Takes(here + 1),
-        (Some(Token::Literal(literal)), Some(character)) if literal == character => Fit::Takes(here + 1),
+        (Some(Token::One), Some(_)) => Fit::Matches(here + 1),
+        (Some(Token::Literal(literal)), Some(character)) if literal == character => Fit::Matches(here + 1),
         _ => Fit::No,
     };
     fits(text.len(), fit, |at| at + 1)
@@ -276,7 +276,7 @@ mod tests {
         #[test]
         fn matching_agrees_with_a_regular_expression(pattern in "[ab:é*?]{0,10}", text in "[ab:é€]{0,12}") {
             prop_assert_eq!(matches(&pattern, &text), oracle(&pattern).is_match(&text));
-            let tokens: Vec<Token> = pattern.chars().map(Token::of_pattern).collect();
+            let tokens: Vec<Token> = pattern.chars().map(Token::from_pattern).collect();
             prop_assert_eq!(matches_tokens(&tokens, &text), matches(&pattern, &text));
         }
 

@@ -109,7 +109,7 @@ fn error_at(text: &str, offset: usize, reason: impl Into<String>) -> JsonError {
 ///
 /// # Errors
 /// If it starts with a byte order mark or is not UTF-8; the error has the position of the first invalid byte.
-pub fn text_of(bytes: &[u8]) -> Result<&str, JsonError> {
+pub fn decode_utf8(bytes: &[u8]) -> Result<&str, JsonError> {
     if bytes.starts_with(b"\xef\xbb\xbf") {
         return Err(error_at("", 0, "the file starts with a byte order mark, which JSON does not allow"));
     }
@@ -137,7 +137,7 @@ impl Node {
             return Err(error_at(text, offset, crate::display::without_position(&error)));
         }
         let mut reader = Reader { text, at: 0 };
-        reader.white_space();
+        reader.skip_whitespace();
         reader.value(0)
     }
 
@@ -267,18 +267,18 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn white_space(&mut self) {
+    fn skip_whitespace(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
     /// Consumes a separator, if present, and the white space after it.
-    fn take(&mut self, byte: u8) -> bool {
+    fn consume(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         if found {
             self.at += 1;
-            self.white_space();
+            self.skip_whitespace();
         }
         found
     }
@@ -290,27 +290,27 @@ impl Reader<'_> {
         }
         let value = match self.peek() {
             Some(b'{') => {
-                self.take(b'{');
+                self.consume(b'{');
                 let mut members = Vec::new();
                 while self.peek() != Some(b'}') {
                     let (key, key_span) = self.string()?;
-                    self.white_space();
-                    self.take(b':');
+                    self.skip_whitespace();
+                    self.consume(b':');
                     let value = self.value(depth + 1)?;
-                    self.white_space();
-                    self.take(b',');
+                    self.skip_whitespace();
+                    self.consume(b',');
                     members.push(Member { key: key.into(), key_span, value });
                 }
                 self.at += 1;
                 Value::Object(members)
             }
             Some(b'[') => {
-                self.take(b'[');
+                self.consume(b'[');
                 let mut items = Vec::new();
                 while self.peek() != Some(b']') {
                     items.push(self.value(depth + 1)?);
-                    self.white_space();
-                    self.take(b',');
+                    self.skip_whitespace();
+                    self.consume(b',');
                 }
                 self.at += 1;
                 Value::Array(items)
@@ -384,8 +384,8 @@ mod tests {
         let error = Node::parse("{\n \"é\": tru }").unwrap_err();
         assert_eq!((error.line, error.column), (2, 10), "{error}");
         assert!(Node::parse("\u{feff}{}").unwrap_err().reason.contains("byte order mark"));
-        assert!(text_of(b"\xef\xbb\xbf{}").unwrap_err().reason.contains("byte order mark"));
-        let error = text_of(b"{\n\"a\xff\"}").unwrap_err();
+        assert!(decode_utf8(b"\xef\xbb\xbf{}").unwrap_err().reason.contains("byte order mark"));
+        let error = decode_utf8(b"{\n\"a\xff\"}").unwrap_err();
         assert_eq!((error.line, error.column), (2, 3));
         assert!(Node::parse(&("[".repeat(5_000) + &"]".repeat(5_000))).is_err());
         assert!(Node::parse("\"\\ud800\"").is_err(), "half a surrogate pair is not valid text");

@@ -143,11 +143,11 @@ pub(super) struct Remarks<'d> {
 }
 
 impl Remarks<'_> {
-    pub(super) fn say(&mut self, check: &'static str, statement: Option<&Statement>, span: Span, message: String) {
-        self.help(check, statement, span, message, None);
+    pub(super) fn report(&mut self, check: &'static str, statement: Option<&Statement>, span: Span, message: String) {
+        self.report_with_help(check, statement, span, message, None);
     }
 
-    pub(super) fn help(
+    pub(super) fn report_with_help(
         &mut self,
         check: &'static str,
         statement: Option<&Statement>,
@@ -182,7 +182,7 @@ pub fn lint_within(
     placeholders::mark(&mut document);
     let mut remarks = Remarks { text, dialect: catalogue.dialect, found: Vec::new() };
     for problem in malformed {
-        remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
+        remarks.report("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
     }
     check(&document, kind, catalogue, &mut remarks);
     let mut notes = Vec::new();
@@ -194,7 +194,7 @@ pub fn lint_within(
                     "statement {} depends on the stack condition `{condition}`, and is checked as if present",
                     statement.index
                 ),
-                None if statement.is_stand_in => {
+                None if statement.is_placeholder => {
                     format!("statement {} is known only at deployment, and skipped", statement.index)
                 }
                 None => format!("statement {} depends on values known only at deployment", statement.index),
@@ -209,7 +209,7 @@ pub fn lint_within(
 /// Checks the total size of the inline policies of one user, group or role. Reports nothing if a template decides which
 /// of them exist. Source: IAM User Guide, "IAM and AWS STS quotas", "IAM and STS character limits".
 #[must_use]
-pub fn lint_together(text: &str, nodes: &[&Node], kind: PolicyKind, catalogue: &Catalogue) -> Vec<LintFinding> {
+pub fn lint_combined_size(text: &str, nodes: &[&Node], kind: PolicyKind, catalogue: &Catalogue) -> Vec<LintFinding> {
     let documents: Vec<Document> =
         nodes.iter().map(|node| Document::from_node(String::new(), (*node).clone(), catalogue.dialect).0).collect();
     let is_decided = |document: &Document| document.statements.iter().all(|statement| statement.guards.is_empty());
@@ -228,13 +228,13 @@ pub fn lint_together(text: &str, nodes: &[&Node], kind: PolicyKind, catalogue: &
     let number = nodes.len();
     let message =
         format!("the {number} inline policies here have {characters} characters in total; the limit is {quota}");
-    remarks.say("size", None, Span { start, end: last.span.end.min(start + 1) }, message);
+    remarks.report("size", None, Span { start, end: last.span.end.min(start + 1) }, message);
     finish(remarks)
 }
 
 /// Creates a finding for text that should be a policy but is not.
 #[must_use]
-pub fn no_policy(
+pub fn not_a_policy(
     text: &str,
     check: &'static str,
     offset: usize,
@@ -244,30 +244,30 @@ pub fn no_policy(
     let start = offset.min(text.len());
     let end = text.get(start..).and_then(|rest| rest.chars().next()).map_or(start, |c| start + c.len_utf8());
     let mut remarks = Remarks { text, dialect, found: Vec::new() };
-    remarks.say(check, None, Span { start, end }, reason.to_owned());
+    remarks.report(check, None, Span { start, end }, reason.to_owned());
     finish(remarks)
 }
 
 /// Version of data protection policies, which resemble those of IAM. Source: Amazon SNS Developer Guide, "Data
 /// protection policies in Amazon SNS"; Amazon `CloudWatch` Logs User Guide, "Help protect sensitive log data".
-const OF_DATA_PROTECTION: &str = "2021-06-01";
-const NO_IAM_POLICY: &str = "a data protection policy of Amazon SNS or CloudWatch Logs, not an IAM policy";
+const DATA_PROTECTION_VERSION: &str = "2021-06-01";
+const NOT_IAM_POLICY: &str = "a data protection policy of Amazon SNS or CloudWatch Logs, not an IAM policy";
 
 /// Checks a document in the language of the catalogue. Returns the text to which the positions refer, and the findings
 /// in the order of the text.
 #[must_use]
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
     match Document::read(text, Some(catalogue.dialect)) {
-        Ok((document, _)) if document.root.get("Version").and_then(Node::as_str) == Some(OF_DATA_PROTECTION) => {
+        Ok((document, _)) if document.root.get("Version").and_then(Node::as_str) == Some(DATA_PROTECTION_VERSION) => {
             let start = document.root.span.start;
-            let found = no_policy(&document.text, "malformed", start, NO_IAM_POLICY, document.dialect);
+            let found = not_a_policy(&document.text, "malformed", start, NOT_IAM_POLICY, document.dialect);
             (document.text, found)
         }
         Ok((mut document, malformed)) => {
             placeholders::mark(&mut document);
             let mut remarks = Remarks { text: &document.text, dialect: document.dialect, found: Vec::new() };
             for problem in malformed {
-                remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
+                remarks.report("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
             }
             check(&document, kind, catalogue, &mut remarks);
             let found = finish(remarks);
@@ -286,7 +286,7 @@ pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec
             let text = &*document::source(text);
             let mut remarks = Remarks { text, dialect: catalogue.dialect, found: Vec::new() };
             let end = text.get(offset..).and_then(|rest| rest.chars().next()).map_or(offset, |c| offset + c.len_utf8());
-            remarks.say("syntax", None, Span { start: offset, end }, message);
+            remarks.report("syntax", None, Span { start: offset, end }, message);
             let found = finish(remarks);
             (text.to_owned(), found)
         }
@@ -321,19 +321,24 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         let is_of_organization = matches!(kind, PolicyKind::Control | PolicyKind::ResourceControl);
         let (compact, written) = (document.characters(), document.text.chars().count());
         if compact > quota {
-            remarks.say("size", None, whole, format!("{compact} characters; the limit for such a policy is {quota}"));
+            remarks.report(
+                "size",
+                None,
+                whole,
+                format!("{compact} characters; the limit for such a policy is {quota}"),
+            );
         } else if is_of_organization && written > quota {
             let message = format!(
                 "{written} characters, with a limit of {quota}: the API counts white space, which the console drops"
             );
-            remarks.say("size-white-space", None, whole, message);
+            remarks.report("size-white-space", None, whole, message);
         }
     }
-    let is_taken = |character: char| document.dialect.takes.is_none_or(|takes| takes(character));
+    let is_taken = |character: char| document.dialect.accepts.is_none_or(|takes| takes(character));
     let mut refuse = |character: char, span: Span| {
         let code = u32::from(character);
         let name = document.dialect.name;
-        remarks.say("character", None, span, format!("{name} does not accept the character U+{code:04X}"));
+        remarks.report("character", None, span, format!("{name} does not accept the character U+{code:04X}"));
     };
     if document.text.is_empty() {
         // In a template, IAM never sees the text between the values.
@@ -354,14 +359,14 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         Some(version) if version == document.dialect.newest_version() => {}
         // AWS writes the default policies of queues and topics with the old version, and without variables.
         Some(_) if is_trust && !uses_variables(document) => {}
-        Some(_) => remarks.help(
+        Some(_) => remarks.report_with_help(
             "version",
             None,
             document.root.get("Version").map_or(whole, |node| node.span),
             "the old version: variables are plain text".to_owned(),
             Some(format!("write \"{}\"", document.dialect.newest_version())),
         ),
-        None if document.root.members().is_some() => remarks.help(
+        None if document.root.members().is_some() => remarks.report_with_help(
             "version",
             None,
             whole,
@@ -375,15 +380,15 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         None => {}
     }
     let mut sids: Vec<&str> = Vec::new();
-    for statement in document.statements.iter().filter(|statement| !statement.is_stand_in) {
+    for statement in document.statements.iter().filter(|statement| !statement.is_placeholder) {
         if let Some((sid, span)) = &statement.sid {
             let has_sids = !document.dialect.undocumented_elements.contains(&"Sid");
-            let is_plain = placeholders::without(sid).chars().all(|c| c.is_ascii_alphanumeric());
+            let is_plain = placeholders::strip(sid).chars().all(|c| c.is_ascii_alphanumeric());
             if !is_plain && !is_trust && has_sids {
-                remarks.say("sid", Some(statement), *span, format!("`{sid}` must contain only letters and digits"));
+                remarks.report("sid", Some(statement), *span, format!("`{sid}` must contain only letters and digits"));
             }
             if !sid.is_empty() && sids.contains(&sid.as_str()) {
-                remarks.say("sid", Some(statement), *span, format!("another statement also has the `Sid` `{sid}`"));
+                remarks.report("sid", Some(statement), *span, format!("another statement also has the `Sid` `{sid}`"));
             }
             sids.push(sid);
         }
@@ -416,7 +421,7 @@ fn undocumented(document: &Document, statement: &Statement, remarks: &mut Remark
         let Some(span) = span.filter(|_| document.dialect.undocumented_elements.contains(&name)) else { continue };
         let message =
             format!("`{name}` is not in the documentation of {}: its meaning is unknown", document.dialect.name);
-        remarks.say("element-undocumented", Some(statement), span, message);
+        remarks.report("element-undocumented", Some(statement), span, message);
     }
 }
 

@@ -61,7 +61,7 @@ impl From<bool> for Match {
 
 impl ActionPattern {
     /// Parses a pattern, which must be in lower case.
-    pub(super) fn of(folded: &Text, dialect: &Dialect) -> Self {
+    pub(super) fn from_text(folded: &Text, dialect: &Dialect) -> Self {
         if folded.is_known() { Self::new(folded, dialect) } else { Self::Open(folded.widest()) }
     }
 
@@ -96,7 +96,7 @@ impl ActionPattern {
     }
 
     /// Matches an action (lower-case), as far as known.
-    pub(super) fn meets(&self, action: &str) -> Match {
+    pub(super) fn match_action(&self, action: &str) -> Match {
         match self {
             Self::Open(widest) if glob::matches(widest, action) => Match::Open,
             other => other.matches(action).into(),
@@ -178,7 +178,7 @@ pub(super) fn tokens(pieces: &[Piece], context: &Context) -> Option<Vec<glob::To
     let mut tokens = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Text(text) => tokens.extend(text.chars().map(glob::Token::of_pattern)),
+            Piece::Text(text) => tokens.extend(text.chars().map(glob::Token::from_pattern)),
             Piece::Literal(text) => tokens.extend(text.chars().map(glob::Token::Literal)),
             Piece::Variable { key, default } => {
                 let value = context.single(key).or(default.as_deref())?;
@@ -191,12 +191,12 @@ pub(super) fn tokens(pieces: &[Piece], context: &Context) -> Option<Vec<glob::To
 
 impl ResourcePattern {
     /// Parses a pattern of a document.
-    pub(super) fn of(text: &Text, dialect: &Dialect, with_variables: bool) -> Self {
+    pub(super) fn from_text(text: &Text, dialect: &Dialect, with_variables: bool) -> Self {
         if text.is_known() { Self::read(text, dialect, with_variables) } else { Self::Open(text.clone()) }
     }
 
     /// Parses an ARN pattern, without variables.
-    pub(super) fn of_arns(text: &str) -> Self {
+    pub(super) fn from_arn(text: &str) -> Self {
         Self::read(text, &IAM, false)
     }
 
@@ -231,7 +231,7 @@ impl ResourcePattern {
     }
 
     /// Matches a resource, as far as known.
-    pub(super) fn meets(&self, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
+    pub(super) fn match_resource(&self, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
         match self {
             Self::Open(_) => Match::Open,
             other => other.matches(resource, context).into(),

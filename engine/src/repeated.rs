@@ -10,9 +10,9 @@ pub struct RepeatedKey {
     /// Repeated key.
     pub key: String,
     /// Position of the earlier one.
-    pub before: Span,
+    pub earlier: Span,
     /// Position of the later one.
-    pub again: Span,
+    pub later: Span,
     /// True if both have the same value.
     pub is_same: bool,
 }
@@ -21,12 +21,12 @@ impl Node {
     /// Keeps the last value of each repeated key of an object, as `kubectl` does, and returns those keys in the order
     /// of the text.
     /// Source: <https://github.com/kubernetes/kubernetes/issues/99286>.
-    pub fn keep_last_of_repeated(&mut self) -> Vec<RepeatedKey> {
+    pub fn deduplicate_keys(&mut self) -> Vec<RepeatedKey> {
         let mut found = Vec::new();
         keep_last(self, &mut found);
-        found.sort_by_key(|one| one.again.start);
+        found.sort_by_key(|one| one.later.start);
         // Aliases repeat the same position: report it once.
-        found.dedup_by_key(|one| one.again.start);
+        found.dedup_by_key(|one| one.later.start);
         found
     }
 }
@@ -52,12 +52,12 @@ fn keep_last(node: &mut Node, found: &mut Vec<RepeatedKey>) {
 }
 
 /// Maximum number of members whose keys are compared pairwise, which is cheaper than a table of them.
-const FEW: usize = 16;
+const PAIRWISE_LIMIT: usize = 16;
 
 /// True if a key may be repeated; exact for few members.
 fn may_repeat(members: &[Member]) -> bool {
     let mut rest = members;
-    if members.len() > FEW {
+    if members.len() > PAIRWISE_LIMIT {
         return true;
     }
     while let Some((first, behind)) = rest.split_first() {
@@ -81,8 +81,8 @@ fn replaced(members: &[Member], found: &mut Vec<RepeatedKey>) -> Vec<bool> {
         }
         found.push(RepeatedKey {
             key: member.key.to_string(),
-            before: earlier.key_span,
-            again: member.key_span,
+            earlier: earlier.key_span,
+            later: member.key_span,
             is_same: earlier.value.to_string() == member.value.to_string(),
         });
     }
@@ -97,10 +97,10 @@ mod tests {
     fn of_a_key_that_repeats_the_last_value_is_kept() {
         let text = r#"{"a": 1, "b": [{"c": 1, "d": 2, "c": 1, "c": 3}], "a": {"x": 0, "x": 1}}"#;
         let mut node = Node::parse(text).unwrap();
-        let found = node.keep_last_of_repeated();
+        let found = node.deduplicate_keys();
         assert_eq!(node.to_string(), r#"{"b":[{"d":2,"c":3}],"a":{"x":1}}"#);
         let told: Vec<(&str, usize, bool)> =
-            found.iter().map(|one| (one.key.as_str(), one.again.start, one.is_same)).collect();
+            found.iter().map(|one| (one.key.as_str(), one.later.start, one.is_same)).collect();
         let at = |part: &str| text.find(part).unwrap();
         assert_eq!(
             told,
@@ -111,12 +111,12 @@ mod tests {
                 ("x", at(r#""x": 1"#), false)
             ]
         );
-        assert_eq!(node.keep_last_of_repeated(), []);
+        assert_eq!(node.deduplicate_keys(), []);
         // Independent of the number of members.
-        for count in [2, FEW, FEW + 1, 100] {
+        for count in [2, PAIRWISE_LIMIT, PAIRWISE_LIMIT + 1, 100] {
             let members: Vec<String> = (0..count).map(|number| format!("\"k{number}\": {number}")).collect();
             let mut node = Node::parse(&format!("{{{}, \"k1\": null}}", members.join(", "))).unwrap();
-            assert_eq!(node.keep_last_of_repeated().len(), 1, "{count}");
+            assert_eq!(node.deduplicate_keys().len(), 1, "{count}");
             assert_eq!((node.members().unwrap().len(), &node.get("k1").unwrap().value), (count, &Value::Null));
         }
     }

@@ -23,7 +23,7 @@ pub fn shrink(actions: &[String], catalogue: &Catalogue) -> Vec<String> {
     }
     for (prefix, wanted) in &by_service {
         if let Some(service) = catalogue.service(prefix) {
-            patterns.extend(of_service(service, wanted));
+            patterns.extend(service_patterns(service, wanted));
         }
     }
     patterns.sort_by_key(|pattern| pattern.to_lowercase());
@@ -31,7 +31,7 @@ pub fn shrink(actions: &[String], catalogue: &Catalogue) -> Vec<String> {
 }
 
 /// Patterns for the wanted actions of a service: a run becomes a wildcard if no other action has the same prefix.
-fn of_service(service: &Service, wanted: &BTreeSet<&str>) -> Vec<String> {
+fn service_patterns(service: &Service, wanted: &BTreeSet<&str>) -> Vec<String> {
     if wanted.len() == service.actions.len() {
         return vec![format!("{}:*", service.prefix)];
     }

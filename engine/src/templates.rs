@@ -35,7 +35,7 @@ pub enum Use {
     /// A service control policy.
     Control,
     /// A policy that is not in the file: only its name is known.
-    NotHere,
+    Missing,
 }
 
 impl Use {
@@ -43,7 +43,7 @@ impl Use {
     #[must_use]
     pub fn kind(self) -> PolicyKind {
         match self {
-            Self::Document | Self::NotHere => PolicyKind::Unknown,
+            Self::Document | Self::Missing => PolicyKind::Unknown,
             Self::Managed => PolicyKind::Managed,
             Self::Inline => PolicyKind::Inline,
             Self::UserInline => PolicyKind::UserInline,
@@ -78,10 +78,10 @@ pub enum PolicyError {
 
 impl FoundPolicy {
     /// Creates a placeholder for a policy that the file names but does not contain.
-    fn not_here(name: &Text, span: Span) -> Self {
+    fn placeholder(name: &Text, span: Span) -> Self {
         let stand_in = if name.is_known() { Text::unknown(name) } else { name.clone() };
         let document = Ok(Node { span, value: Value::String(stand_in) });
-        Self { address: name.to_string(), used_as: Use::NotHere, document }
+        Self { address: name.to_string(), used_as: Use::Missing, document }
     }
 
     /// Offset of its first byte in the file.
@@ -101,7 +101,7 @@ impl FoundPolicy {
     /// # Errors
     /// If the text is not JSON, or not a policy document.
     pub fn evaluable(&self, dialect: &'static Dialect) -> Result<Document, PolicyError> {
-        if self.used_as == Use::NotHere {
+        if self.used_as == Use::Missing {
             return Ok(Document::unknown(&format!("the policy {}", self.address), self.may_deny(), dialect));
         }
         let node = self.document.clone().map_err(PolicyError::Json)?;
@@ -138,7 +138,7 @@ pub struct Found {
     /// Facts missing from the file: documents known only after it is applied, managed policies that are not in it.
     pub unknown: Vec<String>,
     /// Documents that are not identity policies, and are skipped.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
 }
 
 impl Found {
@@ -147,7 +147,7 @@ impl Found {
     pub fn all(&self) -> Vec<&FoundPolicy> {
         let of_roles = self.roles.iter().flat_map(|role| role.policies.iter().chain(&role.boundary));
         let mut all: Vec<&FoundPolicy> = of_roles.chain(&self.policies).chain(&self.trusts).collect();
-        all.retain(|policy| policy.used_as != Use::NotHere);
+        all.retain(|policy| policy.used_as != Use::Missing);
         // A policy of several roles may depend on different stack conditions for each. Two branches of a condition may
         // have policies with the same name.
         all.sort_by(|a, b| (&a.address, a.offset()).cmp(&(&b.address, b.offset())));

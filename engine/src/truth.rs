@@ -35,7 +35,7 @@ pub(super) enum Atom {
     /// A decision made at deployment has the required result.
     Deployed(String),
     /// A statement matches the action: its position among all statements, and a description for display.
-    Speaks(usize, String),
+    MatchesAction(usize, String),
     /// A condition with a value unknown until deployment holds for the request.
     HoldsOnceDeployed(String),
     /// A negated condition holds for the request, in a language that does not define its result without the key.
@@ -46,7 +46,11 @@ impl Atom {
     fn key(&self) -> Option<&str> {
         match self {
             Self::Present(key) | Self::Holds { key, .. } => Some(key),
-            Self::Wide(_) | Self::Deployed(_) | Self::Speaks(..) | Self::HoldsOnceDeployed(_) | Self::Opaque(_) => None,
+            Self::Wide(_)
+            | Self::Deployed(_)
+            | Self::MatchesAction(..)
+            | Self::HoldsOnceDeployed(_)
+            | Self::Opaque(_) => None,
         }
     }
 }
@@ -64,13 +68,13 @@ pub(super) enum Expression {
 
 impl Expression {
     /// Fact for a decision made at deployment.
-    pub(super) fn of_guard(guard: &Guard) -> Self {
+    pub(super) fn from_guard(guard: &Guard) -> Self {
         let decided = Self::Atom(Atom::Deployed(guard.decision.clone()));
         if guard.holds { decided } else { Self::Not(Box::new(decided)) }
     }
 
     /// Expression for a condition with an unknown result.
-    pub(super) fn of_condition(condition: &Compiled) -> Self {
+    pub(super) fn from_condition(condition: &Compiled) -> Self {
         let key = condition.key.clone();
         let operator = condition.operator;
         let present = || Self::Atom(Atom::Present(key.clone()));
@@ -234,7 +238,7 @@ impl Facts {
         Some(Self {
             possible,
             witnessed,
-            deployed: bits(|atom| matches!(atom, Atom::Deployed(_) | Atom::Speaks(..))),
+            deployed: bits(|atom| matches!(atom, Atom::Deployed(_) | Atom::MatchesAction(..))),
             hidden: bits(|atom| matches!(atom, Atom::HoldsOnceDeployed(_))),
             atoms,
         })
@@ -283,7 +287,7 @@ impl Facts {
         let mut whole: Option<Bounds> = None;
         let mut deployment = 0;
         loop {
-            let here = self.bounds_of(table, meant, deployment);
+            let here = self.deployment_bounds(table, meant, deployment);
             whole = Some(match whole {
                 None => here,
                 Some(known) => Bounds { least: known.least.min(here.least), most: known.most.max(here.most) },
@@ -295,7 +299,7 @@ impl Facts {
         }
     }
 
-    fn bounds_of(&self, table: &Table, meant: &Table, deployment: usize) -> Bounds {
+    fn deployment_bounds(&self, table: &Table, meant: &Table, deployment: usize) -> Bounds {
         let (mut may_hold, mut may_fail, mut does_hold, mut does_fail) = (false, false, false, false);
         let is = |bits: &[bool], at: usize| bits.get(at).copied().unwrap_or(false);
         let requests = (0..self.possible.len()).filter(|at| at & self.deployed == deployment && at & self.hidden == 0);
@@ -336,7 +340,7 @@ impl Facts {
     /// Facts decided by deployment in some expressions.
     pub(super) fn open<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Vec<String> {
         Self::texts(expressions, |atom| match atom {
-            Atom::Deployed(text) | Atom::Speaks(_, text) | Atom::HoldsOnceDeployed(text) => Some(text.clone()),
+            Atom::Deployed(text) | Atom::MatchesAction(_, text) | Atom::HoldsOnceDeployed(text) => Some(text.clone()),
             _ => None,
         })
     }
@@ -427,7 +431,9 @@ mod tests {
         let text = serde_json::json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*",
             "Resource": "*", "Condition": {operator: {key: values}}}});
         let document = crate::Document::parse(&text.to_string()).unwrap();
-        Expression::of_condition(&Compiled::new(&document.statements[0].conditions[0], document.dialect, true).unwrap())
+        Expression::from_condition(
+            &Compiled::new(&document.statements[0].conditions[0], document.dialect, true).unwrap(),
+        )
     }
 
     fn union(conditions: &[Expression]) -> Bounds {

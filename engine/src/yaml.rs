@@ -25,22 +25,22 @@ pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
             Ok(mut node) => {
                 if !repairs.is_empty() {
                     node.move_places(&|span| Span {
-                        start: written(&repairs, span.start),
-                        end: written(&repairs, span.end),
+                        start: original_offset(&repairs, span.start),
+                        end: original_offset(&repairs, span.end),
                     });
                 }
                 return Ok(node);
             }
             Err(error) => error,
         };
-        let offset = written(&repairs, error.offset);
+        let offset = original_offset(&repairs, error.offset);
         let (line, column) = line_and_column(text, offset);
         let error = JsonError { reason: error.reason, line, column, offset };
         // A line of a bracketed list or a quoted text that is indented less than its key: AWS's template readers accept
         // it.
         let mut starts = if error.reason.contains("invalid indentation in quoted") {
             // The error is at the start of the quoted text: repair all of its lines at once.
-            lines_of_quoted(text, offset)
+            quoted_lines(text, offset)
         } else if error.reason.contains("invalid indentation") {
             vec![text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)]
         } else {
@@ -65,7 +65,7 @@ pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
 }
 
 /// Starts of the lines of a quoted text, except the first line. The text is the first quoted one from an offset on.
-fn lines_of_quoted(text: &str, offset: usize) -> Vec<usize> {
+fn quoted_lines(text: &str, offset: usize) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut quote = None;
     let mut rest = text.get(offset..).unwrap_or_default().char_indices().peekable();
@@ -91,7 +91,7 @@ const MAX_READINGS: usize = 64;
 const REPAIR: &str = "                                        ";
 
 /// Maps an offset to the original text, before lines were indented.
-fn written(repairs: &[usize], offset: usize) -> usize {
+fn original_offset(repairs: &[usize], offset: usize) -> usize {
     // All repairs have the same length and are sorted: use binary search.
     let length = REPAIR.len();
     let (mut low, mut high) = (0, repairs.len());
@@ -135,7 +135,7 @@ pub fn documents(text: &str) -> Result<Documents, JsonError> {
             event => {
                 let mut node = reader.node(event, span, 0)?;
                 if node.value != Value::Null {
-                    documents.repeated.extend(node.keep_last_of_repeated());
+                    documents.repeated.extend(node.deduplicate_keys());
                     documents.nodes.push(node);
                 }
             }
@@ -161,7 +161,7 @@ struct Places(Vec<usize>);
 impl Places {
     const STRIDE: usize = 64;
 
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         // In ASCII text, characters and bytes coincide.
         let starts = text.char_indices().step_by(Self::STRIDE).map(|(at, _)| at);
         Self(if text.is_ascii() { Vec::new() } else { starts.collect() })
@@ -193,7 +193,7 @@ impl<'t> Reader<'t> {
         Self {
             text,
             parser: Parser::new_from_str(text),
-            places: Places::of(text),
+            places: Places::new(text),
             anchors: HashMap::new(),
             nodes: 0,
             is_template: true,
@@ -431,7 +431,7 @@ mod tests {
         let twice = documents(text).unwrap();
         assert_eq!(twice.nodes[0].to_string(), r#"{"a":1,"b":{"d":2,"c":3},"e":{"d":2,"c":3}}"#);
         let [one] = twice.repeated.as_slice() else { panic!("{:?}", twice.repeated) };
-        assert_eq!((text.get(one.before.range()), text.get(one.again.range())), (Some("c"), Some("\"c\"")));
+        assert_eq!((text.get(one.earlier.range()), text.get(one.later.range())), (Some("c"), Some("\"c\"")));
         let tab = documents("a:\n\tb: 1\n").unwrap_err();
         assert_eq!(tab.line, 2, "{tab}");
         assert!(documents("a: &a 1\n---\nb: *a\n").is_err(), "an anchor is limited to its document");

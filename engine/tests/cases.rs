@@ -44,7 +44,7 @@ fn every_sample_question_has_its_decision_and_its_statements() {
         let ask = |part: &str| case["request"][part].as_str().unwrap();
         let request = Request::new(ask("action"), ask("resource"), context);
         let (decision, matched) =
-            decide(Policies { boundary: boundary.first(), scps: &scps, ..Policies::of_identity(&identity) }, &request);
+            decide(Policies { boundary: boundary.first(), scps: &scps, ..Policies::for_identity(&identity) }, &request);
         let by_name = |list: &[(usize, usize)]| -> Value {
             list.iter().map(|(policy, statement)| serde_json::json!([names[*policy], statement])).collect()
         };

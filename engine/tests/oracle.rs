@@ -243,7 +243,7 @@ proptest! {
         let bound = boundary.as_deref().map(compiled);
         let levels: Vec<Vec<CompiledPolicy>> = scps.iter().map(|level| compiled(level)).collect();
         let identity = compiled(&identity);
-        let policies = Policies { boundary: bound.as_ref().map(|one| &one[0]), scps: &levels, ..Policies::of_identity(&identity) };
+        let policies = Policies { boundary: bound.as_ref().map(|one| &one[0]), scps: &levels, ..Policies::for_identity(&identity) };
         let (decision, _) = decide(policies, &Request::new(action, resource, context));
         prop_assert_eq!(decision, expected);
     }
@@ -254,7 +254,7 @@ proptest! {
         boundary in prop::option::of(documents(1)),
         requests in prop::collection::vec(keys(), 6),
     ) {
-        let set = PolicySet::of_identity(named(&identity)).with_boundary(boundary.as_deref().map(|documents| named(documents).remove(0)));
+        let set = PolicySet::for_identity(named(&identity)).with_boundary(boundary.as_deref().map(|documents| named(documents).remove(0)));
         let answer = on_volumes(&set);
         let mut layers = vec![identity.clone()];
         layers.extend(boundary.clone());
@@ -339,7 +339,7 @@ fn set_of_template(
         name: policy.address.clone(),
         document: policy.evaluable(&tagaudit_policy::IAM).unwrap_or_else(|error| panic!("{error}: {template}")),
     };
-    PolicySet::of_identity(role.policies.iter().map(named).collect()).with_boundary(role.boundary.as_ref().map(named))
+    PolicySet::for_identity(role.policies.iter().map(named).collect()).with_boundary(role.boundary.as_ref().map(named))
 }
 
 proptest! {
@@ -384,6 +384,6 @@ fn a_list_under_a_plain_operator_matches_nothing() {
     let mut context = Context::default();
     context.insert("aws:TagKeys", ContextValue::Many(vec!["a".into()]));
     let identity = compiled(&[document]);
-    let policies = Policies::of_identity(&identity);
+    let policies = Policies::for_identity(&identity);
     assert_eq!(decide(policies, &Request::new("ec2:CreateTags", "*", context)).0, Decision::ImplicitlyDenied);
 }

@@ -29,12 +29,12 @@ fn deny(actions: &str, resource: &str) -> String {
 fn one(statements: &str, action: &str, resource: &str, context: &[(&str, &str)]) -> Decision {
     let policies = [CompiledPolicy::new(&document(statements))];
     let context: Context = context.iter().copied().collect();
-    decide(Policies::of_identity(&policies), &Request::new(action, resource, context)).0
+    decide(Policies::for_identity(&policies), &Request::new(action, resource, context)).0
 }
 
 fn verdict(set: &PolicySet, action: &str) -> Verdict {
     let prepared = PreparedPolicies::new(set);
-    prepared.assess(Question::on(action, &[]), &Environment::default(), Catalogue::embedded_of_ram()).verdict
+    prepared.assess(Question::on(action, &[]), &Environment::default(), Catalogue::embedded_ram()).verdict
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_document_that_ram_does_not_take_is_refused_with_its_place() {
 
 #[test]
 fn documents_say_in_which_language_they_are_written() {
-    let of = |text: &str| Dialect::of(&json::Node::parse(text).unwrap()).map(|dialect| dialect.name);
+    let of = |text: &str| Dialect::detect(&json::Node::parse(text).unwrap()).map(|dialect| dialect.name);
     assert_eq!(of(r#"{"Version":"1","Statement":[]}"#), Some("RAM"));
     assert_eq!(of(r#"{"Version":"2012-10-17","Statement":[]}"#), Some("IAM"));
     assert_eq!(of(r#"{"Version":"2008-10-17"}"#), Some("IAM"));
@@ -164,15 +164,15 @@ proptest! {
         let (own, in_group, level) = ([compile(account)], [compile(group)], [vec![compile(control)]]);
         let of_session = session.map(compile);
         let policies = Policies {
-            resource_group: &in_group, session: of_session.as_ref(), scps: &level, ..Policies::of_identity(&own)
+            resource_group: &in_group, session: of_session.as_ref(), scps: &level, ..Policies::for_identity(&own)
         };
         let (decision, _) = decide(policies, &Request::new("ecs:StopInstance", "*", Context::default()));
         prop_assert_eq!(decision, naive(control, session, account, group));
         // The same over all requests: what a resource group allows is allowed in that group only.
-        let set = PolicySet::of_identity(vec![named(&statements(account))])
+        let set = PolicySet::for_identity(vec![named(&statements(account))])
             .with_resource_group("rg-1", vec![named(&statements(group))])
-            .in_session(session.map(|bits| named(&statements(bits))))
-            .under(vec![vec![named(&statements(control))]]);
+            .with_session_policy(session.map(|bits| named(&statements(bits))))
+            .with_control_policies(vec![vec![named(&statements(control))]]);
         let without = naive(control, session, account, [false, false]);
         let with = naive(control, session, account, group);
         let expected = match (without == Decision::Allowed, with == Decision::Allowed) {
@@ -190,10 +190,10 @@ proptest! {
 
 #[test]
 fn what_a_resource_group_allows_is_allowed_there_only() {
-    let set = PolicySet::of_identity(Vec::new()).with_resource_group("rg-1", vec![named(&allow("ecs:*", "*"))]);
+    let set = PolicySet::for_identity(Vec::new()).with_resource_group("rg-1", vec![named(&allow("ecs:*", "*"))]);
     let prepared = PreparedPolicies::new(&set);
     let answer =
-        prepared.assess(Question::on("ecs:StopInstance", &[]), &Environment::default(), Catalogue::embedded_of_ram());
+        prepared.assess(Question::on("ecs:StopInstance", &[]), &Environment::default(), Catalogue::embedded_ram());
     assert_eq!(answer.verdict, Verdict::Partial);
     assert_eq!(answer.only_if(), ["in a resource group: the resource is in the resource group rg-1"]);
 }
@@ -221,15 +221,15 @@ fn a_condition_on_a_key_that_is_not_there_is_never_settled() {
     assert_eq!(ask(&format!("{},{}", condition("Deny", "IpAddress"), deny("*", "*")), &[]), Decision::ExplicitlyDenied);
     // An operator and its negation do not cover everything: nobody says what they come to without the key.
     let covering = format!("{},{}", condition("Allow", "IpAddress"), condition("Allow", "NotIpAddress"));
-    let set = PolicySet::of_identity(vec![named(&covering)]);
+    let set = PolicySet::for_identity(vec![named(&covering)]);
     assert_eq!(verdict(&set, "ecs:StopInstance"), Verdict::Partial);
-    let set = PolicySet::of_identity(vec![named(&with(&condition("Deny", "IpAddress")))]);
+    let set = PolicySet::for_identity(vec![named(&with(&condition("Deny", "IpAddress")))]);
     assert_eq!(verdict(&set, "ecs:StopInstance"), Verdict::Partial);
 }
 
 #[test]
 fn a_grant_on_some_resources_is_partial_and_an_unknown_action_is_no_error() {
-    let set = |statements: &str| PolicySet::of_identity(vec![named(statements)]);
+    let set = |statements: &str| PolicySet::for_identity(vec![named(statements)]);
     assert_eq!(verdict(&set(&allow("ecs:*", "*")), "ecs:StopInstance"), Verdict::Granted);
     assert_eq!(verdict(&set(&allow("ecs:*", "acs:ecs:*:*:instance/*")), "ecs:StopInstance"), Verdict::Partial);
     assert_eq!(verdict(&set(&allow("cr:PullRepository", "*")), "cr:PullRepository"), Verdict::Granted);
@@ -242,7 +242,7 @@ fn a_grant_on_some_resources_is_partial_and_an_unknown_action_is_no_error() {
 
 fn remarks(statements: &str) -> Vec<LintFinding> {
     let text = format!(r#"{{"Version":"1","Statement":[{statements}]}}"#);
-    lint(&text, PolicyKind::Unknown, Catalogue::embedded_of_ram()).1
+    lint(&text, PolicyKind::Unknown, Catalogue::embedded_ram()).1
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn lint_knows_the_language() {
     assert_eq!(checks(&allow("ecs:StopInstance", "acs:ecs:*:*:${x}")), [""; 0], "RAM has no variables");
     let chinese = r#"{"Effect":"Allow","Action":"oss:GetObject","Resource":"acs:oss:*:*:bucket/文档/*"}"#;
     assert_eq!(checks(chinese), [""; 0], "nobody says which characters are taken");
-    let (_, found) = lint(r#"{"Statement":[]}"#, PolicyKind::Unknown, Catalogue::embedded_of_ram());
+    let (_, found) = lint(r#"{"Statement":[]}"#, PolicyKind::Unknown, Catalogue::embedded_ram());
     assert_eq!(found.iter().map(|one| one.check).collect::<Vec<_>>(), ["version"]);
     assert_eq!(found[0].help.as_deref(), Some(r#"add "Version": "1""#));
 }
@@ -277,7 +277,7 @@ fn a_policy_of_more_characters_than_the_quota_is_refused() {
     let many: Vec<String> = (0..400).map(|number| format!("\"ecs:Action{number:09}\"")).collect();
     let text =
         format!(r#"{{"Version":"1","Statement":[{{"Effect":"Allow","Action":[{}],"Resource":"*"}}]}}"#, many.join(","));
-    let sized = |kind| lint(&text, kind, Catalogue::embedded_of_ram()).1.iter().any(|one| one.check == "size");
+    let sized = |kind| lint(&text, kind, Catalogue::embedded_ram()).1.iter().any(|one| one.check == "size");
     assert!(sized(PolicyKind::Managed) && sized(PolicyKind::Session) && !sized(PolicyKind::Unknown));
 }
 
@@ -303,13 +303,13 @@ fn trust_policies_mean_services_accounts_and_principals() {
 
 #[test]
 fn excess_and_escalation_speak_of_ram() {
-    let set = PolicySet::of_identity(vec![named(&format!(
+    let set = PolicySet::for_identity(vec![named(&format!(
         "{},{}",
         allow("ecs:DescribeInstances", "*"),
         allow("ram:*", "*")
     ))]);
     let needs = [tagaudit_policy::Need::everywhere("ecs:Describe*")];
-    let catalogue = Catalogue::embedded_of_ram();
+    let catalogue = Catalogue::embedded_ram();
     let beyond = excess(&set, &PreparedPolicies::new(&set), &needs, &Environment::default(), catalogue);
     let [ram] = beyond.excess.as_slice() else { panic!("{beyond:?}") };
     assert!(ram.action == "ram:*" && ram.escalation && ram.actions > 50, "{ram:?}");
@@ -318,7 +318,7 @@ fn excess_and_escalation_speak_of_ram() {
 
 #[test]
 fn the_catalogue_is_whole_and_shrinking_is_undone_by_expanding() {
-    let catalogue = Catalogue::embedded_of_ram();
+    let catalogue = Catalogue::embedded_ram();
     catalogue.check().unwrap();
     assert_eq!(catalogue.dialect, &RAM);
     let (services, actions) = catalogue.size();

@@ -14,7 +14,7 @@ use crate::controller::alibaba::{self, AlibabaCall, AlibabaController};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
 use crate::policy::{
-    self, Assessment, Beyond, Caller, Catalogue, Decision, Document, Environment, NamedDocument, Need, PolicySet,
+    self, Assessment, Caller, Catalogue, Decision, Document, Environment, ExcessGrants, NamedDocument, Need, PolicySet,
     PreparedPolicies, Question, RAM, Verdict, control_levels,
 };
 use crate::resource::ResourceKind;
@@ -91,7 +91,7 @@ pub struct PrincipalAudit<'a> {
     /// One entry for each action of the baseline.
     pub actions: Vec<ActionAudit>,
     /// Permissions beyond the baseline.
-    pub beyond: Beyond,
+    pub beyond: ExcessGrants,
     /// The smallest policy that covers the baseline.
     pub tightened: String,
     /// True if the controller is known to have its own credentials.
@@ -257,7 +257,7 @@ fn compare<'a>(
         audits.gaps.extend(gaps);
         return Ok(());
     }
-    let set = set.under(control_levels(&options.scps));
+    let set = set.with_control_policies(control_levels(&options.scps));
     let roles = used.members.iter().map(|member| member.roles);
     let node_roles = roles.fold(RoleSet::UNKNOWN, |set, one| set.union(one.roles));
     let is_reliable = used.members.iter().all(|member| member.roles.is_reliable());
@@ -272,7 +272,7 @@ fn compare<'a>(
     };
     let asked = Asked::new(used_by, options)?;
     let given = if used_by.is_controllers() { &options.controlplane } else { &options.worker };
-    let catalogue = options.catalogue.unwrap_or_else(|| Catalogue::of(&RAM));
+    let catalogue = options.catalogue.unwrap_or_else(|| Catalogue::for_dialect(&RAM));
     let prepared = PreparedPolicies::new(&set);
     let environment = Environment { account_id: account.account_id.clone(), ..Environment::default() };
     let mut actions = Vec::new();
@@ -436,7 +436,7 @@ fn policies(account: &Account, principal: &Principal, arn: &str, list: Read, gap
             }
         }
     }
-    let set = PolicySet::of_identity(in_account);
+    let set = PolicySet::for_identity(in_account);
     in_groups.into_iter().fold(set, |set, (group, policies)| set.with_resource_group(group, policies))
 }
 

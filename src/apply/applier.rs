@@ -35,7 +35,7 @@ type Step = Result<Option<Stop>, JournalError>;
 
 impl<'a> Applier<'a, '_> {
     fn progress(&self, change: &PlannedChange) -> Progress {
-        self.journal.run(self.run).map_or(Progress::Open, |run| run.progress_of(change))
+        self.journal.run(self.run).map_or(Progress::Open, |run| run.change_progress(change))
     }
 
     /// Changes for which nothing was sent.

@@ -37,7 +37,7 @@ pub(super) fn verify(
             continue;
         }
         // A plan is for one account.
-        let part = (identities.len() > 1).then(|| estate.of_account(&account.account_id));
+        let part = (identities.len() > 1).then(|| estate.for_account(&account.account_id));
         let estate = part.as_ref().map_or(estate, |part| part.as_ref());
         // Findings before any change are the same for every trial; a scan that ran all rules has them already.
         let known: RefCell<BTreeMap<String, Vec<Finding>>> = RefCell::default();

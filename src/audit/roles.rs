@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{
-    AccessLevel, Assessment, Beyond, EscalationPath, Excess, NotGranted, ServiceExcess, StatementRef, Verdict,
+    AccessLevel, Assessment, EscalationPath, Excess, ExcessGrants, NotGranted, ServiceExcess, StatementRef, Verdict,
 };
 use crate::view::NodeRole;
 
@@ -36,7 +36,7 @@ pub struct RoleReport {
 impl RoleReport {
     /// Builds the parts of a report that come from the policies.
     #[must_use]
-    pub fn of_policies(role: String, baseline: String, beyond: &Beyond, tightened: &str) -> Self {
+    pub fn of_policies(role: String, baseline: String, beyond: &ExcessGrants, tightened: &str) -> Self {
         Self {
             role,
             node_roles: Vec::new(),

@@ -95,7 +95,7 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
         let zone = node.provider_id.rsplit('/').nth(1).unwrap_or_default();
         let region = read_regions.iter().find(|region| !zone.is_empty() && zone.starts_with(**region)).copied();
         let only = || read_regions.first().copied().filter(|_| read_regions.len() == 1 && !nodes::is_zone(zone));
-        let Some(region) = region.or_else(only).or_else(|| nodes::region_of_zone(zone)) else { continue };
+        let Some(region) = region.or_else(only).or_else(|| nodes::region_from_zone(zone)) else { continue };
         let entry = named.entry(region).or_default();
         match id {
             Some(id) => {
@@ -116,7 +116,7 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
     let mut found = gaps(Read::DescribeInstances, named, |region| {
         let is_said = view.inventory.gaps.iter().any(|gap| {
             gap.read == Read::DescribeInstances
-                && gap.is_of_list()
+                && gap.concerns_list()
                 && gap.region.as_deref().is_none_or(|name| name == region)
         });
         if is_said {

@@ -134,7 +134,7 @@ fn check_found(path: &Path, file: &str, used: &[&ConfigOption]) -> Result<(), Fa
 /// True if a file, or the link to it, belongs neither to the caller nor to root.
 fn is_of_another_user(path: &Path) -> bool {
     let places = [path.symlink_metadata(), path.metadata()];
-    places.into_iter().flatten().any(|file| owner::is_of_another_user(&file) && !owner::is_of_root(&file))
+    places.into_iter().flatten().any(|file| owner::has_other_owner(&file) && !owner::is_owned_by_root(&file))
 }
 
 /// `--config`, or the file of the working folder.

@@ -35,7 +35,7 @@ pub(super) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>,
 /// Reads the text of a file, or of standard input for `-`.
 pub(super) fn read_text(path: &Path, limit: u64, what: &str) -> Result<String, Failure> {
     let bytes = read_bytes(path, limit, what)?;
-    let text = json::text_of(&bytes).map_err(|error| {
+    let text = json::decode_utf8(&bytes).map_err(|error| {
         Failure::usage(format!("cannot read the {what} `{}`", path.display())).cause(error.to_string())
     })?;
     Ok(text.to_owned())

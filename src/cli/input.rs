@@ -211,7 +211,7 @@ pub(super) fn policy_document(
 pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
     if name.contains('+') && baseline::find(name).is_none() && !Path::new(name).exists() {
         let parts = name.split('+').map(|part| single_baseline(part, version)).collect::<Result<Vec<_>, _>>()?;
-        return Ok(Baseline::together(name, parts));
+        return Ok(Baseline::merge(name, parts));
     }
     single_baseline(name, version)
 }
@@ -264,7 +264,7 @@ pub(super) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Fail
 pub(super) fn language(args: &LanguageArgs, found: Option<&'static Dialect>) -> Result<&'static Catalogue, Failure> {
     let asked = args.dialect.map(DialectName::dialect);
     if args.catalogue.catalogue.is_none() {
-        return Ok(Catalogue::of(asked.or(found).unwrap_or(&policy::IAM)));
+        return Ok(Catalogue::for_dialect(asked.or(found).unwrap_or(&policy::IAM)));
     }
     let own = catalogue(&args.catalogue)?;
     match asked.or(found).filter(|dialect| own.dialect != *dialect) {

@@ -29,7 +29,7 @@ pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     for path in paths {
         read.path(path)?;
     }
-    match (read.broken, read.lint.left_out.first()) {
+    match (read.broken, read.lint.skipped.first()) {
         (Some(broken), _) => Err(broken),
         (None, Some(left_out)) => Err(Failure::usage(format!("cannot read all of --kubernetes: {left_out}"))
             .help("name the files instead of the folder")),
@@ -143,7 +143,7 @@ impl<'a> Read<'a> {
                 self.file(entry.path(), Some(folder))?;
             }
         }
-        if self.lint.files.len() == before && self.lint.left_out.is_empty() && self.broken.is_none() {
+        if self.lint.files.len() == before && self.lint.skipped.is_empty() && self.broken.is_none() {
             self.lint.without.push(path.display().to_string());
         }
         Ok(())
@@ -179,7 +179,7 @@ impl<'a> Read<'a> {
             Err(failure) if is_named || self.excluded.is_none() => return Err(failure),
             Err(failure) => {
                 let why: Vec<String> = std::iter::once(failure.error).chain(failure.causes).collect();
-                self.lint.left_out.push(why.join(": "));
+                self.lint.skipped.push(why.join(": "));
                 return Ok(());
             }
         };
@@ -201,7 +201,7 @@ impl<'a> Read<'a> {
         let bytes = source.as_ref().map_or_else(NotUtf8::bytes, |source| source.text().as_bytes());
         match refused {
             // Evidence merged from parts is valid only as a whole.
-            error @ KubernetesError::Object { .. } if !is_named => self.lint.left_out.push(error.to_string()),
+            error @ KubernetesError::Object { .. } if !is_named => self.lint.skipped.push(error.to_string()),
             KubernetesError::Nothing { .. } => self.lint.without.push(name),
             // The parts of a chart are YAML only after rendering.
             KubernetesError::Malformed { .. } if is_template(bytes) && in_repository => {
@@ -209,13 +209,13 @@ impl<'a> Read<'a> {
                 self.lint.without.push(name);
             }
             KubernetesError::Malformed { .. } if is_template(bytes) => {
-                self.lint.left_out.push(format!("{name}: a template: render it first, as with `helm template`"));
+                self.lint.skipped.push(format!("{name}: a template: render it first, as with `helm template`"));
             }
             // A repository holds files of many tools.
             KubernetesError::Malformed { .. } if !is_named && in_repository && !is_of_known_kind(bytes) => {
                 self.lint.without.push(name);
             }
-            error if !is_named && in_repository => self.lint.left_out.push(error.to_string()),
+            error if !is_named && in_repository => self.lint.skipped.push(error.to_string()),
             error => {
                 let failure = Failure::from_error(Exit::Usage, &error).help(HOW_TO_WRITE);
                 self.broken.get_or_insert(failure);

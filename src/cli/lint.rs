@@ -89,5 +89,5 @@ pub(super) fn exit(lint: &KubernetesLint, args: &LintArgs) -> Exit {
     if args.fail_on.threshold().is_some_and(counts) {
         return Exit::Findings;
     }
-    Exit::of_evidence(lint.files.is_empty(), lint.left_out.is_empty())
+    Exit::of_evidence(lint.files.is_empty(), lint.skipped.is_empty())
 }

@@ -146,7 +146,7 @@ impl<'r> Run<'r> {
 
     /// Audits the requested clusters of an inventory.
     fn audit(&mut self, mut target: TargetReport, inventory: &Inventory, named: &[String], all: bool) {
-        let found = if all { Clusters::of(inventory).ids() } else { BTreeSet::new() };
+        let found = if all { Clusters::from_inventory(inventory).ids() } else { BTreeSet::new() };
         let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, inventory.provider);
         let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
         // Findings of regions that were not read stay as they were.

@@ -237,8 +237,8 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
     let estate = collect(&args.source, &args.output.terminal, None)?;
     let clusters = match &estate {
-        Estate::Aws(inventory) => Clusters::of(inventory),
-        Estate::Alibaba(inventory) => Clusters::of_alibaba(inventory),
+        Estate::Aws(inventory) => Clusters::from_inventory(inventory),
+        Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
     };
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::clusters(&clusters, &options, out),

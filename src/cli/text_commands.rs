@@ -315,7 +315,7 @@ fn permissions_of_aws(args: &PermissionsArgs, width: usize, out: &mut dyn Write)
         PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits(args)).as_bytes()),
         PermissionsFormat::Policy => out.write_all(
             match &args.target_role {
-                Some(role) => permissions::many_policy(&args.partition, role, args.organization).into_bytes(),
+                Some(role) => permissions::organization_policy(&args.partition, role, args.organization).into_bytes(),
                 None => permissions::scan_policy().into_bytes(),
             }
             .as_slice(),
@@ -323,7 +323,7 @@ fn permissions_of_aws(args: &PermissionsArgs, width: usize, out: &mut dyn Write)
         PermissionsFormat::Table => {
             let without = if args.fix { "not fixed without it" } else { "not audited without it" };
             let listed = if args.fix { permissions::FIX } else { permissions::SCAN };
-            let many = permissions::MANY.iter().filter(|permission| match permission.action {
+            let many = permissions::MULTI_ACCOUNT.iter().filter(|permission| match permission.action {
                 "organizations:ListAccounts" => args.organization,
                 _ => args.target_role.is_some(),
             });

@@ -22,7 +22,7 @@ pub(super) enum InvalidValue {
 /// Parses a region; the error for a zone (`us-east-1a`, `cn-hangzhou-h`) names its region.
 /// Sources: Amazon EC2 User Guide, "Regions and Zones"; Alibaba Cloud documentation of ECS, "Regions and zones".
 pub(super) fn region(text: &str) -> Result<String, InvalidValue> {
-    let of_aws = || crate::nodes::region_of_zone(text).filter(|region| region.len() < text.len());
+    let of_aws = || crate::nodes::region_from_zone(text).filter(|region| region.len() < text.len());
     let before = || text.strip_suffix(|last: char| last.is_ascii_lowercase())?.strip_suffix('-');
     match of_aws().or_else(|| before().filter(|region| region.contains('-'))) {
         Some(region) => Err(InvalidValue::Zone { region: region.to_owned() }),

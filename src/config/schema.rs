@@ -10,7 +10,8 @@ use super::{OptionSpec, Takes};
 /// The schema of a configuration with these options.
 #[must_use]
 pub fn schema(options: &[OptionSpec]) -> Value {
-    let options: Map<String, Value> = options.iter().map(|option| (option.name.clone(), of_option(option))).collect();
+    let options: Map<String, Value> =
+        options.iter().map(|option| (option.name.clone(), option_schema(option))).collect();
     let rules: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
     let severities: Vec<&str> = Severity::WORST_FIRST.iter().map(|severity| severity.name()).collect();
     json!({
@@ -72,7 +73,7 @@ pub fn schema(options: &[OptionSpec]) -> Value {
     })
 }
 
-fn of_option(option: &OptionSpec) -> Value {
+fn option_schema(option: &OptionSpec) -> Value {
     let one = if option.choices.is_empty() {
         json!({"type": ["string", "integer"]})
     } else {

@@ -10,7 +10,7 @@ impl Reader<'_> {
     pub(super) fn target(&self, value: &Value<'_>) -> Result<Target, ConfigError> {
         let at = value.span().start;
         let table = self.table(value, "[target]")?;
-        self.only(table, "target", KEYS)?;
+        self.reject_unknown_keys(table, "target", KEYS)?;
         let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
         let list = |name: &str| table.get(name).map_or(Ok(Vec::new()), |value| self.texts(value, name));
         let entry = TargetEntry {

@@ -58,7 +58,7 @@ struct ProviderProbe {
 /// was
 /// reordered is searched completely.
 #[must_use]
-pub fn provider_of(bytes: &[u8]) -> Option<Provider> {
+pub fn detect_provider(bytes: &[u8]) -> Option<Provider> {
     const HEAD: usize = 400;
     let head = String::from_utf8_lossy(bytes.get(..HEAD.min(bytes.len())).unwrap_or_default());
     let compact: String = head.chars().filter(|character| !character.is_whitespace()).collect();
@@ -129,7 +129,7 @@ fn diagnose<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> InventoryError {
     {
         return InventoryError::Schema { file: file.to_owned(), found: probe.schema };
     }
-    let error = match json_input::first_and_end::<T>(bytes) {
+    let error = match json_input::parse_first_and_end::<T>(bytes) {
         Err(error) => error,
         Ok((_, end)) => {
             let (line, column) = end.err().map_or((0, 0), |error| (error.line, error.column));

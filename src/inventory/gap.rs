@@ -58,13 +58,13 @@ impl Gap {
 
     /// True if a whole list is unknown.
     #[must_use]
-    pub fn is_of_list(&self) -> bool {
+    pub fn concerns_list(&self) -> bool {
         self.subject() == GapSubject::List
     }
 
     /// True if it concerns an account; a gap without an account concerns all of them.
     #[must_use]
-    pub fn is_of_account(&self, account_id: &str) -> bool {
+    pub fn concerns_account(&self, account_id: &str) -> bool {
         self.account_id.as_deref().is_none_or(|id| id == account_id)
     }
 }

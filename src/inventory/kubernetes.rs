@@ -168,7 +168,7 @@ impl List {
 
     /// Resource kinds of the rules that use the list: without it these rules report nothing.
     #[must_use]
-    pub fn looked_at(self) -> &'static [ResourceKind] {
+    pub fn affected_kinds(self) -> &'static [ResourceKind] {
         use ResourceKind::{Cluster, ClusterConfig, Instance, Node, Service, StorageClass, Volume, Workload};
         match self {
             Self::Nodes => &[Node, Instance, Cluster, ClusterConfig, Workload, Service, StorageClass],

@@ -31,8 +31,8 @@ pub(crate) fn gaps(account_id: &str, region: &str, known: &[Gap], unlisted: &[Un
     let is_said = |read: Read| {
         known.iter().any(|gap| {
             gap.read == read
-                && gap.is_of_list()
-                && gap.is_of_account(account_id)
+                && gap.concerns_list()
+                && gap.concerns_account(account_id)
                 && gap.region.as_deref().is_none_or(|name| name == region)
         })
     };

@@ -239,7 +239,7 @@ impl<'f> Reading<'f> {
 
     /// Drops all but the last of repeated keys in a JSON value, and records them.
     fn kept(&mut self, source: &Source, mut node: Node) -> Node {
-        let repeated = node.keep_last_of_repeated();
+        let repeated = node.deduplicate_keys();
         self.note_repeated_in(source, &node, &repeated);
         node
     }
@@ -248,7 +248,7 @@ impl<'f> Reading<'f> {
         let mut rest = documents.repeated.as_slice();
         // Both are in source order.
         for node in &documents.nodes {
-            let (here, behind) = rest.split_at(rest.partition_point(|one| one.again.start < node.span.end));
+            let (here, behind) = rest.split_at(rest.partition_point(|one| one.later.start < node.span.end));
             self.note_repeated_in(source, node, here);
             rest = behind;
         }
@@ -261,8 +261,8 @@ impl<'f> Reading<'f> {
         self.evidence.repeated_keys.push(RepeatedKeys {
             document: self.named(node),
             key: first.key.clone(),
-            place: source.place(first.again),
-            before: source.place(first.before),
+            place: source.place(first.later),
+            before: source.place(first.earlier),
             is_same: first.is_same,
             more: repeated.len() - 1,
         });

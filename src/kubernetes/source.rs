@@ -226,7 +226,7 @@ impl Source {
     pub fn read(&self) -> Result<Documents, JsonError> {
         let is_json = self.text.trim_start().starts_with(['{', '[']);
         if is_json && let Ok(mut node) = Node::parse(&self.text) {
-            let repeated = node.keep_last_of_repeated();
+            let repeated = node.deduplicate_keys();
             return Ok(Documents { nodes: vec![node], repeated });
         }
         yaml::documents(&self.text).map_err(|error| self.moved(error))

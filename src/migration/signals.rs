@@ -88,7 +88,7 @@ impl Maker {
             Self::Rke
         } else if has_label("kops.k8s.io/instancegroup") {
             Self::Kops
-        } else if nodes.iter().any(KubernetesNode::is_of_kubeadm) || declares(Distribution::Kubeadm) {
+        } else if nodes.iter().any(KubernetesNode::is_kubeadm) || declares(Distribution::Kubeadm) {
             Self::Kubeadm
         } else {
             Self::Other
@@ -319,7 +319,7 @@ fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
 /// Reason why the migration does not apply: the cluster is in another cloud, or is an EKS cluster.
 fn other(evidence: &Evidence) -> Option<&'static str> {
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
-    if nodes.iter().any(KubernetesNode::is_of_eks) {
+    if nodes.iter().any(KubernetesNode::is_eks) {
         return Some("this is an EKS cluster, whose control plane AWS runs: there is nothing to migrate");
     }
     if evidence.controllers().iter().any(|controller| controller.cloud != Provider::Aws) {

@@ -189,7 +189,7 @@ impl Plan {
             return Err(PlanError::Schema { file: file.to_owned(), found: probe.schema });
         }
         let plan: Self =
-            json_input::first(bytes).map_err(|error| PlanError::Malformed { file: file.to_owned(), error })?;
+            json_input::parse_first(bytes).map_err(|error| PlanError::Malformed { file: file.to_owned(), error })?;
         // Only the canonical form is accepted: every value and space as written, and no duplicate key.
         if !plan.is_sealed() || plan.to_json().ok().as_deref() != Some(bytes) {
             return Err(PlanError::Edited { file: file.to_owned() });

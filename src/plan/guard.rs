@@ -79,7 +79,7 @@ pub(super) fn touching<'g>(
     attribute: &Attribute,
     is_added: bool,
 ) -> Option<&'g Gap> {
-    let of_account = |gap: &Gap| gap.is_of_account(account_id);
+    let of_account = |gap: &Gap| gap.concerns_account(account_id);
     let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
     let (nodes, listed): (&[Read], &[Read]) = match target.provider {
         Provider::Aws => (&[Read::DescribeInstances], &[Read::DescribeInstances, Read::DescribeSecurityGroups]),
@@ -91,7 +91,7 @@ pub(super) fn touching<'g>(
         if attribute.is_iam() {
             let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
             // The nodes of a role are read from EC2 or ECS, in every region.
-            return (gap.read.is_iam() && role) || (gap.is_of_list() && nodes.contains(&gap.read));
+            return (gap.read.is_iam() && role) || (gap.concerns_list() && nodes.contains(&gap.read));
         }
         let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
         let Attribute::Tag { key } = attribute else { return of_it };
@@ -99,7 +99,7 @@ pub(super) fn touching<'g>(
         // A policy condition on a cluster tag can be ruled out only if all policies were read.
         let condition = gap.read.is_iam() && tags::is_membership(key);
         of_it
-            || (here(gap) && gap.is_of_list() && (listed.contains(&gap.read) || own == Some(gap.read)))
+            || (here(gap) && gap.concerns_list() && (listed.contains(&gap.read) || own == Some(gap.read)))
             // Adding a tag breaks no condition on it.
             || (condition && !is_added)
     })

@@ -108,7 +108,7 @@ fn is_arn_of(plan: &Plan, change: &PlannedChange) -> bool {
     if *provider == Provider::Alibaba || partition == Provider::Alibaba.name() {
         let is_one = *provider == Provider::Alibaba && partition == Provider::Alibaba.name();
         let is_read = region.as_ref().is_none_or(|region| plan.regions.contains(region));
-        let arn = alibaba::arn_of(account, &change.transition.target);
+        let arn = alibaba::target_arn(account, &change.transition.target);
         return is_one && is_read && arn.as_ref() == Some(&change.arn);
     }
     match region {

@@ -476,7 +476,7 @@ fn arn_of(estate: EstateRef<'_>, target: &Target) -> Option<String> {
                 None => account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
             }
         }
-        EstateRef::Alibaba(inventory) => alibaba::arn_of(&inventory.accounts.first()?.account_id, target),
+        EstateRef::Alibaba(inventory) => alibaba::target_arn(&inventory.accounts.first()?.account_id, target),
     }
 }
 

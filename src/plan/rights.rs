@@ -39,13 +39,13 @@ impl Plan {
                 return Some(format!("assume every role that trusts the account ({ASSUME_ROLE} on every resource)"));
             }
             let document = Document::parse_as(text, dialect).ok()?;
-            let set = PolicySet::of_identity(vec![NamedDocument { name: change.arn.clone(), document }]);
+            let set = PolicySet::for_identity(vec![NamedDocument { name: change.arn.clone(), document }]);
             let embedded = EMBEDDED.iter().filter(|one| one.dialect == dialect);
             let embedded = embedded.filter_map(|one| one.baseline(None).ok());
             let needs: Vec<Need> = embedded.flat_map(|baseline| baseline.needs()).collect();
             let environment = Environment { account_id: self.account_id.clone(), ..Environment::default() };
             let prepared = PreparedPolicies::new(&set);
-            let beyond = policy::excess(&set, &prepared, &needs, &environment, Catalogue::of(dialect));
+            let beyond = policy::excess(&set, &prepared, &needs, &environment, Catalogue::for_dialect(dialect));
             let path = beyond.paths.into_iter().next()?;
             let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
             Some(format!("{} ({})", path.so_that, actions.join(", ")))

@@ -298,7 +298,7 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
         needs.vpcs.extend(instance.vpc_id.clone());
     };
     if let Some(scope) = cluster {
-        let found = scope.all.then(|| Clusters::of(inventory).ids()).into_iter().flatten();
+        let found = scope.all.then(|| Clusters::from_inventory(inventory).ids()).into_iter().flatten();
         let ids: BTreeSet<String> = scope.cluster_ids.iter().cloned().chain(found).collect();
         for id in &ids {
             let view = ClusterView::new(inventory, id, scope.nodes, &[]);

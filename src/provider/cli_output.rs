@@ -11,7 +11,7 @@ use crate::inventory::{
     Account, Gap, Inventory, Provider, REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Region,
 };
 use crate::json_input::{self, JsonError};
-use crate::nodes::region_of_zone;
+use crate::nodes::region_from_zone;
 
 mod convert;
 mod shapes;
@@ -172,7 +172,7 @@ impl Answers {
         let subnet = || self.subnets.as_ref()?.subnets.first();
         zones
             .find_map(|zone| zone.region_name.clone())
-            .or_else(|| subnet().and_then(|subnet| region_of_zone(&subnet.availability_zone).map(str::to_owned)))
+            .or_else(|| subnet().and_then(|subnet| region_from_zone(&subnet.availability_zone).map(str::to_owned)))
     }
 
     /// Account of the caller, of a role, or of the owners of what is listed; without regions and roles.
@@ -307,7 +307,7 @@ impl Files<'_> {
             Err(source) => return Err(FolderError::Read { file, source }),
         };
         // Otherwise only the first of several pages appended to one file would be read.
-        json_input::whole(&bytes).map(Some).map_err(|error| FolderError::Malformed { file, error })
+        json_input::parse_complete(&bytes).map(Some).map_err(|error| FolderError::Malformed { file, error })
     }
 
     /// Entries of a list; a gap if it was truncated.

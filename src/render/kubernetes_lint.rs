@@ -47,9 +47,9 @@ pub fn kubernetes_lint(lint: &KubernetesLint, options: &TableOptions, out: &mut 
     } else if !lint.without.is_empty() {
         writeln!(out, "nothing to check in {} (-v lists them)", text::count(lint.without.len(), "other file"))?;
     }
-    if !lint.left_out.is_empty() {
-        writeln!(out, "\nNot checked: {}", lint.left_out.len())?;
-        for what in &lint.left_out {
+    if !lint.skipped.is_empty() {
+        writeln!(out, "\nNot checked: {}", lint.skipped.len())?;
+        for what in &lint.skipped {
             writeln!(out, "  {}", text::printable(what))?;
         }
     }

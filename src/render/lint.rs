@@ -52,9 +52,9 @@ pub fn lint(outcome: &PolicyLint, options: &TableOptions, out: &mut dyn Write) -
     for file in &outcome.without_policies {
         writeln!(out, "no policies found in {}", text::printable(file))?;
     }
-    if !outcome.left_out.is_empty() {
-        writeln!(out, "\nNot checked, or only in part: {}", outcome.left_out.len())?;
-        for what in &outcome.left_out {
+    if !outcome.skipped.is_empty() {
+        writeln!(out, "\nNot checked, or only in part: {}", outcome.skipped.len())?;
+        for what in &outcome.skipped {
             writeln!(out, "  {}", text::printable(what))?;
         }
     }

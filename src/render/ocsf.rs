@@ -209,7 +209,7 @@ fn event(report: &Report, event: &Event<'_>) -> Value {
 fn resource(report: &Report, resource: &ResourceRef) -> Value {
     let account = resource.account_id.as_deref();
     let partition = report.accounts.iter().find(|one| account.is_none_or(|id| one.account_id == id));
-    let is_of_cloud = !resource.kind.is_of_kubernetes();
+    let is_of_cloud = !resource.kind.is_kubernetes();
     json!({
         "uid": resource.arn.as_deref().unwrap_or(&resource.id),
         "type": resource.kind.name(),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::finding::Severity;
-use crate::policy::{Gain, ServiceExcess, Verdict};
+use crate::policy::{Impact, ServiceExcess, Verdict};
 use crate::report::{PolicyDiff, RoleReport};
 use crate::text;
 
@@ -157,9 +157,9 @@ fn ways(role: &RoleReport) -> Vec<String> {
         .collect();
     lines.extend(role.escalation_paths.iter().map(|path| {
         let gain = match path.gain {
-            Gain::PrivilegeEscalation => "rights",
-            Gain::CodeExecution => "code",
-            Gain::DataAccess => "data",
+            Impact::PrivilegeEscalation => "rights",
+            Impact::CodeExecution => "code",
+            Impact::DataAccess => "data",
         };
         let steps: Vec<String> = path
             .actions

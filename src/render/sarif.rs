@@ -437,7 +437,7 @@ fn place_of(resource: &ResourceRef) -> PhysicalLocation {
     let parts: Vec<&str> = resource.id.splitn(6, ':').collect();
     let (account, region, rest) = match (parts.as_slice(), resource.kind) {
         (["arn", _, _, region, account, rest], _) => (*account, *region, Cow::Borrowed(*rest)),
-        (_, kind) if kind.is_of_kubernetes() => ("kubernetes", "", kind_and_id(resource)),
+        (_, kind) if kind.is_kubernetes() => ("kubernetes", "", kind_and_id(resource)),
         _ => (
             resource.account_id.as_deref().unwrap_or(""),
             resource.region.as_deref().unwrap_or(""),

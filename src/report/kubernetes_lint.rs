@@ -37,7 +37,7 @@ impl LintReport {
             tool: Tool::this(),
             files: lint.files.clone(),
             without: lint.without.clone(),
-            left_out: lint.left_out.clone(),
+            left_out: lint.skipped.clone(),
             findings: lint.findings.iter().map(Finding::from).collect(),
             rules: lint.rules.iter().map(RuleOutcome::from).collect(),
         }

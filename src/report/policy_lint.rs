@@ -42,7 +42,7 @@ impl PolicyLintReport {
             tool: Tool::this(),
             policies: lint.policies.iter().map(LintedPolicy::name).collect(),
             without_policies: lint.without_policies.clone(),
-            left_out: lint.left_out.clone(),
+            left_out: lint.skipped.clone(),
             findings: lint.policies.iter().flat_map(findings).collect(),
         }
     }
@@ -57,7 +57,7 @@ fn findings(policy: &LintedPolicy) -> Vec<Finding> {
         let number = seen.entry((remark.check, remark.statement, marked)).or_default();
         *number += 1;
         let statement = remark.statement.map_or_else(|| "document".to_owned(), |index| format!("statement {index}"));
-        let cause = Cause::Pair(statement.into(), Key::of([&number.to_string(), marked]));
+        let cause = Cause::Pair(statement.into(), Key::from_parts([&number.to_string(), marked]));
         found.push(finding(policy, remark, &cause));
     }
     found

@@ -508,8 +508,8 @@ impl ReportSet {
             return Report::from_slice(file, bytes).map(Self::from);
         }
         let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-        let set: Self =
-            json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;
+        let set: Self = json_input::parse_complete(bytes)
+            .map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;
         match set.contradiction() {
             Some((pointer, reason)) => Err(ReportError::Contradiction { file: file.to_owned(), pointer, reason }),
             None => Ok(set),

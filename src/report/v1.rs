@@ -284,8 +284,8 @@ impl Report {
         if let Some(found) = schema_of(bytes).filter(|schema| schema != SCHEMA) {
             return Err(ReportError::Schema { file: file.to_owned(), found });
         }
-        let report: Self =
-            json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;
+        let report: Self = json_input::parse_complete(bytes)
+            .map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;
         match report.contradiction() {
             Some((pointer, reason)) => Err(ReportError::Contradiction { file: file.to_owned(), pointer, reason }),
             None => Ok(report),

@@ -67,7 +67,7 @@ pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument])
     if !gaps.is_empty() {
         return Err(gaps);
     }
-    Ok(PolicySet::of_identity(identity).with_boundary(boundary).under(control_levels(scps)))
+    Ok(PolicySet::for_identity(identity).with_boundary(boundary).with_control_policies(control_levels(scps)))
 }
 
 /// The comparison of one role: its requests and the inputs of the comparison.
@@ -103,7 +103,7 @@ pub(super) fn compare<'a>(
     };
     let held_roles = users.node_roles();
     // The controller's own role, if it has one, needs the controller's permissions.
-    let node_roles = if users.is_relieved && held_roles.contains(NodeRole::Controlplane) {
+    let node_roles = if users.has_separate_controller && held_roles.contains(NodeRole::Controlplane) {
         RoleSet::of(NodeRole::Worker)
     } else {
         held_roles
@@ -131,7 +131,7 @@ pub(super) fn compare<'a>(
     let controller = comparison.controller_calls(node_roles, &needed);
     // Calls of any version of the controller are not excess, opt-in features included.
     let controlplane = Some(CallRole::Controlplane).filter(|_| node_roles.contains(NodeRole::Controlplane));
-    let calls = controlplane.into_iter().chain([CallRole::Worker]).flat_map(controller::ever);
+    let calls = controlplane.into_iter().chain([CallRole::Worker]).flat_map(controller::calls_for_role);
     needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
     // RKE requires "at least the ec2:Describe* action" on every node.
     needs.push(policy::Need::everywhere("ec2:Describe*"));
@@ -201,7 +201,8 @@ impl Comparison<'_> {
         };
         let each = baseline.actions.iter().filter(is_asked);
         let denies = baseline.denies();
-        let assess = |action: &String| self.assess(action, baseline.asked(action), call_role, denies.as_ref());
+        let assess =
+            |action: &String| self.assess(action, baseline.required_scopes(action), call_role, denies.as_ref());
         let actions = each.map(assess).collect();
         Ok((baseline, actions))
     }
@@ -209,12 +210,12 @@ impl Comparison<'_> {
     fn assess(
         &self,
         action: &str,
-        asked: Vec<(String, Vec<Condition>)>,
+        scopes: Vec<(String, Vec<Condition>)>,
         call_role: CallRole,
         except: Option<&PreparedPolicies>,
     ) -> ActionAudit {
-        let is_limited = !asked.is_empty();
-        let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
+        let is_limited = !scopes.is_empty();
+        let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = scopes.into_iter().unzip();
         let question = Question { action, resources: &resources, conditions: &conditions, except };
         let assessment = self.policies.assess(question, &self.environment, self.catalogue);
         let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));

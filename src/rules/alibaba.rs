@@ -137,8 +137,8 @@ pub(super) fn grouped<'m>(
     for member in members {
         let scaling_group = tags::value(&member.instance.tags, crate::alibaba::view::SCALING_GROUP_TAG);
         let key = match (scaling_group, member.instance.ram_role.as_deref()) {
-            (Some(group), _) => (Cause::Group(Key::of(["scaling-group", group])), None),
-            (None, Some(role)) => (Cause::Group(Key::of(["ram-role", role])), None),
+            (Some(group), _) => (Cause::Group(Key::from_parts(["scaling-group", group])), None),
+            (None, Some(role)) => (Cause::Group(Key::from_parts(["ram-role", role])), None),
             (None, None) => (Cause::Resource, Some(member.instance.id.as_str())),
         };
         groups.entry(key).or_default().push(member);

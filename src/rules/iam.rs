@@ -154,7 +154,7 @@ fn credentials(context: &Context<'_>, audit: &RoleAudit<'_>) -> Credentials {
     if let Some(role) = audit.account.roles.iter().find(trusting) {
         return Credentials::Elsewhere(format!("role `{}` trusts the controller's service account", role.name));
     }
-    let is_unread = |gap: &Gap| gap.read == Read::ListRoles && gap.is_of_account(&audit.account.account_id);
+    let is_unread = |gap: &Gap| gap.read == Read::ListRoles && gap.concerns_account(&audit.account.account_id);
     if context.gaps.iter().any(is_unread) { Credentials::Unknown } else { Credentials::OfNodes }
 }
 

@@ -106,7 +106,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
         let name = distribution.name();
         let fix = Fix::none(ending.cure(setting, &format!(" in the configuration of {name}{when}")));
         of_nodes(context, severity, message, fix, &nodes)
-            .with_respect_to(Key::of([name, component, &ending.argument]))
+            .with_respect_to(Key::from_parts([name, component, &ending.argument]))
             .impact(Some(impact))
     }));
     CheckResult::counted(all.len(), violations)
@@ -152,7 +152,7 @@ fn of_declared(
     let message = format!("{component} is started with `{argument}`, which it {takes} until 1.{last}{target}");
     let fix = Fix::none(ending.cure(setting, &when));
     let violation = of_configuration(context, severity, name, message, fix);
-    let violation = violation.with_respect_to(Key::of([component, &ending.argument])).impact(Some(impact));
+    let violation = violation.with_respect_to(Key::from_parts([component, &ending.argument])).impact(Some(impact));
     match place {
         Some(place) => violation.at(place),
         None => violation,

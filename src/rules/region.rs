@@ -83,8 +83,8 @@ impl RegionView<'_> {
                 severity = severity.min(Severity::Warning);
             }
             let cause = match (member.auto_scaling_group(), &member.instance.instance_profile_arn) {
-                (Some(group), _) => (Cause::Group(Key::of(["auto-scaling-group", group])), None),
-                (None, Some(profile)) => (Cause::Group(Key::of(["instance-profile", profile])), None),
+                (Some(group), _) => (Cause::Group(Key::from_parts(["auto-scaling-group", group])), None),
+                (None, Some(profile)) => (Cause::Group(Key::from_parts(["instance-profile", profile])), None),
                 (None, None) => (Cause::Resource, Some(member.instance.id.as_str())),
             };
             let group = groups.entry(cause).or_insert_with(|| (severity, Vec::new()));

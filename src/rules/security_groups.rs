@@ -196,7 +196,7 @@ fn report_undecided(
                 Violation::new(severity_of(context, &members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
                     .related(others)
-                    .cause(Cause::Group(Key::of(groups))),
+                    .cause(Cause::Group(Key::from_parts(groups))),
             )
         })
         .collect()

@@ -645,7 +645,7 @@ fn may(world: &World, name: &str, parameters: &BTreeMap<String, String>) -> bool
     }
     let is_allowed = |resource: &String| {
         let request = PolicyRequest::new(&action, resource, Context::default());
-        decide(Policies::of_identity(&policies), &request).0 == Decision::Allowed
+        decide(Policies::for_identity(&policies), &request).0 == Decision::Allowed
     };
     name == "sts:GetCallerIdentity" || resources.iter().all(is_allowed)
 }

@@ -183,18 +183,18 @@ fn the_page_of_the_policy_engine_lists_what_the_code_has() {
     }
     put("checks", checks);
     for (dialect, suffix, file) in [(&IAM, "", "catalogue.txt.zz"), (&RAM, " ram", "catalogue-ram.txt.zz")] {
-        let catalogue = Catalogue::of(dialect);
+        let catalogue = Catalogue::for_dialect(dialect);
         let mut methods = String::from("| a role can | with all of |\n|---|---|\n");
         for method in dialect.methods {
             let name = |action: &&str| format!("`{}`", catalogue.action(action).unwrap().1.name);
             let actions: Vec<String> = method.actions.iter().map(name).collect();
-            writeln!(methods, "| {} | {} |", method.so_that, actions.join(", ")).unwrap();
+            writeln!(methods, "| {} | {} |", method.consequence, actions.join(", ")).unwrap();
         }
         put(&format!("methods{suffix}"), methods);
         let (services, actions) = catalogue.size();
         let bytes = fs::metadata(path(&format!("engine/{file}"))).unwrap().len();
         let about =
-            format!("Made from {}: {actions} actions of {services} services in {bytes} bytes.\n", catalogue.made_from);
+            format!("Made from {}: {actions} actions of {services} services in {bytes} bytes.\n", catalogue.source);
         put(&format!("catalogue{suffix}"), about);
     }
     in_step("docs/policy-engine.md", &page);

@@ -101,7 +101,7 @@ fn one_account_that_refuses_and_one_that_is_suspended_hide_nothing_of_the_others
     // The credentials are of the first account: nobody assumes a role there, and nowhere twice.
     assert_eq!(mock.count("sts:AssumeRole"), 19);
     // S5: all of it is in the policies that are printed.
-    let start = permissions::many_policy("aws", "audit", true);
+    let start = permissions::organization_policy("aws", "audit", true);
     for call in mock.calls().iter().filter(|call| call.action != "GetCallerIdentity") {
         let resource = call.parameters.get("RoleArn").map_or("*", String::as_str);
         assert_eq!(decision(&start, &call.name(), resource, &[]), Decision::Allowed, "{} on {resource}", call.name());

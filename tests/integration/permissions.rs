@@ -26,7 +26,7 @@ pub(crate) fn decision(policy: &str, action: &str, resource: &str, keys: &[&str]
         let arn = "arn:aws:iam::111122223333:policy/tagaudit/tagaudit-baseline-x";
         context.insert("iam:PolicyARN", ContextValue::One(arn.into()));
     }
-    let policies = Policies::of_identity(std::slice::from_ref(&compiled));
+    let policies = Policies::for_identity(std::slice::from_ref(&compiled));
     decide(policies, &Request::new(action, resource, context)).0
 }
 

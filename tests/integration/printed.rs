@@ -53,7 +53,7 @@ impl<'a> Site<'a> {
 
     fn clusters(&self) -> BTreeSet<String> {
         let mut all: BTreeSet<String> =
-            Clusters::of(self.inventory).clusters.into_iter().map(|one| one.cluster_id).collect();
+            Clusters::from_inventory(self.inventory).clusters.into_iter().map(|one| one.cluster_id).collect();
         all.insert(self.cluster_id.to_owned());
         all
     }

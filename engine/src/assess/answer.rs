@@ -8,7 +8,7 @@ use crate::pattern::split_arn;
 use crate::truth::Holds;
 
 use super::judge::{Applying, Outcome};
-use super::limit::{DeniedOn, Limit, OpenCondition, all_of};
+use super::limit::{DeniedOn, Limit, OpenCondition, join_conditions};
 use super::policy_set::StageKind;
 use super::{Assessment, NotGranted, StatementRef, Verdict};
 
@@ -67,12 +67,12 @@ impl Answer {
             return Assessment { because, ..Assessment::bare(Verdict::Granted) };
         }
         if self.outcomes.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
-            return self.nothing(action, stages);
+            return self.none_granted(action, stages);
         }
         let lacks = self.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Always);
         let gives = self.outcomes.iter().any(|outcome| outcome.allowed.least != Holds::Never);
         if lacks && gives {
-            return self.part(action, stages);
+            return self.partly_granted(action, stages);
         }
         // Between nothing and a part, or between a part and all: name the conditions that decide.
         let in_doubt = self.outcomes.iter().filter(|outcome| outcome.allowed.least != outcome.allowed.most);
@@ -82,7 +82,7 @@ impl Answer {
         let is_by_request = self.outcomes.iter().any(|outcome| !outcome.wide.is_empty());
         if why.is_empty() && is_by_request {
             // Variables that the question does not have: some requests are granted, others are not.
-            return self.part(action, stages);
+            return self.partly_granted(action, stages);
         }
         if why.is_empty() {
             why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
@@ -97,7 +97,7 @@ impl Answer {
     }
 
     /// Answer if nothing is granted: no statement allows it, or something denies it.
-    fn nothing(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
+    fn none_granted(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
         // If an Allow would help anywhere, the verdict is missing.
         let taken = self.outcomes.iter().all(|outcome| outcome.helped == Holds::Never);
         let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
@@ -124,7 +124,7 @@ impl Answer {
         lacking.into_iter().map(|stage| StatementRef { policy: name(stage), statement: None }).collect()
     }
 
-    fn part(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
+    fn partly_granted(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
         let mut answer = Assessment { not_granted: self.not_granted(action), ..Assessment::bare(Verdict::Partial) };
         let total = self.outcomes.len();
         for stage in 0..stages.len() {
@@ -159,7 +159,7 @@ impl Answer {
                 }
             }
             any_of.retain(|all| !all.is_empty());
-            any_of.sort_by_cached_key(|all| all_of(all));
+            any_of.sort_by_cached_key(|all| join_conditions(all));
             any_of.dedup();
             if !any_of.is_empty() {
                 answer.limits.push(Limit::Conditions { stage: kind, any_of });
@@ -308,7 +308,7 @@ fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s Seen<'a>>) -> Vec<State
 }
 
 /// Answer for a pattern, from the answers for the actions that it covers.
-pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment {
+pub(super) fn combine_actions(each: Vec<Assessment>, covered: &[&Action]) -> Assessment {
     let has = |verdict: Verdict| each.iter().any(|one| one.verdict == verdict);
     let only = |verdict: Verdict| each.iter().all(|one| one.verdict == verdict);
     let verdict = [Verdict::Granted, Verdict::Missing, Verdict::Denied].into_iter().find(|verdict| only(*verdict));

@@ -13,20 +13,20 @@ use super::scope::Scope;
 
 /// Resources in question, and the statements that deny a part of them.
 #[derive(Clone, Copy)]
-pub(super) struct Meant<'q> {
-    pub(super) asked: &'q [Asked<'q>],
+pub(super) struct Requested<'q> {
+    pub(super) resources: &'q [RequestedResource<'q>],
     pub(super) denies: &'q [(&'q Prepared, Match)],
 }
 
 /// Resources and denying statements in question, within one region.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Among<'q> {
-    pub(super) asked: &'q [Asked<'q>],
+pub(super) struct RequestedInRegion<'q> {
+    pub(super) resources: &'q [RequestedResource<'q>],
     pub(super) denies: &'q [Active<'q>],
 }
 
 /// A resource pattern in question, with the conditions that the requests in question fulfil.
-pub(super) struct Asked<'q> {
+pub(super) struct RequestedResource<'q> {
     pub(super) language: Language,
     /// Set if a variable of the pattern has a different value in each request.
     pub(super) uncertainty: Option<Atom>,
@@ -35,13 +35,13 @@ pub(super) struct Asked<'q> {
     pub(super) conditions: &'q [Condition],
 }
 
-impl Asked<'_> {
+impl RequestedResource<'_> {
     pub(super) fn expression(&self, context: &Context, scope: &Scope<'_>) -> Expression {
         let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, scope.dialect, true));
         let each = compiled.map(|condition| match condition.truth(context, |key| scope.is_absent(key)) {
             Truth::True => Expression::True,
             Truth::False => Expression::False,
-            Truth::Unknown => Expression::of_condition(&condition),
+            Truth::Unknown => Expression::from_condition(&condition),
         });
         Expression::All(each.chain(self.uncertainty.clone().map(Expression::Atom)).collect())
     }

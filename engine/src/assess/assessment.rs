@@ -80,13 +80,13 @@ impl Assessment {
     /// Resource patterns that limit the grant, for display (`not …` for excluded ones); empty when not limited.
     #[must_use]
     pub fn only_on(&self) -> Vec<String> {
-        self.describe_limits(Limit::is_of_resources)
+        self.describe_limits(Limit::limits_resources)
     }
 
     /// Conditions that limit the grant, for display; empty when not limited.
     #[must_use]
     pub fn only_if(&self) -> Vec<String> {
-        self.describe_limits(|limit| !limit.is_of_resources())
+        self.describe_limits(|limit| !limit.limits_resources())
     }
 
     /// Descriptions of the limits that `is_wanted` accepts, sorted and without duplicates.

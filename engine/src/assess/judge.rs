@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::document::Effect;
 use crate::truth::{Bounds, Expression, Facts, Holds, Table};
 
-use super::limit::all_of;
+use super::limit::join_conditions;
 use super::policy_set::StageKind;
 use super::{OpenCondition, Prepared, StatementRef};
 
@@ -59,7 +59,7 @@ pub(super) struct LastFacts(RefCell<Option<(Vec<Expression>, Option<Rc<Facts>>)>
 
 impl LastFacts {
     /// Facts of a question; `None` if there are too many to enumerate.
-    pub(super) fn of(&self, active: &[Active<'_>], asked: &[&Expression]) -> Option<Rc<Facts>> {
+    pub(super) fn get_or_build(&self, active: &[Active<'_>], asked: &[&Expression]) -> Option<Rc<Facts>> {
         let uncertain: Vec<Expression> = active
             .iter()
             .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.uncertainty.clone()))
@@ -105,7 +105,7 @@ impl Outcome {
         let open = self.applying.iter().filter(|applying| !applying.conditions.is_empty());
         let mut texts: Vec<String> = open
             .map(|applying| {
-                let all = all_of(&applying.conditions);
+                let all = join_conditions(&applying.conditions);
                 if applying.effect == Effect::Deny { format!("not ({all})") } else { all }
             })
             .collect();
@@ -137,22 +137,22 @@ pub(super) struct Applying {
 }
 
 /// A question about a region of the resources.
-pub(super) struct Asking {
+pub(super) struct RegionQuestion {
     pub(super) target: usize,
     pub(super) witness: String,
     /// Holds in the requests in question.
-    pub(super) meant: Expression,
+    pub(super) requested: Expression,
 }
 
 /// Returns `None` if none of the requests in question can exist.
 pub(super) fn judge(
-    asking: Asking,
+    asking: RegionQuestion,
     matches: &[Vec<bool>],
     active: &[Active<'_>],
     facts: Option<&Facts>,
     stages: &[StageKind],
 ) -> Option<Outcome> {
-    let Asking { target, witness, meant } = asking;
+    let RegionQuestion { target, witness, requested: meant } = asking;
     let expressions: Vec<Expression> =
         active.iter().zip(matches).map(|(each, matched)| each.applies(matched)).collect();
     let tables: Option<Vec<Table>> = facts.map(|facts| expressions.iter().map(|one| facts.table(one)).collect());
@@ -168,7 +168,7 @@ pub(super) fn judge(
         let reading = |holding: Effect| {
             let each = active.iter().zip(&expressions);
             let decided =
-                each.map(|(each, expression)| once_decided(expression, each.prepared.compiled.effect == holding));
+                each.map(|(each, expression)| resolve_facts(expression, each.prepared.compiled.effect == holding));
             let tables: Vec<Table> = decided.map(|expression| certain.table(&expression)).collect();
             combine(&certain, active, &tables, &certain.constant(true), stages)
         };
@@ -272,7 +272,7 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table
 }
 
 /// Replaces every fact by the value that makes the expression hold (or not hold).
-fn once_decided(expression: &Expression, holds: bool) -> Expression {
+fn resolve_facts(expression: &Expression, holds: bool) -> Expression {
     match expression {
         Expression::True => Expression::True,
         Expression::False => Expression::False,
@@ -283,8 +283,8 @@ fn once_decided(expression: &Expression, holds: bool) -> Expression {
                 Expression::False
             }
         }
-        Expression::Not(inner) => Expression::Not(Box::new(once_decided(inner, !holds))),
-        Expression::All(list) => Expression::All(list.iter().map(|inner| once_decided(inner, holds)).collect()),
-        Expression::Any(list) => Expression::Any(list.iter().map(|inner| once_decided(inner, holds)).collect()),
+        Expression::Not(inner) => Expression::Not(Box::new(resolve_facts(inner, !holds))),
+        Expression::All(list) => Expression::All(list.iter().map(|inner| resolve_facts(inner, holds)).collect()),
+        Expression::Any(list) => Expression::Any(list.iter().map(|inner| resolve_facts(inner, holds)).collect()),
     }
 }

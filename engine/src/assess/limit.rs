@@ -20,7 +20,7 @@ impl OpenCondition {
 }
 
 /// Joins conditions that must hold together, for display.
-pub(super) fn all_of(conditions: &[OpenCondition]) -> String {
+pub(super) fn join_conditions(conditions: &[OpenCondition]) -> String {
     conditions.iter().map(OpenCondition::describe).collect::<Vec<_>>().join(" and ")
 }
 
@@ -66,7 +66,7 @@ pub struct DeniedOn {
 impl Limit {
     /// True if it limits resources only.
     #[must_use]
-    pub fn is_of_resources(&self) -> bool {
+    pub fn limits_resources(&self) -> bool {
         match self {
             Self::Resources { .. } => true,
             Self::Conditions { .. } | Self::Unless { .. } | Self::Actions(_) => false,
@@ -75,7 +75,7 @@ impl Limit {
 
     /// True if it includes a condition on this key, in any case.
     #[must_use]
-    pub fn asks_for(&self, key: &str) -> bool {
+    pub fn has_condition_on(&self, key: &str) -> bool {
         let is_it =
             |condition: &OpenCondition| condition.key.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(key));
         match self {
@@ -93,11 +93,11 @@ impl Limit {
                 format!("{}{}{}", stage.prefix(), if *negated { "not " } else { "" }, patterns.join(" | "))
             }
             Self::Conditions { stage, any_of } => {
-                let alternatives: Vec<String> = any_of.iter().map(|all| all_of(all)).collect();
+                let alternatives: Vec<String> = any_of.iter().map(|all| join_conditions(all)).collect();
                 format!("{}{}", stage.prefix(), alternatives.join(" or "))
             }
             Self::Unless { conditions, on } => {
-                let conditions = all_of(conditions);
+                let conditions = join_conditions(conditions);
                 match on {
                     None => format!("not ({conditions})"),
                     Some(DeniedOn { negated: true, patterns }) => {

@@ -126,14 +126,14 @@ pub struct PolicySet {
 
 impl Default for PolicySet {
     fn default() -> Self {
-        Self::of_identity(Vec::new())
+        Self::for_identity(Vec::new())
     }
 }
 
 impl PolicySet {
     /// Creates a set of inline and attached policies, any of which grants.
     #[must_use]
-    pub fn of_identity(policies: Vec<NamedDocument>) -> Self {
+    pub fn for_identity(policies: Vec<NamedDocument>) -> Self {
         Self { stages: vec![Stage::new(StageKind::Identity, policies)] }
     }
 
@@ -155,7 +155,7 @@ impl PolicySet {
 
     /// Adds a session policy, which must also grant.
     #[must_use]
-    pub fn in_session(mut self, policy: Option<NamedDocument>) -> Self {
+    pub fn with_session_policy(mut self, policy: Option<NamedDocument>) -> Self {
         let stage = policy.map(|policy| Stage::new(StageKind::Session, vec![policy]));
         self.stages.extend(stage);
         self
@@ -163,7 +163,7 @@ impl PolicySet {
 
     /// Adds service control policies, level by level: one policy on each level must also grant.
     #[must_use]
-    pub fn under(mut self, levels: Vec<Vec<NamedDocument>>) -> Self {
+    pub fn with_control_policies(mut self, levels: Vec<Vec<NamedDocument>>) -> Self {
         let stages = levels.into_iter().map(|policies| Stage::new(StageKind::ControlPolicy, policies));
         self.stages.extend(stages);
         self

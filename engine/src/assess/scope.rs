@@ -9,12 +9,12 @@ use crate::pattern::ResourcePattern;
 use super::Environment;
 
 /// Services with one endpoint for a partition. Source: IAM User Guide, "aws:RequestedRegion".
-const OF_EACH_PARTITION: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
+const GLOBAL_SERVICES: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
 
 /// Services that have one endpoint in the partition `aws`, with its region.
 /// Source: boto/botocore `botocore/data/endpoints.json`, `partitionEndpoint` and `credentialScope`; AWS General Reference, "Service
 /// endpoints and quotas".
-const OF_AWS: &[(&str, &str)] = &[
+const AWS_GLOBAL_SERVICES: &[(&str, &str)] = &[
     ("account", "us-east-1"),
     ("billingconductor", "us-east-1"),
     ("budgets", "us-east-1"),
@@ -31,8 +31,8 @@ const OF_AWS: &[(&str, &str)] = &[
 
 /// The only region of a service's requests in a partition; `None` if there are several.
 pub(super) fn only_region(service: &str, partition: &str) -> Option<&'static str> {
-    let of_aws = || OF_AWS.iter().find(|(name, _)| *name == service).map(|(_, region)| *region);
-    let is_in_each = OF_EACH_PARTITION.contains(&service);
+    let of_aws = || AWS_GLOBAL_SERVICES.iter().find(|(name, _)| *name == service).map(|(_, region)| *region);
+    let is_in_each = GLOBAL_SERVICES.contains(&service);
     match partition {
         "aws-cn" => is_in_each.then_some("cn-north-1"),
         "aws-us-gov" => is_in_each.then_some("us-gov-west-1"),
@@ -43,7 +43,7 @@ pub(super) fn only_region(service: &str, partition: &str) -> Option<&'static str
 }
 
 /// Keys present with the credentials of an instance, for every action. Source: IAM User Guide, "ec2:SourceInstanceARN".
-pub(crate) const OF_CREDENTIALS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
+pub(crate) const CREDENTIAL_KEYS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
 
 /// Scope of a question about one action.
 pub(super) struct Scope<'q> {
@@ -71,7 +71,7 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn new(text: String, dialect: &Dialect) -> Self {
         let pattern = || ResourcePattern::read(&text, dialect, false);
-        let universe = (text != "*").then(|| Language::of_resource(&pattern())).flatten();
+        let universe = (text != "*").then(|| Language::from_resource(&pattern())).flatten();
         Self { text, universe }
     }
 }

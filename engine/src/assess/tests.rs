@@ -29,7 +29,7 @@ fn verdict(statements: &[&str], action: &str) -> (Verdict, Vec<String>, Vec<Stri
         .enumerate()
         .map(|(index, statement)| named(&format!("p{index}"), &format!("{{\"Statement\":[{statement}]}}")))
         .collect();
-    let answer = assess(&PolicySet::of_identity(identity), action, &environment());
+    let answer = assess(&PolicySet::for_identity(identity), action, &environment());
     (answer.verdict, answer.only_on(), answer.only_if())
 }
 
@@ -101,12 +101,12 @@ fn a_boundary_only_takes_away() {
     let identity = vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))];
     let boundary = |text: &str| Some(named("b", &format!("{{\"Statement\":[{text}]}}")));
     let narrow = boundary(r#"{"Effect":"Allow","Action":"ec2:Describe*","Resource":"*"}"#);
-    let set = PolicySet::of_identity(identity.clone()).with_boundary(narrow.clone());
+    let set = PolicySet::for_identity(identity.clone()).with_boundary(narrow.clone());
     assert_eq!(assess(&set, "ec2:DescribeInstances", &environment()).verdict, Verdict::Granted);
     let denied = assess(&set, "ec2:CreateTags", &environment());
     assert_eq!(denied.verdict, Verdict::Denied);
     assert_eq!(denied.because, [StatementRef { policy: "b".into(), statement: None }]);
-    let set = PolicySet::of_identity(Vec::new()).with_boundary(narrow);
+    let set = PolicySet::for_identity(Vec::new()).with_boundary(narrow);
     assert_eq!(assess(&set, "ec2:DescribeInstances", &environment()).verdict, Verdict::Missing);
 }
 
@@ -118,7 +118,7 @@ fn what_is_granted_and_taken_away_again_is_denied() {
     let narrower = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/vol-1*"}"#;
     assert_eq!(verdict(&[allow, narrower], "ec2:DeleteVolume").0, Verdict::Partial);
     let boundary = r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:instance/*"}]}"#;
-    let set = PolicySet::of_identity(vec![named("p", &format!("{{\"Statement\":[{allow}]}}"))])
+    let set = PolicySet::for_identity(vec![named("p", &format!("{{\"Statement\":[{allow}]}}"))])
         .with_boundary(Some(named("b", boundary)));
     assert_eq!(assess(&set, "ec2:DeleteVolume", &environment()).verdict, Verdict::Denied);
 }
@@ -158,7 +158,7 @@ fn requests_to_iam_are_not_in_the_region_of_the_cluster() {
     let mut west = environment();
     west.regions = vec!["us-west-2".into()];
     let identity = vec![named("p", &format!("{{\"Statement\":[{ALL},{lock}]}}"))];
-    let set = PolicySet::of_identity(identity);
+    let set = PolicySet::for_identity(identity);
     assert_eq!(assess(&set, "ec2:CreateTags", &west).verdict, Verdict::Granted);
     assert_eq!(assess(&set, "iam:CreateServiceLinkedRole", &west).verdict, Verdict::Denied);
 }
@@ -169,7 +169,7 @@ fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
     let allow = format!(r#"{{"Effect":"Allow","Action":"s3:GetObject","Resource":[{}]}}"#, names.join(","));
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket-007/*"}"#;
     let identity = vec![named("p", &format!("{{\"Statement\":[{allow},{deny}]}}"))];
-    let policies = PreparedPolicies::new(&PolicySet::of_identity(identity));
+    let policies = PreparedPolicies::new(&PolicySet::for_identity(identity));
     let question = Question {
         action: "s3:GetObject",
         resources: &["arn:aws:s3:::bucket-008/x*".to_owned()],
@@ -218,7 +218,7 @@ fn short_patterns_keep_their_plain_reading_beside_the_doubtful_one() {
         conditions: &[],
         except: None,
     };
-    let set = PolicySet::of_identity(vec![named("p", &format!("{{\"Statement\":[{ALL},{deny}]}}"))]);
+    let set = PolicySet::for_identity(vec![named("p", &format!("{{\"Statement\":[{ALL},{deny}]}}"))]);
     let answer = PreparedPolicies::new(&set).assess(question, &environment(), Catalogue::embedded());
     assert_eq!(answer.verdict, Verdict::Denied);
     let allow = r#"{"Effect":"Allow","Action":"ec2:DeleteVolume","Resource":"arn:aws:ec2:*:*"}"#;
@@ -238,11 +238,11 @@ fn denied_means_that_an_allow_would_not_help_and_layers_go_by_their_names() {
             r#"{{"Statement":[{{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{{"Bool":{{"aws:SecureTransport":"{condition}"}}}}}}]}}"#
         );
         let boundary = Some(named("bound", &bound));
-        let set = PolicySet::of_identity(vec![named("p", r#"{"Statement":[]}"#)]).with_boundary(boundary);
+        let set = PolicySet::for_identity(vec![named("p", r#"{"Statement":[]}"#)]).with_boundary(boundary);
         assert_eq!(assess(&set, "s3:GetObject", &environment()).verdict, expected, "{condition}");
     }
-    let set = PolicySet::of_identity(vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))])
-        .under(vec![vec![named("scp", &format!("{{\"Statement\":[{allow}]}}"))]]);
+    let set = PolicySet::for_identity(vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))])
+        .with_control_policies(vec![vec![named("scp", &format!("{{\"Statement\":[{allow}]}}"))]]);
     let answer = assess(&set, "s3:GetObject", &environment());
     assert_eq!(answer.only_on(), ["control policy: arn:aws:s3:::a/*"]);
     assert!(answer.not_granted.iter().any(|left| left.except == ["arn:aws:s3:::a/*"]), "{:?}", answer.not_granted);
@@ -321,7 +321,7 @@ mod property {
             identity in prop::collection::vec(document("p"), 1..3),
             boundary in prop::option::of(document("b")),
         ) {
-            let set = PolicySet::of_identity(identity.clone()).with_boundary(boundary.clone());
+            let set = PolicySet::for_identity(identity.clone()).with_boundary(boundary.clone());
             let answer = assess(&set, "ec2:CreateTags", &environment());
             let resources = ["instance/i-1", "volume/vol-1", "volume/vol-2", "vpc/vpc-1"];
             for resource in resources.map(|r| format!("arn:aws:ec2:us-east-1:123456789012:{r}")) {
@@ -360,7 +360,7 @@ fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
     for service in catalogue.services() {
         let mut seen: std::collections::BTreeMap<String, Vec<&str>> = std::collections::BTreeMap::new();
         for action in &service.actions {
-            for key in service.keys_of(action) {
+            for key in service.action_keys(action) {
                 let of_key = seen.entry(key.name.replace("${TagKey}", "Name")).or_default();
                 if of_key.is_empty() {
                     of_key.push(&action.name);
@@ -411,8 +411,8 @@ fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
 fn a_policy_grants_what_it_asks_for_itself_and_no_other_does_by_its_looks() {
     let policy = |statements: &str| named("p", &format!(r#"{{"Version":"2012-10-17","Statement":[{statements}]}}"#));
     let asks = |resource: &str, except: &str, has: &str| {
-        let set = PolicySet::of_identity(vec![policy(has)]);
-        let own = PreparedPolicies::new(&PolicySet::of_identity(vec![policy(except)]));
+        let set = PolicySet::for_identity(vec![policy(has)]);
+        let own = PreparedPolicies::new(&PolicySet::for_identity(vec![policy(except)]));
         let resources = [resource.to_owned()];
         let question = Question { action: "s3:GetObject", resources: &resources, conditions: &[], except: Some(&own) };
         PreparedPolicies::new(&set).assess(question, &environment(), Catalogue::embedded()).verdict

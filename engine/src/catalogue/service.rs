@@ -44,7 +44,7 @@ impl AccessLevel {
         self >= Self::Tagging
     }
 
-    fn of_letter(letter: &str) -> Option<Self> {
+    fn from_letter(letter: &str) -> Option<Self> {
         Some(match letter {
             "L" => Self::List,
             "R" => Self::Read,
@@ -138,7 +138,7 @@ impl Service {
 
     /// Condition keys that the reference lists for an action and its resource types, without duplicates. Global keys
     /// (`aws:…`) that do not concern tags are in requests of every service.
-    pub fn keys_of<'s>(&'s self, action: &'s Action) -> impl Iterator<Item = &'s ConditionKey> {
+    pub fn action_keys<'s>(&'s self, action: &'s Action) -> impl Iterator<Item = &'s ConditionKey> {
         let of_types = action.types.iter().filter_map(|(at, _)| self.types.get(*at)).flat_map(|kind| &kind.keys);
         let all: BTreeSet<usize> = action.keys.iter().chain(of_types).copied().collect();
         all.into_iter().filter_map(|at| self.keys.get(at))
@@ -149,7 +149,7 @@ impl Service {
     /// does).
     #[must_use]
     pub fn carries(&self, action: &Action, key: &str) -> bool {
-        self.keys_of(action).any(|known| known.is(key))
+        self.action_keys(action).any(|known| known.is(key))
     }
 
     /// True if no request for an action can carry a condition key: a tag of the requested resource, for an action
@@ -214,7 +214,7 @@ pub(super) fn read_service(text: &str, entry: &Entry) -> Result<Service, Catalog
                 service.types.push(ResourceType { name, arn, keys });
             }
             Ok("a") => {
-                let level = AccessLevel::of_letter(word()?).ok_or_else(|| fail("unknown access level"))?;
+                let level = AccessLevel::from_letter(word()?).ok_or_else(|| fail("unknown access level"))?;
                 let name = format!("{}:{}", service.prefix, word()?);
                 let types = numbers(word()?, service.types.len()).ok_or_else(|| fail("unknown resource type"))?;
                 let keys = key_numbers(word()?, &service).ok_or_else(|| fail("unknown condition key"))?;

@@ -17,7 +17,7 @@ pub(super) fn is_unknown(value: &Value) -> bool {
 }
 
 /// Placeholders for an unknown statement: one that may allow everything, and one that may deny everything.
-pub(super) fn stand_ins(index: usize, span: Span, what: &str, guards: &[Guard]) -> Vec<Statement> {
+pub(super) fn placeholder_statements(index: usize, span: Span, what: &str, guards: &[Guard]) -> Vec<Statement> {
     let everything = || Element {
         negated: false,
         patterns: vec!["*".into()],
@@ -36,13 +36,13 @@ pub(super) fn stand_ins(index: usize, span: Span, what: &str, guards: &[Guard]) 
             conditions: Vec::new(),
             principal: None,
             guards: [guards, &[Guard { decision: format!("{what} {verb}"), holds: true }]].concat(),
-            is_stand_in: true,
+            is_placeholder: true,
         })
         .into()
 }
 
 /// Text of a plain value, or the textual form of an unknown one.
-pub(super) fn text_of(node: &Node) -> Option<Text> {
+pub(super) fn node_text(node: &Node) -> Option<Text> {
     match &node.value {
         Value::String(text) => Some(text.clone()),
         Value::Either(either) => Some(Text::unknown(&format!("If {}", either.condition))),
@@ -128,7 +128,7 @@ impl Reader {
                 }
             }
             Value::String(text) if !text.is_known() => {
-                found.extend(stand_ins(index, node.span, &format!("the statement {text}"), guards));
+                found.extend(placeholder_statements(index, node.span, &format!("the statement {text}"), guards));
             }
             _ => self.refuse(node, at, "a statement is a JSON object"),
         }
@@ -167,7 +167,7 @@ impl Reader {
                 conditions: parts.conditions.clone(),
                 principal: parts.principal.clone(),
                 guards: parts.guards.iter().cloned().chain(guard).collect(),
-                is_stand_in: false,
+                is_placeholder: false,
             });
         }
     }
@@ -179,7 +179,7 @@ impl Reader {
             ("Effect", Value::String(text)) if *text == "Allow" => parts.effects = vec![(Effect::Allow, None)],
             ("Effect", Value::String(text)) if *text == "Deny" => parts.effects = vec![(Effect::Deny, None)],
             ("Effect", unknown) if is_unknown(unknown) => {
-                let text = text_of(value).unwrap_or_default();
+                let text = node_text(value).unwrap_or_default();
                 let guard = |holds| Some(Guard { decision: format!("the effect {text} is Allow"), holds });
                 parts.effects = vec![(Effect::Allow, guard(true)), (Effect::Deny, guard(false))];
             }
@@ -211,7 +211,7 @@ impl Reader {
                 }
             }
             ("Condition", unknown) if is_unknown(unknown) => {
-                let text = text_of(value).unwrap_or_default();
+                let text = node_text(value).unwrap_or_default();
                 parts.guards.push(Guard { decision: format!("the condition {text} holds"), holds: true });
             }
             (other, _) => {
@@ -227,7 +227,7 @@ impl Reader {
             self.problems.push(Malformed { span: operator.key_span, pointer: at.to_owned(), reason });
         }
         if is_unknown(&operator.value.value) {
-            let text = text_of(&operator.value).unwrap_or_default();
+            let text = node_text(&operator.value).unwrap_or_default();
             let decision = format!("the condition {} {text} holds", operator.key);
             parts.guards.push(Guard { decision, holds: true });
             return;
@@ -265,7 +265,7 @@ impl Reader {
         };
         let mut found = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
         for item in items {
-            match text_of(item) {
+            match node_text(item) {
                 Some(text) => {
                     found.0.push(text);
                     found.1.push(item.span);
@@ -288,7 +288,7 @@ impl Reader {
                 Value::Number(text) => text.as_str().into(),
                 Value::Bool(value) => value.to_string().into(),
                 _ => {
-                    if let Some(text) = text_of(item) {
+                    if let Some(text) = node_text(item) {
                         text
                     } else {
                         self.refuse(item, at, "expected a plain value or a list of plain values");
@@ -313,7 +313,7 @@ impl Reader {
                 }
                 entries
             }
-            unknown if is_unknown(unknown) => text_of(node).map(|text| ("?".to_owned(), text)).into_iter().collect(),
+            unknown if is_unknown(unknown) => node_text(node).map(|text| ("?".to_owned(), text)).into_iter().collect(),
             _ => {
                 self.refuse(node, at, "expected `*` or an object of principals");
                 Vec::new()

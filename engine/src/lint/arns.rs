@@ -67,7 +67,7 @@ fn is_placeholder(text: &str) -> bool {
 
 /// True if a text has the form of a Region but is not a Region known to this version. Text with a wildcard, a variable
 /// or a placeholder such as `<region>` is ignored.
-pub(super) fn is_no_region(text: &str) -> bool {
+pub(super) fn is_invalid_region(text: &str) -> bool {
     let is_plain = text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     is_plain
         && !text.is_empty()
@@ -82,7 +82,7 @@ pub(super) fn is_number(text: &str) -> bool {
 
 /// True if a text resembles an account id but is not a valid one. Source: AWS General Reference, "AWS account
 /// identifiers".
-pub(super) fn is_no_account(text: &str) -> bool {
+pub(super) fn is_invalid_account(text: &str) -> bool {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     is_number && !(text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -96,19 +96,19 @@ pub(super) fn check(statement: &Statement, arn: &Text, span: Span, remarks: &mut
     let [_, partition, _, region, account, _] = split_arn(arn);
     let is_plain = partition.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     let is_partition = PARTITIONS.iter().any(|(name, _)| *name == partition);
-    let mut say = |message: String| remarks.say("arn-part", Some(statement), span, message);
+    let mut say = |message: String| remarks.report("arn-part", Some(statement), span, message);
     let shown = display::printable(arn);
     if is_plain && !is_partition && !is_placeholder(partition) {
         say(format!("invalid partition in `{shown}`: AWS has no `{partition}`"));
     }
-    if is_no_region(region) {
+    if is_invalid_region(region) {
         say(format!("invalid Region in `{shown}`: AWS has no `{region}`"));
     }
     let home = PARTITIONS.iter().find(|(_, regions)| regions.contains(&region));
     if let Some((home, _)) = home.filter(|(home, _)| is_partition && *home != partition) {
         say(format!("`{shown}` does not exist: `{region}` is a Region of the partition `{home}`"));
     }
-    if is_no_account(account) {
+    if is_invalid_account(account) {
         say(format!("invalid account in `{shown}`: an account id has 12 digits"));
     }
 }

@@ -12,7 +12,7 @@ use super::{Remarks, canonical, values};
 
 pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     empty(document, statement, remarks);
-    twice(statement, remarks);
+    duplicate_keys(statement, remarks);
     for condition in &statement.conditions {
         let Some(operator) = Operator::parse(&condition.operator, document.dialect.operators) else { continue };
         spelling(statement, condition, operator, remarks);
@@ -33,13 +33,13 @@ fn empty(document: &Document, statement: &Statement, remarks: &mut Remarks<'_>) 
     for node in std::iter::once(conditions).chain(operators).filter(|node| node.members().is_some_and(<[_]>::is_empty))
     {
         let message = "an empty condition: it always holds";
-        remarks.say("empty", Some(statement), node.span, message.to_owned());
+        remarks.report("empty", Some(statement), node.span, message.to_owned());
     }
 }
 
 /// Reports keys repeated under one operator. Source: IAM User Guide, "IAM Access Analyzer policy check reference",
 /// "Duplicate keys with different case": keys are not case-sensitive.
-fn twice(statement: &Statement, remarks: &mut Remarks<'_>) {
+fn duplicate_keys(statement: &Statement, remarks: &mut Remarks<'_>) {
     for (at, condition) in statement.conditions.iter().enumerate() {
         let is_same = |other: &Condition| {
             other.operator == condition.operator
@@ -51,7 +51,7 @@ fn twice(statement: &Statement, remarks: &mut Remarks<'_>) {
         if condition.key.is_known() && statement.conditions.iter().take(at).any(is_same) {
             let message =
                 format!("duplicate key `{}` under this operator, in another case", display::printable(&condition.key));
-            remarks.say("condition-key-twice", Some(statement), condition.key_span, message);
+            remarks.report("condition-key-twice", Some(statement), condition.key_span, message);
         }
     }
 }
@@ -59,11 +59,11 @@ fn twice(statement: &Statement, remarks: &mut Remarks<'_>) {
 fn spelling(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
     if let Some(right) = canonical(&condition.operator, remarks.dialect).filter(|right| *right != condition.operator) {
         let message = format!("{} spells the operator `{right}`", remarks.dialect.vendor);
-        remarks.say("condition-case", Some(statement), condition.operator_span, message);
+        remarks.report("condition-case", Some(statement), condition.operator_span, message);
     }
     if operator.comparison == Comparison::Null && (operator.if_exists || operator.quantifier.is_some()) {
         let message = "`Null` tests if the key exists: it allows neither `IfExists` nor a set operator";
-        remarks.say("condition-operator", Some(statement), condition.operator_span, message.to_owned());
+        remarks.report("condition-operator", Some(statement), condition.operator_span, message.to_owned());
     }
 }
 
@@ -78,7 +78,7 @@ fn key(
     let shown = display::printable(&condition.key);
     let Some((prefix, _)) = folded.split_once(':') else {
         let message = format!("`{shown}` is not a condition key: it has no prefix");
-        remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        remarks.report("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
     };
     if !remarks.dialect.knows_resources {
@@ -96,7 +96,7 @@ fn key(
                 })
                 .map(|name| format!("did you mean `{name}`?"));
             let message = format!("unknown global condition key `{shown}`");
-            remarks.help("condition-key-unknown", Some(statement), condition.key_span, message, help);
+            remarks.report_with_help("condition-key-unknown", Some(statement), condition.key_span, message, help);
             return None;
         }
         let of_request = folded.starts_with("aws:requesttag/") || folded == "aws:tagkeys";
@@ -120,7 +120,7 @@ fn key(
         // Keys of identity providers (`accounts.google.com:aud`, `sts.…`) have no service.
         if !prefix.contains('.') && !prefix.contains('/') {
             let message = format!("no known service has the prefix of `{shown}`");
-            remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+            remarks.report("condition-key-unknown", Some(statement), condition.key_span, message);
         }
         return None;
     };
@@ -133,7 +133,7 @@ fn key(
             return None;
         }
         let message = format!("unknown condition key `{shown}`");
-        remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        remarks.report("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
     };
     absent(statement, condition, &folded, &covered(statement, catalogue), catalogue, remarks);
@@ -157,13 +157,13 @@ const DOCUMENTED: [&str; 6] = [
 /// `EventBridge` User Guide, "Using IAM policy conditions in Amazon `EventBridge`"; AWS Secrets Manager User Guide,
 /// "Resource-based policies"; AWS Organizations User Guide, "Example SCPs for AWS RAM"; IAM User Guide, examples of
 /// policies for AWS Data Pipeline.
-const WITH_EITHER: [&str; 4] =
+const EITHER_OPERATOR_KEYS: [&str; 4] =
     ["datapipeline:pipelinecreator", "events:detail-type", "ram:principal", "secretsmanager:versionstage"];
 
 /// Known actions that the statement covers; none if it covers everything.
 fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
     let patterns: Vec<ActionPattern> =
-        statement.action.folded.iter().map(|folded| ActionPattern::of(folded, catalogue.dialect)).collect();
+        statement.action.folded.iter().map(|folded| ActionPattern::from_text(folded, catalogue.dialect)).collect();
     let is_open = |pattern: &ActionPattern| matches!(pattern, ActionPattern::Everything | ActionPattern::Open(_));
     if statement.action.negated || patterns.iter().any(is_open) {
         return Vec::new();
@@ -190,7 +190,7 @@ fn absent(
     let of_tags = name.starts_with("resourcetag/");
     let own =
         prefix == "aws" || of_tags || covered.iter().all(|action| action.folded.split(':').next() == Some(prefix));
-    let comes_with_credentials = crate::assess::OF_CREDENTIALS.contains(&folded);
+    let comes_with_credentials = crate::assess::CREDENTIAL_KEYS.contains(&folded);
     if covered.is_empty() || !own || comes_with_credentials || covered.iter().any(carries) {
         return;
     }
@@ -220,11 +220,11 @@ fn absent(
         "according to the Service Authorization Reference, none of the statement's actions carries `{}`: {effect}",
         display::printable(&condition.key)
     );
-    remarks.say("condition-key-absent", Some(statement), condition.key_span, message);
+    remarks.report("condition-key-absent", Some(statement), condition.key_span, message);
 }
 
 /// True if a condition fails for requests without a key. A tag of the request counts as one of `aws:TagKeys`.
-fn needs(condition: &Condition, key: &str, dialect: &Dialect) -> bool {
+fn requires_key(condition: &Condition, key: &str, dialect: &Dialect) -> bool {
     let Some(operator) = Operator::parse(&condition.operator, dialect.operators) else { return false };
     let is_same = condition.key.eq_ignore_ascii_case(key)
         || (key.eq_ignore_ascii_case("aws:TagKeys")
@@ -263,10 +263,10 @@ fn quantifier(
         && may_lack(&condition.key, &covered(statement, catalogue))
     {
         // A test for the presence of the key closes the gap.
-        if !statement.conditions.iter().any(|other| needs(other, &condition.key, remarks.dialect)) {
+        if !statement.conditions.iter().any(|other| requires_key(other, &condition.key, remarks.dialect)) {
             let message =
                 format!("`ForAllValues` holds when `{shown}` is missing, so the statement allows requests without it");
-            remarks.help(
+            remarks.report_with_help(
                 "set-operator-allow",
                 Some(statement),
                 condition.operator_span,
@@ -278,20 +278,20 @@ fn quantifier(
     let Some(kind) = kind else { return };
     // The reference lists it as a string. Source: IAM User Guide, "Available keys for AWS OIDC federation", `amr`.
     let folded = condition.key.to_ascii_lowercase();
-    if WITH_EITHER.contains(&folded.as_str()) {
+    if EITHER_OPERATOR_KEYS.contains(&folded.as_str()) {
         return;
     }
     let is_many = kind.starts_with("ArrayOf") || folded.ends_with(":amr");
     match operator.quantifier {
         Some(_) if !is_many => {
             let message = format!("`{shown}` has one value; set operators are for multivalued keys");
-            remarks.say("set-operator-single", Some(statement), condition.operator_span, message);
+            remarks.report("set-operator-single", Some(statement), condition.operator_span, message);
         }
         None if is_many && operator.comparison != Comparison::Null => {
             let message = format!(
                 "`{shown}` is multivalued: without `ForAnyValue` or `ForAllValues` the operator compares no value"
             );
-            remarks.say("set-operator-missing", Some(statement), condition.operator_span, message);
+            remarks.report("set-operator-missing", Some(statement), condition.operator_span, message);
         }
         _ => {}
     }
@@ -314,6 +314,6 @@ fn quantifier(
     };
     if !fits {
         let message = format!("`{shown}` has type {single}, which `{}` does not compare", condition.operator);
-        remarks.say("condition-type", Some(statement), condition.operator_span, message);
+        remarks.report("condition-type", Some(statement), condition.operator_span, message);
     }
 }

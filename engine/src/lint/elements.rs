@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::automaton::{Language, meet};
+use crate::automaton::{Language, overlaps};
 use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::dialect::PolicyKind;
 use crate::display;
@@ -34,14 +34,14 @@ pub(super) fn check(
         } else {
             "an empty list of resources: the statement has no effect"
         };
-        remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
+        remarks.report("empty", Some(statement), resource.key_span, message.to_owned());
     }
     if resource.negated && resource.patterns.iter().any(|pattern| pattern.is_known() && is_everything(pattern)) {
         let message = "`NotResource` with `*` excludes every resource: the statement has no effect";
-        remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
+        remarks.report("empty", Some(statement), resource.key_span, message.to_owned());
     } else if resource.negated && grants {
         let message = "`NotResource` with Allow grants every other resource, including future ones";
-        remarks.say("allow-not-resource", Some(statement), resource.key_span, message.to_owned());
+        remarks.report("allow-not-resource", Some(statement), resource.key_span, message.to_owned());
     }
     for (pattern, span) in resource.patterns.iter().zip(&resource.spans) {
         resource_form(document, statement, pattern, *span, remarks);
@@ -64,7 +64,7 @@ fn actions(
         } else {
             "an empty list of actions: the statement has no effect"
         };
-        remarks.say("empty", Some(statement), action.key_span, message.to_owned());
+        remarks.report("empty", Some(statement), action.key_span, message.to_owned());
     }
     if action.negated && grants {
         let message = if matches!(on, Resources::Any) {
@@ -72,10 +72,10 @@ fn actions(
         } else {
             "`NotAction` with Allow grants every other action on these resources, including future ones"
         };
-        remarks.say("allow-not-action", Some(statement), action.key_span, message.to_owned());
+        remarks.report("allow-not-action", Some(statement), action.key_span, message.to_owned());
     }
     for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
-        let compiled = ActionPattern::of(folded, catalogue.dialect);
+        let compiled = ActionPattern::from_text(folded, catalogue.dialect);
         // Formats the pattern lazily: almost every one is correct.
         let shown = || display::printable(pattern);
         match &compiled {
@@ -83,7 +83,7 @@ fn actions(
                 let rest =
                     if remarks.dialect.has_service_wildcards { "" } else { ", without a wildcard before the colon" };
                 let message = format!("`{}` is not an action: expected `service:Name`{rest}", shown());
-                remarks.say("action-form", Some(statement), *span, message);
+                remarks.report("action-form", Some(statement), *span, message);
             }
             ActionPattern::Exact(_) => {
                 if catalogue.action(folded).is_none() && !DOCUMENTED.contains(&&**folded) {
@@ -92,7 +92,7 @@ fn actions(
                     if remarks.dialect.knows_resources || meant.is_some() {
                         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
                         let message = format!("unknown action `{}`", shown());
-                        remarks.help("action-unknown", Some(statement), *span, message, help);
+                        remarks.report_with_help("action-unknown", Some(statement), *span, message, help);
                     }
                 }
             }
@@ -100,21 +100,21 @@ fn actions(
                 // A policy of a resource or an endpoint applies to that one only.
                 if grants && !action.negated && statement.principal.is_none() && !excludes_everything(statement) {
                     let message = format!("`{}` grants every action of every service", shown());
-                    remarks.say("action-wildcard-wide", Some(statement), *span, message);
+                    remarks.report("action-wildcard-wide", Some(statement), *span, message);
                 }
             }
             ActionPattern::Open(_) => {
                 // Its possible values can be checked if the service is known.
                 if folded.known_start().contains(':') && catalogue.matching(&compiled).is_empty() {
                     let message = format!("`{}` covers no known action for any value", shown());
-                    remarks.say("action-wildcard-empty", Some(statement), *span, message);
+                    remarks.report("action-wildcard-empty", Some(statement), *span, message);
                 }
             }
             ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
                 // For example, the default policy of a KMS key grants all access to its account.
                 let grants = grants
                     && (statement.principal.is_none()
-                        || statement.conditions.is_empty() && principals::is_for_everybody(statement));
+                        || statement.conditions.is_empty() && principals::is_for_everyone(statement));
                 wildcard(statement, grants, (pattern, folded, *span), &compiled, on, types, catalogue, remarks);
             }
         }
@@ -147,7 +147,7 @@ fn wildcard(
             .split_once(':')
             .filter(|(prefix, _)| catalogue.service(prefix).is_none())
             .map(|(prefix, _)| format!("unknown service prefix `{}`", display::printable(prefix)));
-        remarks.help(
+        remarks.report_with_help(
             "action-wildcard-empty",
             Some(statement),
             span,
@@ -158,7 +158,7 @@ fn wildcard(
         // Skip actions that are known not to apply to the statement's resources.
         let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
         let granted: Vec<&&Action> =
-            covered.iter().filter(|action| service.is_none_or(|service| on.take(action, service, types))).collect();
+            covered.iter().filter(|action| service.is_none_or(|service| on.supports(action, service, types))).collect();
         let managing: Vec<&str> = granted
             .iter()
             .filter(|action| action.level == AccessLevel::PermissionsManagement)
@@ -172,7 +172,7 @@ fn wildcard(
             } else {
                 format!("`{shown}` grants {number} actions, {} of which manage permissions: {listed}", managing.len())
             };
-            remarks.say("action-wildcard-wide", Some(statement), span, message);
+            remarks.report("action-wildcard-wide", Some(statement), span, message);
         }
     }
 }
@@ -200,9 +200,9 @@ fn resource_form(
         let prefix = format!("{}:", dialect.resource_prefix);
         if !start.starts_with(&prefix) && !prefix.starts_with(start) && !is_everything(start) {
             let message = format!("`{shown}` is neither `*` nor {} for any value", dialect.resource_form);
-            remarks.say("resource-form", Some(statement), span, message);
+            remarks.report("resource-form", Some(statement), span, message);
         }
-        variables_of(document, statement, pattern, span, remarks);
+        check_variables(document, statement, pattern, span, remarks);
         return;
     }
     let colons = pattern.matches(':').count();
@@ -210,7 +210,7 @@ fn resource_form(
     let is_name = pattern.split_once(':').is_some_and(|(prefix, _)| prefix == dialect.resource_prefix);
     if !is_name || (colons + 1 < dialect.resource_parts && !ends_open) {
         let message = format!("`{shown}` is neither `*` nor {}", dialect.resource_form);
-        remarks.say("resource-form", Some(statement), span, message);
+        remarks.report("resource-form", Some(statement), span, message);
         return;
     }
     // Region and account contain no slash: a slash there belongs to the resource.
@@ -221,7 +221,7 @@ fn resource_form(
             "`{shown}` matches only if its first `*` crosses colons, which {} does not guarantee",
             dialect.vendor
         );
-        remarks.help(
+        remarks.report_with_help(
             "resource-colons",
             Some(statement),
             span,
@@ -237,19 +237,19 @@ fn resource_form(
         && !(is_everything(service) && colons == 2)
     {
         let message = format!("the service of `{shown}` has a wildcard, which AWS does not accept");
-        remarks.say("resource-form", Some(statement), span, message);
+        remarks.report("resource-form", Some(statement), span, message);
     }
     if dialect.has_variables && pattern.contains("${") {
-        variables_of(document, statement, pattern, span, remarks);
+        check_variables(document, statement, pattern, span, remarks);
         if variables::is_used_before(pattern, ARN_PARTS - 1) {
             let message = format!("a variable before the fifth colon of `{shown}` is plain text");
-            remarks.say("variable-version", Some(statement), span, message);
+            remarks.report("variable-version", Some(statement), span, message);
         }
     }
 }
 
 /// Reports malformed variables in a resource or value.
-pub(super) fn variables_of(
+pub(super) fn check_variables(
     document: &Document,
     statement: &Statement,
     text: &Text,
@@ -280,11 +280,16 @@ pub(super) fn variables_of(
             VariableError::Space => "has white space in its name",
             VariableError::Quote => "has a default that is not in single quotes",
         };
-        remarks.say("variable", Some(statement), span, format!("a variable of `{}` {what}", display::printable(text)));
+        remarks.report(
+            "variable",
+            Some(statement),
+            span,
+            format!("a variable of `{}` {what}", display::printable(text)),
+        );
     }
     if !document.has_variables() && known.iter().any(|known| variables::is_used(known)) {
         let message = format!("`{}` is plain text under the old version", display::printable(text));
-        remarks.help(
+        remarks.report_with_help(
             "variable-version",
             Some(statement),
             span,
@@ -299,15 +304,15 @@ pub(super) fn variables_of(
 struct Types {
     /// True if the catalogue has the resources of actions.
     is_known: bool,
-    made: HashMap<(String, usize), Option<Language>>,
+    cache: HashMap<(String, usize), Option<Language>>,
 }
 
 impl Types {
     fn language(&mut self, service: &Service, at: usize) -> Option<&Language> {
-        let entry = self.made.entry((service.prefix.clone(), at)).or_insert_with(|| {
+        let entry = self.cache.entry((service.prefix.clone(), at)).or_insert_with(|| {
             let kind = service.types.get(at)?;
             let pattern = format!("arn:*:{}", kind.arn_with(filled));
-            Language::of_resource(&ResourcePattern::of_arns(&pattern))
+            Language::from_resource(&ResourcePattern::from_arn(&pattern))
         });
         entry.as_ref()
     }
@@ -363,7 +368,7 @@ impl Resources {
             .flat_map(|pattern| {
                 let slash = has_slash(pattern);
                 let most = Language::at_most(
-                    &ResourcePattern::of(pattern, document.dialect, document.has_variables()),
+                    &ResourcePattern::from_text(pattern, document.dialect, document.has_variables()),
                     document.dialect,
                 );
                 most.into_iter().map(move |language| (language, slash))
@@ -373,17 +378,17 @@ impl Resources {
     }
 
     /// True if an action supports one of the resources.
-    fn take(&self, action: &Action, service: &Service, types: &mut Types) -> bool {
+    fn supports(&self, action: &Action, service: &Service, types: &mut Types) -> bool {
         let Self::These(languages) = self else { return true };
         if !types.is_known {
             return true;
         }
-        also_on(action).any(|kind| languages.iter().any(|(language, _)| meet(&kind, language)))
+        additional_resources(action).any(|kind| languages.iter().any(|(language, _)| overlaps(&kind, language)))
             || action.types.iter().any(|(at, _)| {
                 let is_bucket = service.prefix == "s3"
                     && service.types.get(*at).is_some_and(|kind| kind.arn.ends_with("${BucketName}"));
                 types.language(service, *at).is_some_and(|kind| {
-                    languages.iter().any(|(language, slash)| !(is_bucket && *slash) && meet(kind, language))
+                    languages.iter().any(|(language, slash)| !(is_bucket && *slash) && overlaps(kind, language))
                 })
             })
     }
@@ -395,7 +400,7 @@ impl Resources {
 /// Amazon `CloudWatch` Logs User Guide, "Identity-based policy examples"; Amazon S3 User Guide, "Identity-based policy
 /// examples", and IAM User Guide, "S3 full access except production" (lists of the account on `arn:aws:s3:::*`); API
 /// Gateway Developer Guide, "Control access to a WebSocket API with IAM authorization".
-const ALSO_ON: &[(&str, &str)] = &[
+const ADDITIONAL_RESOURCES: &[(&str, &str)] = &[
     ("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*"),
     ("eks:createcluster", "arn:*:eks:*:*:cluster/*"),
     ("execute-api:invoke", "arn:*:execute-api:*:*:*/*/*"),
@@ -408,9 +413,9 @@ const ALSO_ON: &[(&str, &str)] = &[
     ("states:sendtasksuccess", "arn:*:states:*:*:*"),
 ];
 
-fn also_on(action: &Action) -> impl Iterator<Item = Language> {
-    let named = ALSO_ON.iter().filter(|(name, _)| *name == action.folded);
-    named.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::of_arns(arn)))
+fn additional_resources(action: &Action) -> impl Iterator<Item = Language> {
+    let named = ADDITIONAL_RESOURCES.iter().filter(|(name, _)| *name == action.folded);
+    named.filter_map(|(_, arn)| Language::from_resource(&ResourcePattern::from_arn(arn)))
 }
 
 /// Reports actions that support none of the statement's resources.
@@ -432,7 +437,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
     for ((pattern, folded), span) in
         statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
     {
-        let compiled = ActionPattern::of(folded, catalogue.dialect);
+        let compiled = ActionPattern::from_text(folded, catalogue.dialect);
         if matches!(compiled, ActionPattern::Everything | ActionPattern::Nothing | ActionPattern::Open(_)) {
             continue;
         }
@@ -442,7 +447,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
         if statement.principal.is_some() && service.prefix != "s3" {
             continue;
         }
-        let takes_none = |action: &&&Action| action.types.is_empty() && also_on(action).next().is_none();
+        let takes_none = |action: &&&Action| action.types.is_empty() && additional_resources(action).next().is_none();
         let unscopable = covered.iter().filter(takes_none).count();
         if !covered.is_empty() && unscopable == covered.len() {
             if may_be_everything || statement.principal.is_some() {
@@ -453,7 +458,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
                 display::printable(pattern),
                 if statement.effect == Effect::Allow { "grants" } else { "denies" }
             );
-            remarks.help(
+            remarks.report_with_help(
                 "resource-unscopable",
                 Some(statement),
                 *span,
@@ -462,7 +467,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
             );
             continue;
         }
-        if !covered.is_empty() && !covered.iter().any(|action| on.take(action, service, types)) {
+        if !covered.is_empty() && !covered.iter().any(|action| on.supports(action, service, types)) {
             let mut kinds: Vec<&str> = Vec::new();
             for (at, _) in covered.iter().flat_map(|action| &action.types) {
                 match service.types.get(*at).map(|kind| kind.name.as_str()) {
@@ -472,7 +477,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
             }
             if kinds.is_empty() {
                 kinds.extend(
-                    ALSO_ON
+                    ADDITIONAL_RESOURCES
                         .iter()
                         .filter(|(name, _)| covered.iter().any(|one| one.folded == *name))
                         .map(|(_, arn)| *arn),
@@ -483,7 +488,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
                 display::printable(pattern),
                 display::list(&kinds, 3)
             );
-            remarks.say("resource-mismatch", Some(statement), *span, message);
+            remarks.report("resource-mismatch", Some(statement), *span, message);
         }
     }
 }
@@ -491,7 +496,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
 fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
     let dialect = remarks.dialect;
     let action = dialect.pass_role.to_lowercase();
-    let passes = |folded: &Text| ActionPattern::of(folded, dialect).matches(&action);
+    let passes = |folded: &Text| ActionPattern::from_text(folded, dialect).matches(&action);
     let limit = if dialect.knows_resources { "iam:PassedToService" } else { "acs:Service" };
     let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case(limit));
     if statement.effect == Effect::Allow
@@ -501,7 +506,7 @@ fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
     {
         let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
         let message = format!("`{}` on `*`: any role can be passed to any service", dialect.pass_role);
-        remarks.help(
+        remarks.report_with_help(
             "pass-role-everywhere",
             Some(statement),
             span,
@@ -521,5 +526,11 @@ fn service_linked_role(statement: &Statement, remarks: &mut Remarks<'_>) {
     let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
     let message = "`iam:CreateServiceLinkedRole` on `*` can create the role of any service";
     let help = "name the role, or limit `iam:AWSServiceName`";
-    remarks.help("service-linked-role-everywhere", Some(statement), span, message.to_owned(), Some(help.to_owned()));
+    remarks.report_with_help(
+        "service-linked-role-everywhere",
+        Some(statement),
+        span,
+        message.to_owned(),
+        Some(help.to_owned()),
+    );
 }

@@ -10,7 +10,7 @@ use crate::pattern::{ActionPattern, ResourcePattern};
 use crate::text::Text;
 
 use super::Remarks;
-use super::principals::{account_of, is_account, is_for_everybody};
+use super::principals::{account_id, is_account, is_for_everyone};
 
 /// Maximum number of statements that are compared with each other.
 const MAX_STATEMENTS: usize = 200;
@@ -34,13 +34,13 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
         .iter()
         .enumerate()
         .filter(|(_, folded)| folded.is_known() && folded.contains(['*', '?']))
-        .map(|(at, folded)| (at, folded, ActionPattern::of(folded, remarks.dialect)))
+        .map(|(at, folded)| (at, folded, ActionPattern::from_text(folded, remarks.dialect)))
         .collect();
     let mut seen: HashSet<&str> = HashSet::new();
     for (at, ((pattern, folded), span)) in action.patterns.iter().zip(&action.folded).zip(&action.spans).enumerate() {
         if !seen.insert(folded) {
             let message = format!("duplicate pattern `{}`", display::printable(pattern));
-            remarks.say("duplicate", Some(statement), *span, message);
+            remarks.report("duplicate", Some(statement), *span, message);
             continue;
         }
         if !folded.is_known() {
@@ -53,7 +53,7 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
         });
         if let Some((_, by, _)) = by {
             let message = format!("`{}` already covers `{}`", display::printable(by), display::printable(pattern));
-            remarks.say("duplicate", Some(statement), *span, message);
+            remarks.report("duplicate", Some(statement), *span, message);
         }
     }
 }
@@ -64,7 +64,11 @@ fn languages(document: &Document, statement: &Statement) -> Vec<Option<Language>
     resource
         .map(|pattern| {
             let open = !pattern.is_known() || (pattern.contains("${") && document.has_variables());
-            if open { None } else { Language::of_resource(&ResourcePattern::of(pattern, document.dialect, false)) }
+            if open {
+                None
+            } else {
+                Language::from_resource(&ResourcePattern::from_text(pattern, document.dialect, false))
+            }
         })
         .collect()
 }
@@ -82,7 +86,7 @@ fn duplicate_resources(statement: &Statement, languages: &[Option<Language>], re
         });
         if let Some((_, (by, _))) = by {
             let (by, shown) = (display::printable(by), display::printable(pattern));
-            remarks.say("duplicate", Some(statement), *span, format!("`{by}` already covers `{shown}`"));
+            remarks.report("duplicate", Some(statement), *span, format!("`{by}` already covers `{shown}`"));
         }
     }
 }
@@ -90,7 +94,9 @@ fn duplicate_resources(statement: &Statement, languages: &[Option<Language>], re
 /// Reports statements that another covers: an Allow revoked by a Deny, or a statement with the same effect.
 fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks: &mut Remarks<'_>) {
     let plain = |statement: &Statement| {
-        !statement.is_stand_in && !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated)
+        !statement.is_placeholder
+            && !statement.action.negated
+            && statement.resource.as_ref().is_some_and(|r| !r.negated)
     };
     let prepared: Vec<(&Statement, Vec<ActionPattern>, &Vec<Option<Language>>)> = document
         .statements
@@ -98,8 +104,12 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
         .zip(languages)
         .filter(|(statement, _)| plain(statement) && !statement.action.patterns.is_empty())
         .map(|(statement, languages)| {
-            let actions =
-                statement.action.folded.iter().map(|folded| ActionPattern::of(folded, document.dialect)).collect();
+            let actions = statement
+                .action
+                .folded
+                .iter()
+                .map(|folded| ActionPattern::from_text(folded, document.dialect))
+                .collect();
             (statement, actions, languages)
         })
         .collect();
@@ -111,7 +121,8 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
             let denies = inner.effect == Effect::Allow && outer.effect == Effect::Deny && outer.conditions.is_empty();
             // A statement that may be absent makes no other one redundant.
             let is_there = outer.guards.is_empty() || outer.guards == inner.guards;
-            if inner.index == outer.index || !(same || denies) || !is_there || !is_about(outer, inner, denies) {
+            if inner.index == outer.index || !(same || denies) || !is_there || !covers_principals(outer, inner, denies)
+            {
                 continue;
             }
             let acts = inner_actions.iter().all(|action| covered(action, outer_actions));
@@ -132,17 +143,17 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
             }
             if denies {
                 let message = format!("statement {} denies all that this one allows", outer.index);
-                remarks.say("statement-denied", Some(inner), inner.span, message);
+                remarks.report("statement-denied", Some(inner), inner.span, message);
                 break;
             }
             // Of two equal statements only the second is reported.
             let mutual = outer_actions.iter().all(|action| covered(action, inner_actions))
                 && outer.index > inner.index
                 && inner.conditions.is_empty() == outer.conditions.is_empty()
-                && is_about(inner, outer, denies);
+                && covers_principals(inner, outer, denies);
             if !mutual {
                 let message = format!("statement {} already covers this one", outer.index);
-                remarks.say("statement-covered", Some(inner), inner.span, message);
+                remarks.report("statement-covered", Some(inner), inner.span, message);
                 break;
             }
         }
@@ -152,8 +163,8 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
 /// True if a statement applies to every principal of another. An account as a principal delegates the permission to its
 /// users and roles, and so does not cover them; a Deny of an account applies to all of them.
 /// Source: IAM User Guide, "AWS JSON policy elements: Principal", "AWS account principals".
-fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
-    let is_for_everybody = is_for_everybody(outer);
+fn covers_principals(outer: &Statement, inner: &Statement, denies: bool) -> bool {
+    let is_for_everybody = is_for_everyone(outer);
     let (outer, inner) = match (&outer.principal, &inner.principal) {
         (None, None) => return true,
         (Some(outer), Some(inner)) if !outer.negated && !inner.negated => (outer, inner),
@@ -164,7 +175,7 @@ fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
     };
     let is_in = |(kind, value): &(String, Text)| {
         let is_of = |account: &str| {
-            (denies && kind == "AWS" && account == account_of(value)) || whole_account(value) == Some(account)
+            (denies && kind == "AWS" && account == account_id(value)) || whole_account(value) == Some(account)
         };
         outer.entries.iter().any(|(other, by)| {
             other == kind && value.is_known() && by.is_known() && (by == value || whole_account(by).is_some_and(is_of))
@@ -176,7 +187,7 @@ fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
 /// Account that a principal denotes, by its id or as `arn:aws:iam::ID:root`.
 fn whole_account(value: &str) -> Option<&str> {
     let is_whole = is_account(value) || value.ends_with(":root");
-    is_whole.then(|| account_of(value)).filter(|id| is_account(id))
+    is_whole.then(|| account_id(value)).filter(|id| is_account(id))
 }
 
 fn covered(action: &ActionPattern, by: &[ActionPattern]) -> bool {

@@ -21,7 +21,7 @@ pub(super) fn mark(document: &mut Document) {
 fn element(element: &mut Element) {
     // Both have the same text, except for case.
     for (pattern, folded) in element.patterns.iter_mut().zip(&mut element.folded) {
-        if may_have_one(pattern) {
+        if may_have_placeholder(pattern) {
             each([pattern, folded].into_iter());
         }
     }
@@ -29,7 +29,7 @@ fn element(element: &mut Element) {
 
 fn each<'t>(texts: impl Iterator<Item = &'t mut Text>) {
     for text in texts {
-        if may_have_one(text)
+        if may_have_placeholder(text)
             && let Some(marked) = marked(text)
         {
             *text = marked;
@@ -38,7 +38,7 @@ fn each<'t>(texts: impl Iterator<Item = &'t mut Text>) {
 }
 
 /// True if a text may have a placeholder; almost none does.
-fn may_have_one(text: &Text) -> bool {
+fn may_have_placeholder(text: &Text) -> bool {
     text.bytes().any(|byte| matches!(byte, b'$' | b'<' | b'{' | b'[' | b'%'))
 }
 
@@ -59,7 +59,7 @@ fn marked(text: &Text) -> Option<Text> {
 }
 
 /// A text without its placeholders.
-pub(super) fn without(text: &str) -> String {
+pub(super) fn strip(text: &str) -> String {
     let (mut known, mut rest) = (String::new(), text);
     while let Some((before, _, behind)) = next(rest) {
         known.push_str(before);
@@ -120,13 +120,13 @@ mod tests {
         ] {
             let marked = marked(&Text::from(text)).unwrap();
             assert!(!marked.is_known(), "{text}");
-            assert_eq!(without(text), known, "{text}");
+            assert_eq!(strip(text), known, "{text}");
         }
         for text in
             ["${aws:username}/*", "${*}", "a${$}b", "${aws:PrincipalTag/team, 'none'}", "100%", "a<b", "${", "${}"]
         {
             assert_eq!(marked(&Text::from(text)), None, "{text}");
-            assert_eq!(without(text), text);
+            assert_eq!(strip(text), text);
         }
     }
 }

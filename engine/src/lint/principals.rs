@@ -19,7 +19,7 @@ pub(super) fn check(
     match (&statement.principal, is_trust) {
         (Some(principal), false) => {
             let message = "an identity policy has no principal: it applies to the identity to which it is attached";
-            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
+            remarks.report("principal", Some(statement), principal.key_span, message.to_owned());
         }
         (None, true) => {
             let message = if is_role_trust(document, kind) {
@@ -27,11 +27,11 @@ pub(super) fn check(
             } else {
                 "a resource policy requires a principal"
             };
-            remarks.say("principal", Some(statement), statement.span, message.to_owned());
+            remarks.report("principal", Some(statement), statement.span, message.to_owned());
         }
         (Some(principal), true) if principal.negated && statement.effect == Effect::Allow => {
             let message = "`NotPrincipal` with Allow applies to everyone else, including other accounts";
-            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
+            remarks.report("principal", Some(statement), principal.key_span, message.to_owned());
         }
         _ => {}
     }
@@ -41,18 +41,18 @@ pub(super) fn check(
         principals(statement, principal, remarks);
     }
     if is_role_trust(document, kind) {
-        of_role(statement, remarks);
+        check_role_trust(statement, remarks);
     }
     if is_trust {
         principal_action(statement, remarks);
-        open(statement, remarks);
+        shared_provider(statement, remarks);
         if is_role_trust(document, kind) {
             open_to_all(statement, remarks);
         }
     }
     if statement.resource.is_none() && !is_trust {
         let message = "the statement has neither `Resource` nor `NotResource`";
-        remarks.say("resource-missing", Some(statement), statement.span, message.to_owned());
+        remarks.report("resource-missing", Some(statement), statement.span, message.to_owned());
     }
 }
 
@@ -62,7 +62,7 @@ fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
     let is_assumed = |folded: &Text| folded.starts_with("sts:assumerole");
     // A resource control policy has a Deny for everyone, on a resource.
     let is_of_organization = |statement: &Statement| {
-        statement.effect == Effect::Deny && statement.resource.is_some() && is_for_everybody(statement)
+        statement.effect == Effect::Deny && statement.resource.is_some() && is_for_everyone(statement)
     };
     match kind {
         _ if document.dialect != &IAM => false,
@@ -73,25 +73,25 @@ fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
             .iter()
             .filter(|statement| statement.effect == Effect::Allow && statement.principal.is_some())
             // An STS endpoint policy is for everyone, and has a resource.
-            .filter(|statement| !(statement.resource.is_some() && is_for_everybody(statement)))
+            .filter(|statement| !(statement.resource.is_some() && is_for_everyone(statement)))
             .any(|statement| statement.action.folded.iter().any(is_assumed)),
         _ => false,
     }
 }
 
 /// True if `*` is among the principals of a statement.
-pub(super) fn is_for_everybody(statement: &Statement) -> bool {
+pub(super) fn is_for_everyone(statement: &Statement) -> bool {
     let is_all = |(kind, value): &(String, Text)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*";
     statement.principal.as_ref().is_some_and(|principal| !principal.negated && principal.entries.iter().any(is_all))
 }
 
 /// Reports elements that a role trust policy does not allow. Source: IAM User Guide, "IAM Access Analyzer policy check
 /// reference", "Unsupported resource ARN in policy" and "Unsupported action in policy".
-fn of_role(statement: &Statement, remarks: &mut Remarks<'_>) {
+fn check_role_trust(statement: &Statement, remarks: &mut Remarks<'_>) {
     if let Some(resource) = &statement.resource {
         let message = "IAM rejects a resource in the trust policy of a role";
         let help = "remove the element: the policy applies to its own role";
-        remarks.help(
+        remarks.report_with_help(
             "resource-forbidden",
             Some(statement),
             resource.key_span,
@@ -110,7 +110,7 @@ fn of_role(statement: &Statement, remarks: &mut Remarks<'_>) {
                 "`{}` is not valid in a trust policy: IAM accepts only actions of STS",
                 display::printable(pattern)
             );
-            remarks.say("principal-action", Some(statement), *span, message);
+            remarks.report("principal-action", Some(statement), *span, message);
         }
     }
 }
@@ -120,7 +120,7 @@ fn of_role(statement: &Statement, remarks: &mut Remarks<'_>) {
 fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remarks<'_>) {
     if principal.entries.is_empty() {
         let message = "an empty principal: the statement applies to no one";
-        remarks.say("empty", Some(statement), principal.key_span, message.to_owned());
+        remarks.report("empty", Some(statement), principal.key_span, message.to_owned());
     }
     let mut keys: Vec<&str> = Vec::new();
     for (key, value) in &principal.entries {
@@ -134,16 +134,16 @@ fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remark
                 display::printable(key)
             );
             let help = right.map(|right| format!("write `{right}`"));
-            remarks.help("principal", Some(statement), principal.key_span, message, help);
+            remarks.report_with_help("principal", Some(statement), principal.key_span, message, help);
         }
         // A placeholder is replaced before IAM receives the policy.
         if !is_key || !value.is_known() || value.contains(['$', '{', '<', '%', '[']) {
             continue;
         }
         let shown = display::printable(value);
-        let mut say = |check, message| remarks.say(check, Some(statement), principal.key_span, message);
+        let mut say = |check, message| remarks.report(check, Some(statement), principal.key_span, message);
         match key.as_str() {
-            "AWS" if is_gone(value) => {
+            "AWS" if is_deleted_id(value) => {
                 say("principal-gone", format!("`{shown}` is the id of a deleted user or role"));
             }
             "AWS" if !is_account_or_identity(value) && **value != *"*" => {
@@ -164,14 +164,14 @@ fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remark
 
 /// True for the id of a user, role or group, with which IAM replaces the ARN when the user or role is deleted. Source:
 /// IAM User Guide, "IAM identifiers", "Unique identifiers".
-fn is_gone(value: &str) -> bool {
+fn is_deleted_id(value: &str) -> bool {
     ["AIDA", "AROA", "AGPA"].iter().any(|prefix| value.starts_with(prefix))
         && value.len() >= 16
         && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
 /// Account of a principal of the type `AWS`: from its ARN, or its id.
-pub(super) fn account_of(value: &str) -> &str {
+pub(super) fn account_id(value: &str) -> &str {
     value.split(':').nth(4).unwrap_or(value)
 }
 
@@ -192,7 +192,7 @@ fn is_account_or_identity(value: &str) -> bool {
         _ => false,
     };
     // CloudFront's origin access identities are users of an account with that name.
-    let is_one = !account.is_empty() && !account.contains(['*', '?']) && !super::arns::is_no_account(account);
+    let is_one = !account.is_empty() && !account.contains(['*', '?']) && !super::arns::is_invalid_account(account);
     *prefix == "arn" && region.is_empty() && is_one && is_identity
 }
 
@@ -225,7 +225,7 @@ fn is_provider(value: &str) -> bool {
     let is_named = ["saml-provider/", "oidc-provider/"]
         .iter()
         .any(|kind| name.strip_prefix(kind).is_some_and(|rest| !rest.is_empty() && !rest.contains("://")));
-    !account.is_empty() && !super::arns::is_no_account(account) && is_named && !name.contains(['*', '?'])
+    !account.is_empty() && !super::arns::is_invalid_account(account) && is_named && !name.contains(['*', '?'])
 }
 
 /// Reports users and roles next to the account that holds them. Source: IAM User Guide, "IAM Access Analyzer policy
@@ -237,11 +237,11 @@ fn redundant(statement: &Statement, principal: &Principal, remarks: &mut Remarks
     let values =
         || principal.entries.iter().filter(|(key, value)| key == "AWS" && value.is_known()).map(|(_, value)| value);
     let whole: Vec<&str> =
-        values().filter(|value| is_account(value) || value.ends_with(":root")).map(|value| account_of(value)).collect();
+        values().filter(|value| is_account(value) || value.ends_with(":root")).map(|value| account_id(value)).collect();
     for value in values().filter(|value| value.contains(":role/") || value.contains(":user/")) {
-        if whole.contains(&account_of(value)) {
+        if whole.contains(&account_id(value)) {
             let message = format!("the account of `{}` is already in the list", display::printable(value));
-            remarks.say("duplicate", Some(statement), principal.key_span, message);
+            remarks.report("duplicate", Some(statement), principal.key_span, message);
         }
     }
 }
@@ -255,31 +255,26 @@ const SHARED: [Shared; 5] = [
     Shared {
         issuer: "token.actions.githubusercontent.com",
         subjects: "repo:",
-        is_named_by_anybody: true,
+        has_free_subjects: true,
         who: "every workflow on GitHub",
     },
-    Shared {
-        issuer: "gitlab.com",
-        subjects: "project_path:",
-        is_named_by_anybody: true,
-        who: "every job on gitlab.com",
-    },
+    Shared { issuer: "gitlab.com", subjects: "project_path:", has_free_subjects: true, who: "every job on gitlab.com" },
     Shared {
         issuer: "app.terraform.io",
         subjects: "organization:",
-        is_named_by_anybody: true,
+        has_free_subjects: true,
         who: "every workspace of HCP Terraform",
     },
     Shared {
         issuer: "oidc.eks.",
         subjects: "system:serviceaccount:",
-        is_named_by_anybody: false,
+        has_free_subjects: false,
         who: "every Pod of the cluster",
     },
     Shared {
         issuer: "ack-rrsa-",
         subjects: "system:serviceaccount:",
-        is_named_by_anybody: false,
+        has_free_subjects: false,
         who: "every Pod of the cluster",
     },
 ];
@@ -292,13 +287,13 @@ struct Shared {
     subjects: &'static str,
     /// True if anyone can have a subject of any name, so that a pattern with a leading wildcard matches those of other
     /// customers.
-    is_named_by_anybody: bool,
+    has_free_subjects: bool,
     /// Trusted identities if nothing limits the subject.
     who: &'static str,
 }
 
 impl Shared {
-    fn of(provider: &str) -> Option<&'static Self> {
+    fn find(provider: &str) -> Option<&'static Self> {
         let is_of = |one: &&Self| {
             provider == one.issuer || (one.issuer.ends_with(['.', '-']) && provider.starts_with(one.issuer))
         };
@@ -306,11 +301,11 @@ impl Shared {
     }
 
     /// True if a pattern with wildcards matches subjects of other customers.
-    fn takes_anybody(&self, pattern: &str) -> bool {
+    fn matches_anyone(&self, pattern: &str) -> bool {
         let Some(wildcard) = pattern.find(['*', '?']) else { return false };
         let (start, rest) = pattern.split_at(wildcard);
         let is_open = rest.chars().all(|character| matches!(character, '*' | '?' | ':' | '/'));
-        self.subjects.starts_with(start) && (self.is_named_by_anybody || is_open)
+        self.subjects.starts_with(start) && (self.has_free_subjects || is_open)
     }
 }
 
@@ -318,15 +313,21 @@ impl Shared {
 /// Principal", "All principals".
 fn open_to_all(statement: &Statement, remarks: &mut Remarks<'_>) {
     let Some(principal) = &statement.principal else { return };
-    if statement.effect == Effect::Allow && statement.conditions.is_empty() && is_for_everybody(statement) {
+    if statement.effect == Effect::Allow && statement.conditions.is_empty() && is_for_everyone(statement) {
         let message = "every principal of every account can assume the role: no condition limits `*`";
         let help = "name the accounts or roles, or add a condition on `aws:PrincipalOrgID`";
-        remarks.help("trust-open", Some(statement), principal.key_span, message.to_owned(), Some(help.to_owned()));
+        remarks.report_with_help(
+            "trust-open",
+            Some(statement),
+            principal.key_span,
+            message.to_owned(),
+            Some(help.to_owned()),
+        );
     }
 }
 
 /// Reports statements that trust every identity of a shared provider.
-fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
+fn shared_provider(statement: &Statement, remarks: &mut Remarks<'_>) {
     let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
     if statement.effect != Effect::Allow {
         return;
@@ -337,7 +338,7 @@ fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
         else {
             continue;
         };
-        let Some(shared) = Shared::of(provider) else { continue };
+        let Some(shared) = Shared::find(provider) else { continue };
         // RAM names the claims of every provider `oidc:…`.
         let issuer = if remarks.dialect == &IAM { provider } else { "oidc" };
         let limits = statement.conditions.iter().any(|condition| {
@@ -350,14 +351,14 @@ fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
                 && operator.comparison != Comparison::Null
                 && operator.quantifier != Some(Quantifier::All);
             let is_anybody = |value: &Text| {
-                value.is_known() && operator.comparison == Comparison::StringLike && shared.takes_anybody(value)
+                value.is_known() && operator.comparison == Comparison::StringLike && shared.matches_anyone(value)
             };
             !condition.key.is_known() || (is_claim && decides && !condition.values.iter().any(is_anybody))
         });
         if !limits {
             let message = format!("{} can assume the role: no condition limits the subject of the token", shared.who);
             let help = format!("add a condition on `{}:sub`", display::printable(issuer));
-            remarks.help("trust-open", Some(statement), principal.key_span, message, Some(help));
+            remarks.report_with_help("trust-open", Some(statement), principal.key_span, message, Some(help));
         }
     }
 }
@@ -381,7 +382,7 @@ fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
     };
     let called: Option<Vec<&str>> = principal.entries.iter().map(calls).collect();
     let Some(called) = called.filter(|called| !called.is_empty()) else { return };
-    let patterns = || statement.action.folded.iter().map(|folded| ActionPattern::of(folded, remarks.dialect));
+    let patterns = || statement.action.folded.iter().map(|folded| ActionPattern::from_text(folded, remarks.dialect));
     let is_assumed = |action: &str| patterns().any(|pattern| pattern.matches(action));
     let may_be_open = patterns().any(|pattern| matches!(pattern, ActionPattern::Open(_)));
     if may_be_open || !ACTIONS.iter().any(|action| is_assumed(action)) || called.iter().any(|one| is_assumed(one)) {
@@ -393,7 +394,7 @@ fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
         _ => "sts:AssumeRole",
     };
     let message = format!("the statement does not allow `{wanted}`, which its principals call: it trusts no one");
-    remarks.help(
+    remarks.report_with_help(
         "principal-action",
         Some(statement),
         statement.action.key_span,

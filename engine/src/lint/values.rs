@@ -24,11 +24,11 @@ pub(super) fn check(
             "no value for `{}`: the condition does not have the apparent effect",
             display::printable(&condition.key)
         );
-        remarks.say("empty", Some(statement), condition.key_span, message);
+        remarks.report("empty", Some(statement), condition.key_span, message);
     }
     for (value, span) in condition.values.iter().zip(&condition.spans) {
         if !value.is_known() || value.contains("${") {
-            super::elements::variables_of(document, statement, value, *span, remarks);
+            super::elements::check_variables(document, statement, value, *span, remarks);
             without_variables(document, statement, condition, operator, (value, *span), remarks);
             continue;
         }
@@ -52,7 +52,7 @@ pub(super) fn check(
             };
             let message =
                 format!("`{}` is not {wanted}, as `{}` requires", display::printable(value), condition.operator);
-            remarks.say("condition-value", Some(statement), *span, message);
+            remarks.report("condition-value", Some(statement), *span, message);
             continue;
         }
         if operator.comparison == Comparison::Arn {
@@ -60,13 +60,13 @@ pub(super) fn check(
         }
         plain_wildcard(statement, condition, operator, (value, *span), remarks);
         if document.dialect.knows_resources {
-            other(statement, condition, operator, (value, *span), remarks);
+            impossible_value(statement, condition, operator, (value, *span), remarks);
         }
         range(statement, operator, (value, *span), remarks);
     }
     private(statement, condition, operator, remarks);
     multi_factor(statement, condition, operator, remarks);
-    together(statement, condition, operator, remarks);
+    value_combination(statement, condition, operator, remarks);
 }
 
 /// Reports variables in values that are neither text nor ARNs. Source: IAM User Guide, "IAM Access Analyzer policy
@@ -89,7 +89,7 @@ fn without_variables(
             condition.operator,
             display::printable(value)
         );
-        remarks.say("variable", Some(statement), span, message);
+        remarks.report("variable", Some(statement), span, message);
     }
 }
 
@@ -108,12 +108,12 @@ fn plain_wildcard(
     }
     let like = if operator.negated { "StringNotLike" } else { "StringLike" };
     let message = format!("`{}` treats the `*` of `{}` as literal", condition.operator, display::printable(value));
-    remarks.help("wildcard-without-like", Some(statement), span, message, Some(format!("write `{like}`")));
+    remarks.report_with_help("wildcard-without-like", Some(statement), span, message, Some(format!("write `{like}`")));
 }
 
 /// Reports values that a global key never has. Sources: AWS User Guides, "AWS global condition context keys"; Amazon
 /// VPC API Reference: ids of endpoints start with `vpce-`, those of VPCs with `vpc-`.
-fn other(
+fn impossible_value(
     statement: &Statement,
     condition: &Condition,
     operator: Operator,
@@ -130,8 +130,8 @@ fn other(
     let (is, should) = match condition.key.to_ascii_lowercase().as_str() {
         "aws:sourcevpc" if value.starts_with("vpce-") => ("an endpoint id", "the key has a VPC id"),
         "aws:sourcevpce" if value.starts_with("vpc-") => ("a VPC id", "the key has an endpoint id"),
-        "aws:requestedregion" | "ec2:region" if arns::is_no_region(value) => ("not a Region", "the key has one"),
-        "aws:principalaccount" | "aws:resourceaccount" | "aws:sourceaccount" if arns::is_no_account(value) => {
+        "aws:requestedregion" | "ec2:region" if arns::is_invalid_region(value) => ("not a Region", "the key has one"),
+        "aws:principalaccount" | "aws:resourceaccount" | "aws:sourceaccount" if arns::is_invalid_account(value) => {
             ("not an account id", "that has 12 digits")
         }
         "aws:principalorgid" | "aws:resourceorgid" | "aws:sourceorgid"
@@ -145,7 +145,7 @@ fn other(
         _ => return,
     };
     let message = format!("`{}` is {is}: {should}", display::printable(value));
-    remarks.say("condition-value-other", Some(statement), span, message);
+    remarks.report("condition-value-other", Some(statement), span, message);
 }
 
 /// Reports CIDR blocks with bits set beyond the prefix length.
@@ -166,7 +166,13 @@ fn range(statement: &Statement, operator: Operator, (value, span): (&Text, Span)
             "`{}` begins with {first}: the bits beyond the prefix length are ignored",
             display::printable(value)
         );
-        remarks.help("address-range", Some(statement), span, message, Some(format!("write `{first}/{length}`")));
+        remarks.report_with_help(
+            "address-range",
+            Some(statement),
+            span,
+            message,
+            Some(format!("write `{first}/{length}`")),
+        );
     }
 }
 
@@ -204,7 +210,7 @@ fn private(statement: &Statement, condition: &Condition, operator: Operator, rem
     for (value, span) in condition.values.iter().zip(&condition.spans).filter(|(value, _)| is_private_text(value)) {
         let message = format!("no request has the private source address `{}`: {what}", display::printable(value));
         let help = "for requests through a VPC endpoint write `aws:VpcSourceIp`";
-        remarks.help("source-ip-private", Some(statement), *span, message, Some(help.to_owned()));
+        remarks.report_with_help("source-ip-private", Some(statement), *span, message, Some(help.to_owned()));
     }
 }
 
@@ -220,7 +226,7 @@ fn multi_factor(statement: &Statement, condition: &Condition, operator: Operator
     {
         let message = "requests with a user's access keys lack the key: the statement does not deny them";
         let help = "write `BoolIfExists`";
-        remarks.help(
+        remarks.report_with_help(
             "mfa-key-absent",
             Some(statement),
             condition.operator_span,
@@ -233,7 +239,7 @@ fn multi_factor(statement: &Statement, condition: &Condition, operator: Operator
 /// Reports values that are redundant or conflict with others: both values of `Bool`, and limits within another. Source:
 /// IAM User Guide, "IAM Access Analyzer policy check reference", "Invalid condition multiple Boolean" and "Redundant
 /// condition value num".
-fn together(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
+fn value_combination(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
     let is_known = condition.values.iter().all(|value| value.is_known() && !value.contains("${"));
     if !is_known || condition.values.len() < 2 {
         return;
@@ -243,7 +249,7 @@ fn together(statement: &Statement, condition: &Condition, operator: Operator, re
             let has = |wanted: &str| condition.values.iter().any(|value| value.eq_ignore_ascii_case(wanted));
             if has("true") && has("false") {
                 let message = format!("`{}` requires either `true` or `false`, not both", condition.operator);
-                remarks.say("condition-booleans", Some(statement), condition.key_span, message);
+                remarks.report("condition-booleans", Some(statement), condition.key_span, message);
             }
         }
         Comparison::Numeric(order @ (Order::Less | Order::LessOrEqual | Order::Greater | Order::GreaterOrEqual)) => {
@@ -257,7 +263,7 @@ fn together(statement: &Statement, condition: &Condition, operator: Operator, re
             for (value, span) in condition.values.iter().zip(&condition.spans) {
                 if value.parse::<f64>().is_ok_and(|one| one.total_cmp(&widest).is_ne()) {
                     let message = format!("`{}` is already within the limit {widest}", display::printable(value));
-                    remarks.say("duplicate", Some(statement), *span, message);
+                    remarks.report("duplicate", Some(statement), *span, message);
                 }
             }
         }

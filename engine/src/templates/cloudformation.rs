@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::functions::{self, choice, function, is_no_value, referred, resolve};
+use super::functions::{self, choice, function, is_no_value, referenced_name, resolve};
 use super::{Decision, Found, FoundPolicy, FoundRole, Pseudo, Use, guarded, nested};
 use crate::json::{JsonError, Node, Value};
 use crate::text::{Text, TextPart};
@@ -53,9 +53,9 @@ const OTHER_DOCUMENTS: &[&str] =
 
 /// Certainty with which a value identifies a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meant {
-    Surely,
-    Perhaps,
+enum Certainty {
+    Certain,
+    Possible,
 }
 
 struct Template<'t> {
@@ -95,11 +95,11 @@ fn alternatives<'n>(node: &'n Node, decisions: &[Decision], found: &mut Vec<(Vec
 /// Converts numeric ids to text, as CloudFormation does for text properties. Source: AWS CloudFormation User Guide,
 /// `AWS::EventSchemas::RegistryPolicy`, example with `Sid: 1`.
 fn with_text_ids(mut document: Node) -> Node {
-    fn of_statement(statement: &mut Node) {
+    fn convert_ids(statement: &mut Node) {
         match &mut statement.value {
-            Value::Array(items) => items.iter_mut().for_each(of_statement),
+            Value::Array(items) => items.iter_mut().for_each(convert_ids),
             Value::Either(either) => {
-                either.then.iter_mut().chain(&mut either.otherwise).for_each(of_statement);
+                either.then.iter_mut().chain(&mut either.otherwise).for_each(convert_ids);
             }
             Value::Object(members) => {
                 for member in members.iter_mut().filter(|member| *member.key == *"Sid") {
@@ -112,7 +112,7 @@ fn with_text_ids(mut document: Node) -> Node {
         }
     }
     if let Value::Object(members) = &mut document.value {
-        members.iter_mut().filter(|member| *member.key == *"Statement").for_each(|one| of_statement(&mut one.value));
+        members.iter_mut().filter(|member| *member.key == *"Statement").for_each(|one| convert_ids(&mut one.value));
     }
     document
 }
@@ -191,7 +191,7 @@ impl<'t> Template<'t> {
     }
 
     /// Policy of a holder, with the stack conditions that decide about it.
-    fn given(&self, name: &str, holder: &Node, decisions: &[Decision]) -> Option<FoundPolicy> {
+    fn attached_policy(&self, name: &str, holder: &Node, decisions: &[Decision]) -> Option<FoundPolicy> {
         let policy = self.documents.get(name)?.clone();
         let resource = self.resources.iter().find(|(known, _)| *known == name)?.1;
         let decisions = [decisions, &Self::own_condition(resource, Some(holder))].concat();
@@ -218,11 +218,13 @@ impl<'t> Template<'t> {
             }
         }
         for (decisions, arn) in listed(holder.node, "ManagedPolicyArns") {
-            if let Some(policy) = referred(arn).and_then(|target| self.given(target, holder.node, &decisions)) {
+            if let Some(policy) =
+                referenced_name(arn).and_then(|target| self.attached_policy(target, holder.node, &decisions))
+            {
                 role.policies.push(policy);
                 continue;
             }
-            role.policies.push(self.not_here(&address, arn));
+            role.policies.push(self.missing_policy(&address, arn));
         }
         role.boundary = self.boundary(&address, holder.node);
         self.attach(holder, &mut role);
@@ -231,12 +233,12 @@ impl<'t> Template<'t> {
 
     fn boundary(&mut self, address: &str, holder: &'t Node) -> Option<FoundPolicy> {
         let boundary = property(holder, "PermissionsBoundary")?;
-        if let Some(policy) = referred(boundary).and_then(|target| self.given(target, holder, &[])) {
+        if let Some(policy) = referenced_name(boundary).and_then(|target| self.attached_policy(target, holder, &[])) {
             return Some(policy);
         }
         let text = functions::text(boundary, self.pseudo);
         self.found.unknown.push(format!("{address}: the permissions boundary \"{text}\" is not in the template"));
-        Some(FoundPolicy::not_here(&text, boundary.span))
+        Some(FoundPolicy::placeholder(&text, boundary.span))
     }
 
     /// Adds the policies that name the holder.
@@ -247,7 +249,7 @@ impl<'t> Template<'t> {
             }
             for listed_by in holder.listed_by {
                 for (_, decisions) in self.named(name, resource, listed_by, std::slice::from_ref(holder)) {
-                    role.policies.extend(self.given(name, holder.node, &decisions));
+                    role.policies.extend(self.attached_policy(name, holder.node, &decisions));
                 }
             }
         }
@@ -255,21 +257,21 @@ impl<'t> Template<'t> {
 
     /// Matches a reference, or the name that the template gives the holder. Values that are not fully known until the
     /// stack is created may match.
-    fn is_meant(&self, holder: &Holder<'t>, target: &Node) -> Option<Meant> {
-        let reference = referred(target).filter(|name| self.resources.iter().any(|(known, _)| known == name));
+    fn match_holder(&self, holder: &Holder<'t>, target: &Node) -> Option<Certainty> {
+        let reference = referenced_name(target).filter(|name| self.resources.iter().any(|(known, _)| known == name));
         if let Some(name) = reference {
-            return (name == holder.name).then_some(Meant::Surely);
+            return (name == holder.name).then_some(Certainty::Certain);
         }
         let target = functions::text(target, self.pseudo);
         if target == Text::unknown(holder.name) {
-            return Some(Meant::Surely);
+            return Some(Certainty::Certain);
         }
         // A name generated by CloudFormation cannot be given by anyone.
         let own = functions::text(property(holder.node, holder.named_by)?, self.pseudo);
         if own == target {
-            return Some(Meant::Surely);
+            return Some(Certainty::Certain);
         }
-        may_be_equal(&own, &target).then_some(Meant::Perhaps)
+        may_be_equal(&own, &target).then_some(Certainty::Possible)
     }
 
     /// Holders in a list, each with the decisions under which it is included.
@@ -283,8 +285,8 @@ impl<'t> Template<'t> {
         let mut found = Vec::new();
         for (decisions, target) in listed(resource, property) {
             for holder in holders {
-                if let Some(meant) = self.is_meant(holder, target) {
-                    let open = (meant == Meant::Perhaps).then(|| (format!("{who} names {}", holder.name), true));
+                if let Some(meant) = self.match_holder(holder, target) {
+                    let open = (meant == Certainty::Possible).then(|| (format!("{who} names {}", holder.name), true));
                     found.push((holder, decisions.iter().cloned().chain(open).collect()));
                 }
             }
@@ -311,13 +313,14 @@ impl<'t> Template<'t> {
     }
 
     /// Collects policies whose holder is not in the template, and documents that are not identity policies.
-    fn note_the_rest(&mut self, holders: &[Holder<'t>]) {
+    fn collect_remaining_policies(&mut self, holders: &[Holder<'t>]) {
         for (name, resource) in self.resources.clone() {
             if self.documents.contains_key(name) {
                 let targets = HOLDERS.iter().flat_map(|(_, _, listed_by)| *listed_by).collect::<BTreeSet<_>>();
                 let targets: Vec<_> = targets.into_iter().flat_map(|by| listed(resource, by)).collect();
-                let is_here =
-                    |target: &Node| holders.iter().any(|holder| self.is_meant(holder, target) == Some(Meant::Surely));
+                let is_here = |target: &Node| {
+                    holders.iter().any(|holder| self.match_holder(holder, target) == Some(Certainty::Certain))
+                };
                 let strangers = targets.iter().filter(|(_, target)| !is_here(target)).count();
                 if strangers > 0 {
                     let what = "its role, user or group is not in the template, or unknown until the stack is created";
@@ -337,7 +340,7 @@ impl<'t> Template<'t> {
                     self.single(name, resource, "Content", Use::Control);
                 }
                 (kind, Some(other)) => {
-                    self.found.left_out.push(format!("Resources.{name}.{other} ({kind}), not an identity policy"));
+                    self.found.skipped.push(format!("Resources.{name}.{other} ({kind}), not an identity policy"));
                 }
                 _ => {}
             }
@@ -364,23 +367,23 @@ impl<'t> Template<'t> {
             set.policies.push(self.policy(format!("{address}.InlinePolicy"), Use::Document, document, &[]));
         }
         for (_, arn) in listed(resource, "ManagedPolicies") {
-            set.policies.push(self.not_here(&address, arn));
+            set.policies.push(self.missing_policy(&address, arn));
         }
         for (_, reference) in listed(resource, "CustomerManagedPolicyReferences") {
-            set.policies.push(self.not_here(&address, reference.get("Name").unwrap_or(reference)));
+            set.policies.push(self.missing_policy(&address, reference.get("Name").unwrap_or(reference)));
         }
         if let Some(boundary) = property(resource, "PermissionsBoundary") {
             self.found.unknown.push(format!("{address}: the permissions boundary is not in the template"));
-            set.boundary = Some(FoundPolicy::not_here(&Text::unknown("its boundary"), boundary.span));
+            set.boundary = Some(FoundPolicy::placeholder(&Text::unknown("its boundary"), boundary.span));
         }
         (!set.policies.is_empty()).then_some(set)
     }
 
     /// Placeholder for a managed policy that a holder references but the template does not contain.
-    fn not_here(&mut self, address: &str, arn: &Node) -> FoundPolicy {
+    fn missing_policy(&mut self, address: &str, arn: &Node) -> FoundPolicy {
         let text = functions::text(arn, self.pseudo);
         self.found.unknown.push(format!("{address}: the managed policy \"{text}\" is not in the template"));
-        FoundPolicy::not_here(&text, arn.span)
+        FoundPolicy::placeholder(&text, arn.span)
     }
 
     fn single(&mut self, name: &str, resource: &Node, at: &str, used_as: Use) {
@@ -438,7 +441,7 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
                 .push(format!("Resources.{name}: its resources are known only when the stack is created"));
         }
     }
-    template.note_the_rest(&holders);
+    template.collect_remaining_policies(&holders);
     let Template { mut found, documents, .. } = template;
     let addresses = |role: &FoundRole| {
         let all = role.policies.iter().chain(&role.boundary);

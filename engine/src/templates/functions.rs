@@ -21,7 +21,7 @@ pub(super) fn function(node: &Node) -> Option<(&str, &Node)> {
 }
 
 /// Logical name that a property references.
-pub(super) fn referred(node: &Node) -> Option<&str> {
+pub(super) fn referenced_name(node: &Node) -> Option<&str> {
     match function(node)? {
         ("Ref", target) => target.as_str(),
         ("Fn::GetAtt", path) => match path.items() {
@@ -34,7 +34,7 @@ pub(super) fn referred(node: &Node) -> Option<&str> {
 
 /// True if a value is `AWS::NoValue`, which removes the property.
 pub(super) fn is_no_value(node: &Node) -> bool {
-    referred(node) == Some("AWS::NoValue")
+    referenced_name(node) == Some("AWS::NoValue")
 }
 
 /// Condition and the two values of `Fn::If`.

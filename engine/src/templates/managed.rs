@@ -2,7 +2,7 @@
 
 /// Names of AWS managed policies with a Deny statement, sorted, without their path.
 /// Source: iann0036/iam-dataset `aws/managedpolicies` of 2026-08-22: 47 of 1,645, some twice under different paths.
-const THAT_DENY: &[&str] = &[
+const DENYING_POLICIES: &[&str] = &[
     "AWSCertificateManagerPrivateCAPrivilegedUser",
     "AWSCertificateManagerPrivateCAUser",
     "AWSCleanRoomsFullAccessNoQuerying",
@@ -53,5 +53,5 @@ const THAT_DENY: &[&str] = &[
 /// of the quarantine policy.
 pub(super) fn denies(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
-    name.starts_with("AWSCompromisedKeyQuarantine") || THAT_DENY.contains(&name)
+    name.starts_with("AWSCompromisedKeyQuarantine") || DENYING_POLICIES.contains(&name)
 }

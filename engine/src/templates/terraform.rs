@@ -29,7 +29,7 @@ const HOLDERS: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 /// Use of an inline policy, by the type of the resource.
-fn inline_of(kind: &str) -> Use {
+fn inline_use(kind: &str) -> Use {
     match kind {
         "aws_iam_user_policy" => Use::UserInline,
         "aws_iam_group_policy" => Use::GroupInline,
@@ -57,27 +57,27 @@ fn planned<'v>(module: &'v Node, found: &mut Vec<Resource<'v>>) {
     }
 }
 
-fn text_of<'v>(values: &'v Node, key: &str) -> Option<&'v str> {
+fn text_value<'v>(values: &'v Node, key: &str) -> Option<&'v str> {
     values.get(key).and_then(Node::as_str)
 }
 
 /// Resources of a type to which an argument refers.
 #[derive(Debug, Default)]
-struct Meant {
+struct Matches {
     /// Indices of resources to which it certainly refers.
-    surely: Vec<usize>,
+    certain: Vec<usize>,
     /// Indices of resources to which it may refer.
-    perhaps: Vec<usize>,
+    possible: Vec<usize>,
     /// True if it may refer to something that is not in the plan.
     is_open: bool,
     /// Names that none of the resources has.
-    strangers: Vec<String>,
+    unknown_names: Vec<String>,
 }
 
-impl Meant {
+impl Matches {
     /// All indices; the flag is true if the reference is certain.
     fn all(&self) -> impl Iterator<Item = (usize, bool)> {
-        self.surely.iter().map(|one| (*one, true)).chain(self.perhaps.iter().map(|one| (*one, false)))
+        self.certain.iter().map(|one| (*one, true)).chain(self.possible.iter().map(|one| (*one, false)))
     }
 }
 
@@ -125,16 +125,16 @@ impl<'v> Plan<'v> {
         }
     }
 
-    fn of_kind(&self, kind: &str) -> Vec<usize> {
+    fn resources_by_kind(&self, kind: &str) -> Vec<usize> {
         let all = self.resources.iter().enumerate();
         all.filter(|(_, resource)| resource.kind == kind).map(|(index, _)| index).collect()
     }
 
     /// Resources of a type to which an argument refers. A known value is compared with their `key`. `planned_values`
     /// has null for a value known to be absent, drops an unknown value, and has null for an unknown element.
-    fn meant(&self, by: &Resource<'v>, argument: &str, kind: &str, key: &str) -> Meant {
-        let mut meant = Meant::default();
-        let candidates = self.of_kind(kind);
+    fn match_resources(&self, by: &Resource<'v>, argument: &str, kind: &str, key: &str) -> Matches {
+        let mut meant = Matches::default();
+        let candidates = self.resources_by_kind(kind);
         let value = by.values.get(argument);
         let (known, unknown): (Vec<&str>, Option<usize>) = match value.map(|value| (value, &value.value)) {
             Some((_, Value::Null)) => return meant,
@@ -151,26 +151,26 @@ impl<'v> Plan<'v> {
         }
         if unknown == Some(0) {
             // A known name may belong to a holder whose own name is unknown: in that case use the reference.
-            let targets = self.referred(by, argument, &candidates);
+            let targets = self.referenced_candidates(by, argument, &candidates);
             let is_unnamed =
-                |one: &&usize| self.resources.get(**one).is_some_and(|one| text_of(one.values, key).is_none());
+                |one: &&usize| self.resources.get(**one).is_some_and(|one| text_value(one.values, key).is_none());
             let unnamed: Vec<usize> = targets.0.iter().filter(is_unnamed).copied().collect();
-            if !meant.strangers.is_empty() && !unnamed.is_empty() {
-                meant.strangers.clear();
-                if unnamed.len() == 1 { meant.surely.extend(unnamed) } else { meant.perhaps.extend(unnamed) }
+            if !meant.unknown_names.is_empty() && !unnamed.is_empty() {
+                meant.unknown_names.clear();
+                if unnamed.len() == 1 { meant.certain.extend(unnamed) } else { meant.possible.extend(unnamed) }
             }
             return meant;
         }
         // A required argument is present even if a plan without its configuration lacks it.
         let is_required = ["role", "user", "group", "policy_arn"].contains(&argument);
-        let is_said = self.configuration.says(&by.place, argument);
-        let may_be_absent = !is_required || self.configuration.has(&by.place);
+        let is_said = self.configuration.has_references(&by.place, argument);
+        let may_be_absent = !is_required || self.configuration.has_resource(&by.place);
         if unknown.is_none() && !is_said && may_be_absent {
             return meant;
         }
-        let (targets, is_open) = self.referred(by, argument, &candidates);
+        let (targets, is_open) = self.referenced_candidates(by, argument, &candidates);
         let is_open = is_open || !is_said;
-        let rest: Vec<usize> = targets.into_iter().filter(|one| !meant.surely.contains(one)).collect();
+        let rest: Vec<usize> = targets.into_iter().filter(|one| !meant.certain.contains(one)).collect();
         let is_single = unknown.is_none() && !["roles", "users", "groups", "managed_policy_arns"].contains(&argument);
         let is_exact = !is_open
             && match unknown {
@@ -179,18 +179,18 @@ impl<'v> Plan<'v> {
                 None => is_single && rest.len() == 1,
             };
         if is_exact {
-            meant.surely.extend(rest);
+            meant.certain.extend(rest);
         } else {
             let others = if is_open && key == "name" { candidates } else { Vec::new() };
-            meant.perhaps.extend(rest.iter().copied().chain(others.into_iter().filter(|one| !rest.contains(one))));
-            meant.perhaps.retain(|one| !meant.surely.contains(one));
+            meant.possible.extend(rest.iter().copied().chain(others.into_iter().filter(|one| !rest.contains(one))));
+            meant.possible.retain(|one| !meant.certain.contains(one));
             meant.is_open |= is_open || rest.is_empty();
         }
         meant
     }
 
     /// Candidates to which the configuration of an argument refers; true if it may refer to others.
-    fn referred(&self, by: &Resource<'v>, argument: &str, candidates: &[usize]) -> (Vec<usize>, bool) {
+    fn referenced_candidates(&self, by: &Resource<'v>, argument: &str, candidates: &[usize]) -> (Vec<usize>, bool) {
         let targets = self.configuration.targets(&by.place, argument);
         let mut is_open = targets.is_open;
         let mut found = Vec::new();
@@ -208,19 +208,19 @@ impl<'v> Plan<'v> {
 
     /// Names are unique in an account: if two resources have the same one, the reference is to that of the same
     /// provider.
-    fn by_name(&self, by: &Resource<'v>, text: &str, (candidates, key): (&[usize], &str), meant: &mut Meant) {
+    fn by_name(&self, by: &Resource<'v>, text: &str, (candidates, key): (&[usize], &str), meant: &mut Matches) {
         let named = candidates.iter().filter_map(|index| Some((*index, self.resources.get(*index)?)));
-        let named: Vec<_> = named.filter(|(_, one)| text_of(one.values, key) == Some(text)).collect();
-        let own = self.configuration.sign_in(&by.place);
+        let named: Vec<_> = named.filter(|(_, one)| text_value(one.values, key) == Some(text)).collect();
+        let own = self.configuration.provider_credentials(&by.place);
         let is_own = |one: &Resource<'v>| {
-            let other = self.configuration.sign_in(&one.place);
+            let other = self.configuration.provider_credentials(&one.place);
             key != "name" || own.is_none() || other.is_none() || own == other
         };
         let surely: Vec<usize> = named.iter().filter(|(_, one)| is_own(one)).map(|(index, _)| *index).collect();
         match (surely.as_slice(), named.is_empty()) {
-            (_, true) => meant.strangers.push(text.to_owned()),
-            ([], false) => meant.perhaps.extend(named.iter().map(|(index, _)| *index)),
-            (_, false) => meant.surely.extend(surely),
+            (_, true) => meant.unknown_names.push(text.to_owned()),
+            ([], false) => meant.possible.extend(named.iter().map(|(index, _)| *index)),
+            (_, false) => meant.certain.extend(surely),
         }
     }
 
@@ -229,7 +229,7 @@ impl<'v> Plan<'v> {
         let Some(resource) = self.resources.get(by) else { return Vec::new() };
         let (address, span) =
             (resource.address, resource.values.get(argument).map(|node| node.span).unwrap_or_default());
-        let meant = self.meant(resource, argument, "aws_iam_policy", "arn");
+        let meant = self.match_resources(resource, argument, "aws_iam_policy", "arn");
         let mut found = Vec::new();
         for (index, is_sure) in meant.all() {
             let Some(policy) = self.resources.get(index) else { continue };
@@ -241,15 +241,15 @@ impl<'v> Plan<'v> {
             }
             found.push((policy, if is_sure { Vec::new() } else { vec![format!("{address} names {name}")] }));
         }
-        for arn in &meant.strangers {
+        for arn in &meant.unknown_names {
             self.note(format!("{address}: the {what} {arn} is not in the plan"));
-            found.push((FoundPolicy::not_here(&Text::from(arn.as_str()), span), Vec::new()));
+            found.push((FoundPolicy::placeholder(&Text::from(arn.as_str()), span), Vec::new()));
         }
         if meant.is_open {
             self.note(format!(
                 "{address}: the {what} from a data source, a local value or another module is not in the plan"
             ));
-            found.push((FoundPolicy::not_here(&Text::from(format!("that {address} names")), span), Vec::new()));
+            found.push((FoundPolicy::placeholder(&Text::from(format!("that {address} names")), span), Vec::new()));
         }
         found
     }
@@ -258,7 +258,7 @@ impl<'v> Plan<'v> {
     fn holders(&mut self, by: usize, argument: &str, kind: &str) -> Vec<(usize, Option<String>)> {
         let Some(resource) = self.resources.get(by) else { return Vec::new() };
         let address = resource.address;
-        let meant = self.meant(resource, argument, kind, "name");
+        let meant = self.match_resources(resource, argument, kind, "name");
         let mut found = Vec::new();
         for (index, is_sure) in meant.all() {
             let Some(holder) = self.resources.get(index).map(|holder| holder.address) else { continue };
@@ -291,7 +291,7 @@ impl<'v> Plan<'v> {
                 }
                 let policies = if kind == *inline {
                     self.used.insert(address.to_owned());
-                    vec![(self.policy(address, inline_of(kind), document), Vec::new())]
+                    vec![(self.policy(address, inline_use(kind), document), Vec::new())]
                 } else {
                     self.attached("managed policy", by, "policy_arn")
                 };
@@ -330,9 +330,9 @@ impl<'v> Plan<'v> {
         };
         let mut attached: Vec<Attached> = Vec::new();
         for inline in values.get("inline_policy").and_then(Node::items).unwrap_or_default() {
-            let label = text_of(inline, "name").unwrap_or_default();
+            let label = text_value(inline, "name").unwrap_or_default();
             // For a role without inline policies the provider writes one with empty name and text.
-            if label.is_empty() && text_of(inline, "policy").is_some_and(str::is_empty) {
+            if label.is_empty() && text_value(inline, "policy").is_some_and(str::is_empty) {
                 continue;
             }
             let policy = self.policy(&format!("{address}.inline_policy.{label}"), Use::Inline, inline.get("policy"));
@@ -346,13 +346,13 @@ impl<'v> Plan<'v> {
                 (policy, own)
             }));
         }
-        let policies = attached.into_iter().map(|(policy, conditions)| under(policy, &conditions)).collect();
+        let policies = attached.into_iter().map(|(policy, conditions)| with_conditions(policy, &conditions)).collect();
         let bounds = self.attached("permissions boundary", index, "permissions_boundary");
-        FoundRole { address: address.to_owned(), policies, boundary: one_of(bounds, address) }
+        FoundRole { address: address.to_owned(), policies, boundary: merge_boundaries(bounds, address) }
     }
 
     /// Collects trust policies, control policies, permission sets, and documents that are not identity policies.
-    fn note_the_rest(&mut self) {
+    fn collect_remaining_policies(&mut self) {
         for index in 0..self.resources.len() {
             let Some((address, kind, values)) =
                 self.resources.get(index).map(|one| (one.address, one.kind, one.values))
@@ -368,7 +368,7 @@ impl<'v> Plan<'v> {
                     }
                 }
                 "aws_organizations_policy"
-                    if matches!(text_of(values, "type"), None | Some("SERVICE_CONTROL_POLICY")) =>
+                    if matches!(text_value(values, "type"), None | Some("SERVICE_CONTROL_POLICY")) =>
                 {
                     if let Some(document) = known("content") {
                         let policy = self.policy(address, Use::Control, Some(document));
@@ -382,12 +382,12 @@ impl<'v> Plan<'v> {
                     }
                 }
                 "aws_ssoadmin_managed_policy_attachment" => {
-                    let arn = text_of(values, "managed_policy_arn").unwrap_or("of a data source");
+                    let arn = text_value(values, "managed_policy_arn").unwrap_or("of a data source");
                     self.note(format!("{address}: the managed policy {arn} of a permission set is not compared"));
                 }
                 kind if HOLDERS.iter().any(|(_, inline, ..)| *inline == kind) => {
                     if !self.used.contains(address) {
-                        let policy = self.policy(address, inline_of(kind), values.get("policy"));
+                        let policy = self.policy(address, inline_use(kind), values.get("policy"));
                         self.found.policies.push(policy);
                     }
                 }
@@ -399,8 +399,8 @@ impl<'v> Plan<'v> {
                 }
                 kind => {
                     let is_document = |text: &str| text.trim_start().starts_with('{') && text.contains("Statement");
-                    let other = OF_OTHERS.into_iter();
-                    let mut other = other.filter(|key| text_of(values, key).is_some_and(is_document));
+                    let other = OTHER_POLICY_ARGUMENTS.into_iter();
+                    let mut other = other.filter(|key| text_value(values, key).is_some_and(is_document));
                     if let Some(key) = other.next() {
                         let what = match kind {
                             "aws_organizations_policy" => "not a service control policy",
@@ -409,7 +409,7 @@ impl<'v> Plan<'v> {
                             }
                             _ => "not an identity policy",
                         };
-                        self.found.left_out.push(format!("{address}.{key} ({kind}), {what}"));
+                        self.found.skipped.push(format!("{address}.{key} ({kind}), {what}"));
                     }
                 }
             }
@@ -418,7 +418,7 @@ impl<'v> Plan<'v> {
 }
 
 /// Arguments with policies that are not compared.
-const OF_OTHERS: [&str; 8] = [
+const OTHER_POLICY_ARGUMENTS: [&str; 8] = [
     "policy",
     "access_policies",
     "resource_policy",
@@ -430,26 +430,26 @@ const OF_OTHERS: [&str; 8] = [
 ];
 
 /// Makes a policy conditional on all of the conditions.
-fn under(policy: FoundPolicy, conditions: &[String]) -> FoundPolicy {
+fn with_conditions(policy: FoundPolicy, conditions: &[String]) -> FoundPolicy {
     let decisions: Vec<(String, bool)> = conditions.iter().map(|condition| (condition.clone(), true)).collect();
     FoundPolicy { document: policy.document.map(|document| guarded(document, &decisions)), ..policy }
 }
 
 /// Merges several possible boundaries of a role: the plan does not determine which one applies.
-fn one_of(bounds: Vec<Attached>, address: &str) -> Option<FoundPolicy> {
+fn merge_boundaries(bounds: Vec<Attached>, address: &str) -> Option<FoundPolicy> {
     let mut bounds = bounds.into_iter();
     let (first, conditions) = bounds.next()?;
     let rest: Vec<Attached> = bounds.collect();
     if rest.is_empty() {
         // If the only candidate is uncertain, the boundary is unknown.
-        return Some(if conditions.is_empty() { first } else { not_known(address, &first) });
+        return Some(if conditions.is_empty() { first } else { unknown_boundary(address, &first) });
     }
     let is_whole = |policy: &FoundPolicy| {
-        policy.used_as != Use::NotHere
+        policy.used_as != Use::Missing
             && policy.document.as_ref().is_ok_and(|node| node.get("Statement").is_some() && node.get("Id").is_none())
     };
     if !is_whole(&first) || !rest.iter().all(|(policy, _)| is_whole(policy)) {
-        return Some(not_known(address, &first));
+        return Some(unknown_boundary(address, &first));
     }
     let mut names = vec![first.address.clone()];
     let mut choice = first;
@@ -469,9 +469,9 @@ fn one_of(bounds: Vec<Attached>, address: &str) -> Option<FoundPolicy> {
     Some(FoundPolicy { address: names.join(" or "), ..choice })
 }
 
-fn not_known(address: &str, like: &FoundPolicy) -> FoundPolicy {
+fn unknown_boundary(address: &str, like: &FoundPolicy) -> FoundPolicy {
     let span = like.document.as_ref().map(|node| node.span).unwrap_or_default();
-    FoundPolicy::not_here(&Text::from(format!("that {address} names as its boundary")), span)
+    FoundPolicy::placeholder(&Text::from(format!("that {address} names as its boundary")), span)
 }
 
 pub(super) fn find(file: &str, plan: &Node) -> Found {
@@ -491,6 +491,6 @@ pub(super) fn find(file: &str, plan: &Node) -> Found {
             }
         }
     }
-    plan.note_the_rest();
+    plan.collect_remaining_policies();
     plan.found
 }

@@ -28,7 +28,7 @@ pub(super) struct KeyFacts {
 /// Facts about each key.
 pub(super) fn by_key(atoms: &[Atom]) -> Vec<KeyFacts> {
     let keys: BTreeSet<&str> = atoms.iter().filter_map(Atom::key).collect();
-    keys.into_iter().map(|key| of_key(atoms, key)).collect()
+    keys.into_iter().map(|key| key_facts(atoms, key)).collect()
 }
 
 /// True if at most one fact in a combination depends on policy variables, and no other fact concerns those variables:
@@ -56,7 +56,7 @@ pub(super) fn is_plain(atoms: &[Atom], combination: usize) -> bool {
     free && holding.next().is_none()
 }
 
-fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
+fn key_facts(atoms: &[Atom], key: &str) -> KeyFacts {
     let here = || atoms.iter().enumerate().filter(|(_, atom)| atom.key() == Some(key));
     let bit = |at: usize| 1_usize << at;
     let mask = here().fold(0, |mask, (at, _)| mask | bit(at));
@@ -69,7 +69,7 @@ fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
             if *has_variables {
                 with_variables.push(at);
             } else {
-                compared.push((at, Compiled::of_values(operator, key, values)));
+                compared.push((at, Compiled::from_values(operator, key, values)));
             }
         }
     }
@@ -162,7 +162,7 @@ fn family(comparison: Comparison) -> Family {
 }
 
 /// Family of the values of a type, if comparisons of that family cannot parse other values; `None` otherwise.
-fn family_of_kind(kind: &str) -> Option<Family> {
+fn kind_family(kind: &str) -> Option<Family> {
     match kind.trim_start_matches("ArrayOf") {
         "Numeric" => Some(Family::Number),
         "Date" => Some(Family::Instant),
@@ -183,7 +183,7 @@ fn candidates(key: &str, compared: &[(usize, Compiled)]) -> (Vec<String>, bool) 
         }
         known
     });
-    let declared = global_kind(key).and_then(family_of_kind);
+    let declared = global_kind(key).and_then(kind_family);
     if declared.is_none_or(|declared| families != [declared]) {
         // A value that differs from all values in the conditions.
         found.push("\u{1}".to_owned());
@@ -193,12 +193,12 @@ fn candidates(key: &str, compared: &[(usize, Compiled)]) -> (Vec<String>, bool) 
         let of_family = || compared.iter().filter(|(_, one)| family(one.operator.comparison) == family_here);
         let texts: BTreeSet<&str> = of_family().flat_map(|(_, one)| &one.values).map(|value| &**value).collect();
         match family_here {
-            Family::Text => whole &= of_text(of_family().map(|(_, one)| one), &mut found),
-            Family::Number => of_numbers(&texts, &mut found),
-            Family::Instant => of_instants(&texts, &mut found),
+            Family::Text => whole &= text_values(of_family().map(|(_, one)| one), &mut found),
+            Family::Number => number_values(&texts, &mut found),
+            Family::Instant => instant_values(&texts, &mut found),
             Family::Bool => found.extend(["true".to_owned(), "false".to_owned()]),
-            Family::Address => of_addresses(&texts, &mut found),
-            Family::Arn => whole &= of_arns(&texts, &mut found),
+            Family::Address => address_values(&texts, &mut found),
+            Family::Arn => whole &= arn_values(&texts, &mut found),
         }
     }
     (found, whole)
@@ -212,14 +212,14 @@ fn witnesses(universe: &Language, languages: &[Language], found: &mut Vec<String
     whole
 }
 
-fn of_text<'c>(conditions: impl Iterator<Item = &'c Compiled>, found: &mut Vec<String>) -> bool {
+fn text_values<'c>(conditions: impl Iterator<Item = &'c Compiled>, found: &mut Vec<String>) -> bool {
     let mut languages: Vec<Language> = Vec::new();
     // Some letters beyond ASCII change their length with their case.
     let mut is_plain = true;
     for condition in conditions {
         for value in &condition.values {
             let language = match condition.operator.comparison {
-                Comparison::StringLike => Language::of_glob(value),
+                Comparison::StringLike => Language::from_glob(value),
                 Comparison::StringEqualsIgnoreCase => {
                     is_plain &= value.is_ascii();
                     Language::folded(value)
@@ -234,14 +234,14 @@ fn of_text<'c>(conditions: impl Iterator<Item = &'c Compiled>, found: &mut Vec<S
     witnesses(&Language::everything(), &languages, found) && is_plain
 }
 
-fn of_arns(texts: &BTreeSet<&str>, found: &mut Vec<String>) -> bool {
+fn arn_values(texts: &BTreeSet<&str>, found: &mut Vec<String>) -> bool {
     let languages: Vec<Language> =
-        texts.iter().filter_map(|text| Language::of_resource(&ResourcePattern::of_arns(text))).collect();
-    Language::of_resource(&ResourcePattern::of_arns("arn:*:*:*:*:*"))
+        texts.iter().filter_map(|text| Language::from_resource(&ResourcePattern::from_arn(text))).collect();
+    Language::from_resource(&ResourcePattern::from_arn("arn:*:*:*:*:*"))
         .is_some_and(|universe| witnesses(&universe, &languages, found))
 }
 
-fn of_numbers(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
+fn number_values(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
     let mut numbers: Vec<f64> =
         texts.iter().filter_map(|text| text.parse().ok()).filter(|one: &f64| one.is_finite()).collect();
     numbers.sort_by(f64::total_cmp);
@@ -254,7 +254,7 @@ fn of_numbers(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
         .extend(between.chain(outside.into_iter().flatten()).chain(numbers.iter().copied()).map(|one| one.to_string()));
 }
 
-fn of_instants(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
+fn instant_values(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
     found.push("1970-01-01T00:00:00Z".to_owned());
     for at in texts.iter().filter_map(|text| instant(text)) {
         let step = jiff::SignedDuration::from_nanos(1);
@@ -263,7 +263,7 @@ fn of_instants(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
     }
 }
 
-fn of_addresses(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
+fn address_values(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     for (address, length) in texts.iter().filter_map(|text| block(text)) {
         // First and last address of a block, and the addresses just outside it.

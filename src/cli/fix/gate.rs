@@ -166,8 +166,8 @@ pub(super) fn tell_created(
 /// Clusters that an account names.
 fn clusters_of(estate: &Estate) -> BTreeSet<String> {
     let clusters = match estate {
-        Estate::Aws(inventory) => Clusters::of(inventory),
-        Estate::Alibaba(inventory) => Clusters::of_alibaba(inventory),
+        Estate::Aws(inventory) => Clusters::from_inventory(inventory),
+        Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
     };
     clusters.clusters.into_iter().map(|cluster| cluster.cluster_id).collect()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
-use crate::apply::{self as engine, Applied, ApplyError, Connection, Stop, is_whole};
+use crate::apply::{self as engine, Applied, ApplyError, Connection, Stop, is_complete};
 use crate::audit::{Audit, Purpose};
 use crate::cli::clock::{now, stamp};
 use crate::cli::failure::{Exit, Failure, provider_failure};
@@ -110,7 +110,7 @@ fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
 
 /// Determines the outcome of an earlier run that was interrupted, unless it is the one to resume.
 fn reconcile_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::Options<'_>) -> Result<(), Failure> {
-    let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| !run.is_of(plan)));
+    let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| !run.applies_plan(plan)));
     let Some(id) = earlier.map(|run| run.id.clone()) else { return Ok(()) };
     line(&format!("an earlier run, {id}, was interrupted; its outcome:"));
     let applied = engine::reconcile(journal, &id, options).map_err(failure)?;
@@ -142,7 +142,7 @@ pub(super) fn carry_out_and_scan(
     let (report, _) = scope.audited(estate.as_ref(), rules, SourceKind::Live)?;
     compare(plan, &report);
     let harms = gate::tell_created(scope, &passed.before, &estate, plan::Kind::Fix)?;
-    let whole = is_whole(&applied) && passed.left_out.is_empty() && !harms;
+    let whole = is_complete(&applied) && passed.left_out.is_empty() && !harms;
     Ok(CarriedOut { report, estate, whole })
 }
 
@@ -337,7 +337,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         line("Nothing to write.");
         return Ok(Exit::Clean);
     }
-    if let Some(run) = journal.run_of(&plan).filter(|run| run.is_over) {
+    if let Some(run) = journal.run_for_plan(&plan).filter(|run| run.is_over) {
         return Err(Failure::new(
             Exit::Unfixed,
             format!("the plan {} was already applied, in the run {}; nothing was written", plan.short_id(), run.id),
@@ -371,7 +371,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     };
     let after = look_again(&plan, scope, &connected)?;
     let harms = gate::tell_created(scope, &passed.before, &after, plan::Kind::Fix)?;
-    let whole = is_whole(&applied) && passed.left_out.is_empty() && !harms;
+    let whole = is_complete(&applied) && passed.left_out.is_empty() && !harms;
     Ok(if whole { Exit::Clean } else { Exit::Unfixed })
 }
 
@@ -431,7 +431,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     };
     let created = now();
     let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
-    let inverse = plan::undo(&run.plan, &run.made(), run.plan.regions.clone(), stamp(created), stamp(expires));
+    let inverse = plan::undo(&run.plan, &run.own_changes(), run.plan.regions.clone(), stamp(created), stamp(expires));
     // An interrupted undo must match the inverse of the run itself, regardless of who wrote the journal.
     if let Some(other) = broken_off.as_ref().and_then(|undo| plan::unlike_inverse(undo, &inverse)) {
         return Err(Failure::new(
@@ -471,7 +471,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let applied = finish(&plan, &mut journal, Some(&wanted), &BTreeMap::new(), &options)?;
     let after = look_again(&plan, &scope, &connection)?;
     let harms = gate::tell_created(&scope, &before, &after, plan::Kind::Undo)?;
-    Ok(if is_whole(&applied) && !harms { Exit::Clean } else { Exit::Unfixed })
+    Ok(if is_complete(&applied) && !harms { Exit::Clean } else { Exit::Unfixed })
 }
 
 /// Refuses a plan from a file that gives somebody more permissions.

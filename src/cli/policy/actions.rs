@@ -34,7 +34,7 @@ pub(in crate::cli) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<i
             .map(|action| {
                 let service = catalogue.action(&action.folded).map(|(service, _)| service);
                 let types = action.types.iter().filter_map(|(at, _)| service?.types.get(*at));
-                let keys = service.into_iter().flat_map(|service| service.keys_of(action));
+                let keys = service.into_iter().flat_map(|service| service.action_keys(action));
                 json!({
                     "action": action.name,
                     "access_level": action.level,

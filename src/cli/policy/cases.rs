@@ -119,7 +119,7 @@ fn answer(line: &str, dialect: Option<&'static Dialect>) -> Result<CaseAnswer, (
         scps: &scps,
         session: session.first(),
         resource_group: &in_group,
-        ..Policies::of_identity(&identity)
+        ..Policies::for_identity(&identity)
     };
     let (decision, matched) = policy::decide(policies, &request);
     let names: Vec<&str> = case.identity_policies.iter().map(|policy| policy.name.as_str()).collect();

@@ -27,7 +27,7 @@ pub(super) fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Fa
             .help("name a policy document, the output of `terraform show -json PLAN`, or a CloudFormation template")
     })?;
     let name = |policy: &mut FoundPolicy| {
-        if policy.used_as != Use::NotHere {
+        if policy.used_as != Use::Missing {
             policy.address =
                 if policy.address.is_empty() { shown.clone() } else { format!("{shown}: {}", policy.address) };
         }
@@ -155,13 +155,16 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         };
         let identity = role.policies.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
         let own = role.boundary.as_ref().map(read).transpose()?;
-        let set = PolicySet::of_identity(identity).with_boundary(boundary.clone().or(own)).under(scps.clone());
+        let set = PolicySet::for_identity(identity)
+            .with_boundary(boundary.clone().or(own))
+            .with_control_policies(scps.clone());
         let prepared = PreparedPolicies::new(&set);
         let actions = baseline
             .actions
             .iter()
             .map(|action| {
-                let (resources, conditions): (Vec<String>, Vec<_>) = baseline.asked(action).into_iter().unzip();
+                let (resources, conditions): (Vec<String>, Vec<_>) =
+                    baseline.required_scopes(action).into_iter().unzip();
                 let question =
                     Question { action, resources: &resources, conditions: &conditions, except: denies.as_ref() };
                 ActionReport::new(action, &prepared.assess(question, &environment, catalogue))

@@ -130,7 +130,7 @@ impl Given {
             scps: &levels,
             resource_group: &group,
             session: session.first(),
-            ..Policies::of_identity(&identity)
+            ..Policies::for_identity(&identity)
         };
         let (decision, matched) = policy::decide(policies, request);
         let scp_names: Vec<Vec<&str>> = control.iter().map(|level| names(level)).collect();
@@ -145,10 +145,10 @@ impl Given {
     }
 
     fn into_set(self) -> PolicySet {
-        let set = PolicySet::of_identity(self.identity)
+        let set = PolicySet::for_identity(self.identity)
             .with_boundary(self.boundary)
-            .in_session(self.session)
-            .under(control_levels(&self.scps));
+            .with_session_policy(self.session)
+            .with_control_policies(control_levels(&self.scps));
         if self.resource_group.is_empty() {
             set
         } else {

@@ -29,7 +29,7 @@ pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[Kub
     let mut found: BTreeMap<&str, NodeArguments> = BTreeMap::new();
     for workload in workloads.iter().filter(|workload| workload.is_static) {
         for component in [Component::ApiServer, Component::ControllerManager] {
-            let Some(node) = by_name.get(node_of_static_pod(workload, component)).filter(|node| node.is_of_kubeadm())
+            let Some(node) = by_name.get(node_of_static_pod(workload, component)).filter(|node| node.is_kubeadm())
             else {
                 continue;
             };

@@ -221,7 +221,7 @@ impl Files<'_> {
             return Err(FolderError::TooLarge { file });
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        match json_input::lines::<T>(bytes) {
+        match json_input::parse_lines::<T>(bytes) {
             Ok(values) if values.is_empty() => {
                 self.gap(read, resource(), REASON_NOT_PROVIDED, format!("`{name}.json` is empty"));
                 Ok(None)
@@ -229,7 +229,7 @@ impl Files<'_> {
             Ok(values) => Ok(Some(values)),
             Err(error) => {
                 // The command line prints refusals as JSON too, and `> FILE` keeps them.
-                let refusals = json_input::lines::<Refusal>(bytes).unwrap_or_default();
+                let refusals = json_input::parse_lines::<Refusal>(bytes).unwrap_or_default();
                 let Some(refusal) = refusals.into_iter().find(|one| !one.code.is_empty()) else {
                     return Err(FolderError::Malformed { file, error });
                 };

@@ -43,7 +43,7 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
         let others = members.iter().skip(1).map(|one| ResourceRef::bare(ResourceKind::Instance, &one.instance.id));
         let fix = Fix::none("give all of them the role of the pool's configuration");
         let violation = Violation::new(Severity::Warning, alibaba::instance(view, first), message, fix);
-        found.push(violation.related(others).cause(Cause::Group(Key::of(["pool", pool]))));
+        found.push(violation.related(others).cause(Cause::Group(Key::from_parts(["pool", pool]))));
     }
     CheckResult::counted(pools.values().map(Vec::len).sum(), found)
 }

@@ -33,7 +33,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Err(why) => return CheckResult::not_applicable(why),
     };
     let mut found = Vec::new();
-    let is_unread = |gap: &Gap| gap.read == Read::EcsDescribeInstances && gap.is_of_list();
+    let is_unread = |gap: &Gap| gap.read == Read::EcsDescribeInstances && gap.concerns_list();
     let account = context.alibaba.filter(|view| !view.inventory.gaps.iter().any(is_unread));
     let regions = account.map(|view| view.regions.as_slice()).unwrap_or_default();
     let members = regions.iter().flat_map(|view| view.members.iter().map(move |member| (view, member)));

@@ -1,5 +1,5 @@
 use crate::alibaba::{PrincipalAudit, Use};
-use crate::policy::Gain;
+use crate::policy::Impact;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
@@ -27,7 +27,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     if paths.is_empty() {
         return CheckResult::counted(1, []);
     }
-    let only_data = paths.iter().all(|path| path.gain == Gain::DataAccess);
+    let only_data = paths.iter().all(|path| path.gain == Impact::DataAccess);
     let severity = if audit.used_by == Use::OtherNodes && !only_data { Severity::Error } else { Severity::Warning };
     let described: Vec<String> = paths
         .iter()

@@ -40,8 +40,8 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
             .filter(|action| edits.contains(&action.action.to_lowercase().as_str()))
             .filter(|action| action.assessment.verdict == Verdict::Partial && action.covers_cluster)
             .filter(|action| {
-                let mut conditions = action.assessment.limits.iter().filter(|limit| !limit.is_of_resources());
-                conditions.all(|limit| limit.asks_for(&asked))
+                let mut conditions = action.assessment.limits.iter().filter(|limit| !limit.limits_resources());
+                conditions.all(|limit| limit.has_condition_on(&asked))
             })
             .map(|action| action.action.as_str())
             .collect();
@@ -81,7 +81,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
             violations.push(
                 Violation::new(Severity::Warning, audit.resource(), message, fix)
                     .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
-                    .with_respect_to(Key::of([region.region.name.as_str(), key])),
+                    .with_respect_to(Key::from_parts([region.region.name.as_str(), key])),
             );
         }
     }

@@ -1,4 +1,4 @@
-use crate::policy::Gain;
+use crate::policy::Impact;
 use crate::role_audit::RoleAudit;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -31,7 +31,7 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     if paths.is_empty() && audit.more_privileged.is_empty() {
         return CheckResult::clean();
     }
-    let only_data = audit.more_privileged.is_empty() && paths.iter().all(|path| path.gain == Gain::DataAccess);
+    let only_data = audit.more_privileged.is_empty() && paths.iter().all(|path| path.gain == Impact::DataAccess);
     let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };
     let mut described: Vec<String> = Vec::new();
     if !audit.more_privileged.is_empty() {

@@ -92,7 +92,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             );
             violation.resource.region = Some(region.region.name.clone());
             violation.resource.account_id = Some(region.account.account_id.clone());
-            violations.push(violation.cause(Cause::Pair(Key::of([kind, name]), other.into())));
+            violations.push(violation.cause(Cause::Pair(Key::from_parts([kind, name]), other.into())));
         }
     }
     violations.into()

@@ -93,7 +93,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let severity = if exact || alive { Severity::Warning } else { Severity::Error };
             let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
             let state = if exact { "with the exact key" } else { value };
-            let cause = Cause::Pair(kind.name().into(), Key::of([wrong.as_str(), state]));
+            let cause = Cause::Pair(kind.name().into(), Key::from_parts([wrong.as_str(), state]));
             let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
             let fix = if alive {
                 Fix::none("nothing if there is a cluster of that name; otherwise set the right key by hand")

@@ -87,7 +87,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 (message, Fix::choose("decide which cluster these instances belong to", choices))
             },
         );
-        let key = Key::of(others.iter().flat_map(|tag| [tag.key.as_str(), tag.value.as_str()]));
+        let key = Key::from_parts(others.iter().flat_map(|tag| [tag.key.as_str(), tag.value.as_str()]));
         violations.extend(found.into_iter().map(|violation| violation.with_respect_to(key.clone())));
     }
     violations.into()

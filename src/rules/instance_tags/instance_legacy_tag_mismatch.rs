@@ -71,7 +71,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             (message, Fix::choose(format!("set `{LEGACY_TAG}` to `{own}`, or remove it"), choices))
         };
         let found: Vec<Violation> = region.grouped(members, |_| Severity::Error, describe);
-        let key = Key::from(legacy).and(Key::of(new.iter().copied()));
+        let key = Key::from(legacy).and(Key::from_parts(new.iter().copied()));
         violations.extend(found.into_iter().map(|violation| violation.with_respect_to(key.clone())));
     }
     violations.into()

@@ -67,7 +67,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let who = text::count(nodes.len(), "server");
         let message = told(&who, nodes.len() == 1, distribution.name(), asked, when);
         let name = distribution.name();
-        of_nodes(context, when.severity(), message, fix(when), &nodes).with_respect_to(Key::of([name, asked.key()]))
+        of_nodes(context, when.severity(), message, fix(when), &nodes)
+            .with_respect_to(Key::from_parts([name, asked.key()]))
     }));
     let is_off = servers.iter().all(|arguments| arguments.is_on("disable-cloud-controller"));
     let has_workloads = context.evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]);

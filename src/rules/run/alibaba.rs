@@ -20,7 +20,7 @@ impl RuleContext for Context<'_> {
             rule::Check::Evidence(_, check) => return vec![Box::new(move || check(&self.on_kubernetes()))],
             rule::Check::Aws(_) => return Vec::new(),
         };
-        let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
+        let stops = |gap: &&Gap| gap.concerns_list() && rule.reads.contains(&gap.read);
         let needed: Vec<&Gap> = self.gaps.iter().filter(stops).collect();
         let unentered = !rule.reads.is_empty() && self.gaps.iter().any(|gap| gap.read == Read::AssumeRole);
         // A gap in a region that only the Nodes name hides nothing that was read.
@@ -30,7 +30,7 @@ impl RuleContext for Context<'_> {
             Check::Region(check) => {
                 let regions = self.view.regions.iter().filter(|view| {
                     !needed.iter().any(|gap| {
-                        gap.is_of_account(&view.account.account_id)
+                        gap.concerns_account(&view.account.account_id)
                             && gap.region.as_ref().is_none_or(|name| *name == view.region.name)
                     })
                 });
@@ -41,7 +41,7 @@ impl RuleContext for Context<'_> {
                     .principals
                     .audits
                     .iter()
-                    .filter(|audit| !needed.iter().any(|gap| gap.is_of_account(&audit.account.account_id)));
+                    .filter(|audit| !needed.iter().any(|gap| gap.concerns_account(&audit.account.account_id)));
                 audits.map(|audit| -> Task<'_> { Box::new(move || check(self, audit)) }).collect()
             }
             Check::Cluster(check) if all_is_read => vec![Box::new(move || check(self))],

@@ -21,9 +21,9 @@ fn counted(subjects: usize, result: CheckResult) -> CheckResult {
 
 impl RuleContext for Context<'_> {
     fn tasks(&self, rule: &'static Rule) -> Vec<Task<'_>> {
-        let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
+        let stops = |gap: &&Gap| gap.concerns_list() && rule.reads.contains(&gap.read);
         let needed: Vec<&Gap> = self.gaps.iter().filter(stops).collect();
-        let is_read = |account: &Account| !needed.iter().any(|gap| gap.is_of_account(&account.account_id));
+        let is_read = |account: &Account| !needed.iter().any(|gap| gap.concerns_account(&account.account_id));
         // An account that was not read at all leaves every list over all accounts unknown.
         let all_is_read =
             needed.is_empty() && (rule.reads.is_empty() || !self.gaps.iter().any(|gap| gap.read == Read::AssumeRole));
@@ -36,7 +36,7 @@ impl RuleContext for Context<'_> {
             Check::Region(check) => {
                 let regions = self.view.regions.iter().filter(|region| {
                     !needed.iter().any(|gap| {
-                        gap.is_of_account(&region.account.account_id)
+                        gap.concerns_account(&region.account.account_id)
                             && gap.region.as_ref().is_none_or(|name| *name == region.region.name)
                     })
                 });

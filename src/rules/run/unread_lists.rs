@@ -16,7 +16,7 @@ pub(super) fn mark(
     for (rule, outcome) in selected.iter().zip(outcomes).filter(|(rule, _)| rule.check.is_on_kubernetes()) {
         let mut first = None;
         for (gap, rules) in &mut unread {
-            if gap.list.looked_at().iter().any(|kind| rule.resources.contains(kind)) {
+            if gap.list.affected_kinds().iter().any(|kind| rule.resources.contains(kind)) {
                 rules.push(rule.id);
                 first.get_or_insert_with(|| format!("{} were not read: {}", gap.list, gap.reason));
             }

@@ -109,5 +109,5 @@ fn has_certain_member(view: &ClusterView<'_>) -> bool {
 
 /// True if instances of the account are unknown: one of them may have the same address.
 fn is_unread(view: &ClusterView<'_>, account: &str) -> bool {
-    view.inventory.gaps.iter().any(|gap| gap.read == Read::EcsDescribeInstances && gap.is_of_account(account))
+    view.inventory.gaps.iter().any(|gap| gap.read == Read::EcsDescribeInstances && gap.concerns_account(account))
 }

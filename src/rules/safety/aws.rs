@@ -196,9 +196,9 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
         return Err(Some(Caveat::RoleTagAlone));
     }
     let is_unread = view.inventory.gaps.iter().any(|gap| {
-        gap.is_of_list()
+        gap.concerns_list()
             && READ_FOR_SAFETY.contains(&gap.read)
-            && gap.is_of_account(account)
+            && gap.concerns_account(account)
             && gap.region.as_ref().is_none_or(|gap| gap == name)
     });
     if is_unread {

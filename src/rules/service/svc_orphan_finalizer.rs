@@ -38,7 +38,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         evidence.kubernetes_version().is_none_or(|version| version.minor().is_some_and(|minor| minor < 27));
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
     // AWS runs the EKS control plane, including its controller.
-    let is_eks = nodes.iter().any(KubernetesNode::is_of_eks);
+    let is_eks = nodes.iter().any(KubernetesNode::is_eks);
     let runs = may_be_in_tree
         || is_eks
         || controllers.any(|controller| controller.runs(&CloudController::SERVICE) && !controller.is_nowhere(nodes));

@@ -83,7 +83,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 violations.push(
                     Violation::new(Severity::Warning, region.resource(Tagged::Subnet(choice.chosen)), message, fix)
                         .related(others)
-                        .cause(Cause::Pair(offer.vpc_id.into(), Key::of([choice.zone, scheme.name()]))),
+                        .cause(Cause::Pair(offer.vpc_id.into(), Key::from_parts([choice.zone, scheme.name()]))),
                 );
             }
         }

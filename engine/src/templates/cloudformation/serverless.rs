@@ -35,7 +35,7 @@ impl<'t> Template<'t> {
                     let document = Node { span: given.span, value: Value::String(Text::unknown(&named)) };
                     FoundPolicy { address: inline, used_as: Use::Inline, document: Ok(guarded(document, &decisions)) }
                 }
-                _ => self.not_here(&address, given),
+                _ => self.missing_policy(&address, given),
             };
             role.policies.push(policy);
         }
@@ -44,7 +44,7 @@ impl<'t> Template<'t> {
         }
         // The transform always adds this one to the role of a function.
         if kind(resource) == TYPES[0] {
-            role.policies.push(FoundPolicy::not_here(&BASIC.into(), resource.span));
+            role.policies.push(FoundPolicy::placeholder(&BASIC.into(), resource.span));
         }
         role.boundary = self.boundary(&address, resource);
         Some(role)

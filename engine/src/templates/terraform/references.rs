@@ -140,13 +140,13 @@ impl<'v> Configuration<'v> {
     }
 
     /// True if the configuration has the resource.
-    pub(super) fn has(&self, address: &Address) -> bool {
+    pub(super) fn has_resource(&self, address: &Address) -> bool {
         self.resource(&address.modules, &address.resource.name).is_some()
     }
 
     /// Credentials in the provider configuration of a resource, without the region, because IAM names belong to an
     /// account. `None` if the plan does not state the provider.
-    pub(super) fn sign_in(&self, address: &Address) -> Option<String> {
+    pub(super) fn provider_credentials(&self, address: &Address) -> Option<String> {
         let key = self.resource(&address.modules, &address.resource.name)?.get("provider_config_key")?.as_str()?;
         let expressions = self.providers.and_then(|all| all.get(key)).and_then(|one| one.get("expressions"));
         let Some(members) = expressions.and_then(Node::members) else { return Some(format!("provider {key}")) };
@@ -160,7 +160,7 @@ impl<'v> Configuration<'v> {
     }
 
     /// True if the configuration of an argument has references.
-    pub(super) fn says(&self, address: &Address, argument: &str) -> bool {
+    pub(super) fn has_references(&self, address: &Address, argument: &str) -> bool {
         self.expression(address, argument).is_some_and(|expression| !names(expression).is_empty())
     }
 

@@ -38,7 +38,7 @@ fn verdicts(file: &str) -> Vec<(String, Verdict)> {
         document: policy.evaluable(&crate::IAM).unwrap(),
     };
     let judged = found.roles.iter().map(|role| {
-        let set = PolicySet::of_identity(role.policies.iter().map(named).collect())
+        let set = PolicySet::for_identity(role.policies.iter().map(named).collect())
             .with_boundary(role.boundary.as_ref().map(named));
         let question = Question::on("sqs:SendMessage", &[]);
         let assessment = PreparedPolicies::new(&set).assess(question, &environment, Catalogue::embedded());
@@ -279,7 +279,7 @@ fn few_policies_of_aws_deny() {
         ("AWSCompromisedKeyQuarantineV9", true),
         ("AmazonSSMManagedInstanceCore", false),
     ] {
-        let policy = FoundPolicy::not_here(&Text::from(format!("arn:aws:iam::aws:policy/{name}")), Span::default());
+        let policy = FoundPolicy::placeholder(&Text::from(format!("arn:aws:iam::aws:policy/{name}")), Span::default());
         assert_eq!(policy.may_deny(), denies, "{name}");
     }
 }

@@ -12,7 +12,7 @@ fn verdict(text: &str, action: &str) -> Verdict {
         name: policy.address.clone(),
         document: policy.evaluable(&crate::IAM).unwrap_or_else(|error| panic!("{error}: {text}")),
     };
-    let set = PolicySet::of_identity(role.policies.iter().map(named).collect())
+    let set = PolicySet::for_identity(role.policies.iter().map(named).collect())
         .with_boundary(role.boundary.as_ref().map(named));
     let question = Question::on(action, &[]);
     let answer = PreparedPolicies::new(&set).assess(question, &Environment::default(), Catalogue::embedded());
@@ -249,7 +249,7 @@ fn what_is_no_policy_of_an_identity_is_named() {
     let found = find(&template.to_string(), &pseudo()).unwrap();
     let addresses: Vec<&str> = found.all().iter().map(|policy| policy.address.as_str()).collect();
     assert_eq!(addresses, ["Resources.R.AssumeRolePolicyDocument", "Resources.U.Policies.p"]);
-    assert_eq!(found.left_out, ["Resources.B.PolicyDocument (AWS::S3::BucketPolicy), not an identity policy"]);
+    assert_eq!(found.skipped, ["Resources.B.PolicyDocument (AWS::S3::BucketPolicy), not an identity policy"]);
     let plan = json!({"format_version": "1.2", "planned_values": {"root_module": {"resources": [
         {"address": "aws_iam_role.n", "mode": "managed", "type": "aws_iam_role",
          "values": {"name": "n", "inline_policy": [{"name": "", "policy": ""}], "assume_role_policy": "{\"Statement\":[]}"}},
@@ -259,7 +259,7 @@ fn what_is_no_policy_of_an_identity_is_named() {
     let found = find(&plan.to_string(), &pseudo()).unwrap();
     let addresses: Vec<&str> = found.all().iter().map(|policy| policy.address.as_str()).collect();
     assert_eq!(addresses, ["aws_iam_role.n.assume_role_policy", "aws_iam_user_policy.u"]);
-    assert_eq!((found.left_out.len(), found.unknown.len(), found.roles[0].policies.len()), (1, 0, 0), "{found:?}");
+    assert_eq!((found.skipped.len(), found.unknown.len(), found.roles[0].policies.len()), (1, 0, 0), "{found:?}");
 }
 
 /// A text with unknown parts, shown as `${U0}` and so on, and the values of those parts.

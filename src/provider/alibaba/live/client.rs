@@ -390,7 +390,7 @@ pub(super) fn is_passing(code: &str) -> bool {
 fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (CallError, Option<Duration>)> {
     let Answer { status, retry_after, body } = answer;
     if (200..300).contains(&status) {
-        return json_input::whole(&body).map_err(|error| {
+        return json_input::parse_complete(&body).map_err(|error| {
             let message = format!("the answer of {} is malformed: {error}", call.action);
             (CallError::new(CallErrorKind::Protocol, "Protocol", message), None)
         });

@@ -123,7 +123,7 @@ impl Profile {
             return Err(failed(format!("`{shown}` is larger than {MAX_BYTES} bytes")));
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let file: File = json_input::whole(bytes)
+        let file: File = json_input::parse_complete(bytes)
             .map_err(|error| failed(format!("cannot read the profiles in `{shown}`")).cause(error.to_string()))?;
         let name = named
             .or_else(|| NAMED_BY.iter().find_map(|name| environment.get(name)))
