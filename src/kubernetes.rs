@@ -22,10 +22,10 @@ mod workload;
 
 pub use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 pub use cloud_config::CloudConfig;
-pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, flags_of, string_slice};
+pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, parse_flags, string_slice};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, EBS_DRIVER, is_empty, rke_part};
 pub use error::{KubernetesError, Malformed, NotUtf8};
-pub use evidence::{Evidence, Target, is_of_all_namespaces};
+pub use evidence::{Evidence, Target, covers_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};
 pub use recording::{Kept, recorded, recorded_text};
 pub use rights::Rights;

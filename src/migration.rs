@@ -54,7 +54,7 @@ impl Migration {
     /// Assesses the migration status of a cluster.
     #[must_use]
     pub fn assess(evidence: &Evidence, judged: Judged<'_>) -> Self {
-        let signals = Signals::of(evidence);
+        let signals = Signals::new(evidence);
         let before = checks::before(evidence, &signals, judged);
         let after = checks::after(evidence, &signals, judged);
         let is_ready = |id: &str| before.iter().any(|check| check.id == id && check.state == State::Passed);

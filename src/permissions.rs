@@ -2,7 +2,7 @@
 
 mod kubernetes;
 
-pub use kubernetes::of_kubernetes;
+pub use kubernetes::kubernetes_roles;
 
 use serde_json::{Value, json};
 

@@ -206,7 +206,7 @@ struct Users<'a> {
 impl Users<'_> {
     fn node_roles(&self) -> RoleSet {
         if self.is_controllers {
-            return RoleSet::of(NodeRole::Controlplane);
+            return RoleSet::from_role(NodeRole::Controlplane);
         }
         self.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles))
     }

@@ -153,13 +153,13 @@ pub const OF_LOAD_BALANCER_CONTROLLER: [&str; 24] = [
 
 /// Looks up an annotation of the cloud controller by its name without the prefix.
 #[must_use]
-pub fn of_cloud_controller(suffix: &str) -> Option<&'static OfCloudController> {
+pub fn cloud_controller_annotation(suffix: &str) -> Option<&'static OfCloudController> {
     OF_CLOUD_CONTROLLER.iter().find(|known| known.suffix == suffix)
 }
 
 /// True if only the AWS Load Balancer Controller reads an annotation.
 #[must_use]
-pub fn is_of_load_balancer_controller(suffix: &str) -> bool {
+pub fn is_load_balancer_controller_only(suffix: &str) -> bool {
     OF_LOAD_BALANCER_CONTROLLER
         .iter()
         .any(|known| if known.ends_with('.') { suffix.starts_with(known) } else { *known == suffix })

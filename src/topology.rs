@@ -102,7 +102,7 @@ pub fn mark<'f>(topology: &mut [VpcTopology], findings: impl Iterator<Item = &'f
 pub fn topology(view: &ClusterView<'_>) -> Vec<VpcTopology> {
     let mut all = Vec::new();
     for region in &view.regions {
-        all.extend(region.member_vpcs().into_iter().map(|vpc| of_vpc(view, region, vpc)));
+        all.extend(region.member_vpcs().into_iter().map(|vpc| aws_vpc(view, region, vpc)));
     }
     all.sort_by(|a, b| (&a.account_id, &a.region, &a.vpc.id).cmp(&(&b.account_id, &b.region, &b.vpc.id)));
     all
@@ -110,16 +110,16 @@ pub fn topology(view: &ClusterView<'_>) -> Vec<VpcTopology> {
 
 /// The VPCs in Alibaba Cloud, with vSwitches as subnets and the tag `ack.aliyun.com`.
 #[must_use]
-pub fn of_alibaba(view: &alibaba::ClusterView<'_>) -> Vec<VpcTopology> {
+pub fn alibaba_topology(view: &alibaba::ClusterView<'_>) -> Vec<VpcTopology> {
     let mut all = Vec::new();
     for region in &view.regions {
-        all.extend(region.member_vpcs().into_iter().map(|vpc| of_alibaba_vpc(view.cluster_id, region, vpc)));
+        all.extend(region.member_vpcs().into_iter().map(|vpc| alibaba_vpc(view.cluster_id, region, vpc)));
     }
     all.sort_by(|a, b| (&a.account_id, &a.region, &a.vpc.id).cmp(&(&b.account_id, &b.region, &b.vpc.id)));
     all
 }
 
-fn of_alibaba_vpc(cluster_id: &str, region: &alibaba::RegionView<'_>, vpc_id: &str) -> VpcTopology {
+fn alibaba_vpc(cluster_id: &str, region: &alibaba::RegionView<'_>, vpc_id: &str) -> VpcTopology {
     let tag = |tags: &[crate::tags::Tag]| match crate::tags::value(tags, alibaba::CLUSTER_TAG) {
         Some(id) if id == cluster_id => ClusterTag::Owned,
         Some(_) => ClusterTag::Foreign,
@@ -169,7 +169,7 @@ fn of_alibaba_vpc(cluster_id: &str, region: &alibaba::RegionView<'_>, vpc_id: &s
     }
 }
 
-fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcTopology {
+fn aws_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcTopology {
     let cluster_id = view.cluster_id;
     let name = |tags| crate::tags::value(tags, "Name").filter(|name| !name.is_empty()).map(str::to_owned);
     let mut nodes: BTreeMap<(Option<&str>, RoleSet, ClusterTag, Vec<&str>), Vec<&str>> = BTreeMap::new();
@@ -179,7 +179,7 @@ fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcT
         let mut groups: Vec<&str> = instance.security_groups.iter().map(String::as_str).collect();
         groups.sort_unstable();
         groups.dedup();
-        let tag = ClusterTag::of(&instance.tags, cluster_id);
+        let tag = ClusterTag::from_tags(&instance.tags, cluster_id);
         let key = (instance.subnet_id.as_deref(), roles.roles, tag, groups);
         nodes.entry(key).or_default().push(&instance.id);
     }
@@ -193,7 +193,7 @@ fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcT
             part: Part {
                 id: subnet.id.clone(),
                 name: name(&subnet.tags),
-                tag: Some(ClusterTag::of(&subnet.tags, cluster_id)),
+                tag: Some(ClusterTag::from_tags(&subnet.tags, cluster_id)),
             },
             availability_zone: subnet.availability_zone.clone(),
             is_public: region.route_table(subnet).map(is_public),
@@ -202,7 +202,7 @@ fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcT
     subnets.sort_by(|a, b| (&a.availability_zone, &a.part.id).cmp(&(&b.availability_zone, &b.part.id)));
     let groups = region.region.security_groups.iter().filter(|group| group.vpc_id.as_deref() == Some(vpc_id));
     let mut security_groups: BTreeMap<&str, Part> = groups
-        .map(|group| (group, ClusterTag::of(&group.tags, cluster_id)))
+        .map(|group| (group, ClusterTag::from_tags(&group.tags, cluster_id)))
         .filter(|(group, tag)| {
             used.contains(group.id.as_str())
                 || matches!(tag, ClusterTag::Owned | ClusterTag::Shared | ClusterTag::OtherValue | ClusterTag::NearMiss)
@@ -237,7 +237,7 @@ fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcT
         vpc: Part {
             id: vpc_id.to_owned(),
             name: vpc.and_then(|vpc| name(&vpc.tags)),
-            tag: vpc.map(|vpc| ClusterTag::of(&vpc.tags, cluster_id)),
+            tag: vpc.map(|vpc| ClusterTag::from_tags(&vpc.tags, cluster_id)),
         },
         subnets,
         security_groups: security_groups.into_values().collect(),

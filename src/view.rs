@@ -28,7 +28,7 @@ pub use members::instance_clusters;
 pub use neighbours::Neighbour;
 pub(crate) use neighbours::named as named_clusters;
 pub use roles::{
-    NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_of_labels, roles_of_names,
+    NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_from_labels, roles_from_names,
 };
 
 /// Tag that EC2 Auto Scaling puts on its instances.
@@ -298,7 +298,7 @@ impl<'a> RegionView<'a> {
 
     /// Tags of a resource of the region by id, of any kind that carries cluster tags.
     #[must_use]
-    pub fn tags_of(&self, id: &str) -> Option<&'a [Tag]> {
+    pub fn tags_by_id(&self, id: &str) -> Option<&'a [Tag]> {
         self.region.tags_of(id)
     }
 
@@ -401,7 +401,7 @@ impl<'a> RegionView<'a> {
 
     /// The VPC of a resource, or of the VPC itself.
     #[must_use]
-    pub fn vpc_of(&self, id: &str) -> Option<&'a str> {
+    pub fn resource_vpc_id(&self, id: &str) -> Option<&'a str> {
         match self.region.find(id)? {
             Tagged::Vpc(vpc) => Some(&vpc.id),
             found @ (Tagged::Instance(_) | Tagged::Subnet(_) | Tagged::SecurityGroup(_)) => found.vpc_id(),
@@ -426,6 +426,9 @@ impl<'a> RegionView<'a> {
 /// The other clusters of each VPC of a region, each with a resource as evidence. Only those with a name are reliable:
 /// members are
 /// not known here, so an unnamed one may be the audited cluster.
-pub(crate) fn neighbours_of<'a>(region: &'a Region, own: &'a str) -> BTreeMap<&'a str, BTreeMap<Neighbour, &'a str>> {
+pub(crate) fn neighbours_by_vpc<'a>(
+    region: &'a Region,
+    own: &'a str,
+) -> BTreeMap<&'a str, BTreeMap<Neighbour, &'a str>> {
     neighbours::by_vpc(region, own, &[])
 }

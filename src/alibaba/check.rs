@@ -30,14 +30,14 @@ impl Inventory {
                     .or_else(|| repeated(&format!("{place}/regions"), "region", regions))
                     .or_else(|| {
                         let mut regions = account.regions.iter().enumerate();
-                        regions.find_map(|(index, region)| of_region(&format!("{place}/regions/{index}"), region))
+                        regions.find_map(|(index, region)| check_region(&format!("{place}/regions/{index}"), region))
                     })
             })
         })
     }
 }
 
-fn of_region(place: &str, region: &Region) -> Option<(String, String)> {
+fn check_region(place: &str, region: &Region) -> Option<(String, String)> {
     if !target::is_region(&region.name) {
         return Some((format!("{place}/name"), format!("`{}` is not a region", region.name)));
     }

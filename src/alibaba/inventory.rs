@@ -522,7 +522,7 @@ impl Account {
 
     /// Resource name of a principal: `acs:ram::ACCOUNT:role/NAME`.
     #[must_use]
-    pub fn arn_of(&self, principal: &Principal) -> String {
+    pub fn principal_arn(&self, principal: &Principal) -> String {
         self.arn(principal.kind, &principal.name)
     }
 

@@ -108,7 +108,7 @@ impl PrincipalAudit<'_> {
     /// True if the controller has other credentials than its nodes, as the evidence or the operator states. A role that
     /// grants nothing does not prove it: a role that was never given its policy looks the same.
     #[must_use]
-    pub fn is_of_another(&self) -> bool {
+    pub fn has_other_credentials(&self) -> bool {
         self.used_by == Use::ControlplaneNodes && self.is_elsewhere
     }
 }
@@ -120,7 +120,7 @@ pub fn reference(account: &Account, principal: &Principal) -> ResourceRef {
         PrincipalKind::Role => ResourceKind::RamRole,
         PrincipalKind::User | PrincipalKind::Group => ResourceKind::RamUser,
     };
-    let arn = account.arn_of(principal);
+    let arn = account.principal_arn(principal);
     ResourceRef {
         kind,
         id: arn.clone(),
@@ -317,8 +317,8 @@ impl Asked {
         let calls = calls(options);
         let given = if used_by.is_controllers() { &options.controlplane } else { &options.worker };
         let mut asked = match given {
-            Some(baseline) => Self::of_baseline(baseline, &calls),
-            None if used_by.is_controllers() => Self::of_calls(&calls)?,
+            Some(baseline) => Self::from_baseline(baseline, &calls),
+            None if used_by.is_controllers() => Self::from_calls(&calls)?,
             None => Self {
                 name: "nothing".to_owned(),
                 actions: Vec::new(),
@@ -340,7 +340,7 @@ impl Asked {
         Ok(asked)
     }
 
-    fn of_baseline(baseline: &Baseline, calls: &[&'static AlibabaCall]) -> Self {
+    fn from_baseline(baseline: &Baseline, calls: &[&'static AlibabaCall]) -> Self {
         let needed_by = |action: &str| {
             calls
                 .iter()
@@ -357,7 +357,7 @@ impl Asked {
         }
     }
 
-    fn of_calls(calls: &[&'static AlibabaCall]) -> Result<Self, BaselineError> {
+    fn from_calls(calls: &[&'static AlibabaCall]) -> Result<Self, BaselineError> {
         let mut by_action: BTreeMap<&str, Vec<&'static AlibabaCall>> = BTreeMap::new();
         for call in calls {
             by_action.entry(&call.action).or_default().push(call);
@@ -423,7 +423,12 @@ fn policies(account: &Account, principal: &Principal, arn: &str, list: Read, gap
         }
         if holder.resource_group_attachments.is_none() {
             let missing = Missing::ResourceGroupPolicies;
-            gaps.push(not_read(&account.account_id, account.arn_of(holder), Read::ListPolicyAttachments, missing));
+            gaps.push(not_read(
+                &account.account_id,
+                account.principal_arn(holder),
+                Read::ListPolicyAttachments,
+                missing,
+            ));
         }
         let attached = holder.attachments.iter().flatten();
         for attachment in attached.chain(holder.resource_group_attachments.iter().flatten()) {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::nodes::KubernetesNode;
 use crate::tags::{self, Tag};
 use crate::view::{
-    Apart, Confidence, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_of_labels,
-    roles_of_names,
+    Apart, Confidence, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_from_labels,
+    roles_from_names,
 };
 
 use super::inventory::{Account, Instance, Inventory, Region};
@@ -280,11 +280,11 @@ fn assign(instance: &Instance, node: Option<&KubernetesNode>, selectors: &[NodeR
     };
     let named = [instance.ram_role.as_deref(), name, tags::value(&instance.tags, "Name")];
     let sources = [
-        (RoleSource::Operator, NodeRoleSelector::roles_of(selectors, selectable)),
-        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, roles_of_labels)),
-        (RoleSource::DistributionTags, of_tags(&instance.tags)),
-        (RoleSource::ProfileName, instance.ram_role.as_deref().map_or(RoleSet::UNKNOWN, of_role_name)),
-        (RoleSource::Names, roles_of_names(named.into_iter().flatten())),
+        (RoleSource::Operator, NodeRoleSelector::select_roles(selectors, selectable)),
+        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, roles_from_labels)),
+        (RoleSource::DistributionTags, roles_from_tags(&instance.tags)),
+        (RoleSource::ProfileName, instance.ram_role.as_deref().map_or(RoleSet::UNKNOWN, roles_from_role_name)),
+        (RoleSource::Names, roles_from_names(named.into_iter().flatten())),
     ];
     let answer = sources.into_iter().find(|(_, roles)| !roles.is_unknown());
     let (source, roles) = answer.unwrap_or((RoleSource::Nobody, RoleSet::UNKNOWN));
@@ -293,15 +293,17 @@ fn assign(instance: &Instance, node: Option<&KubernetesNode>, selectors: &[NodeR
 
 /// Sources: kubernetes/kops `pkg/model/alimodel/context.go#CloudTagsForInstanceGroup`; gardener-extension-provider-alicloud
 /// `pkg/controller/worker/machines.go`.
-fn of_tags(tags: &[Tag]) -> RoleSet {
+fn roles_from_tags(tags: &[Tag]) -> RoleSet {
     let mut roles = RoleSet::UNKNOWN;
     for tag in tags {
         match tag.key.as_str() {
             "k8s.io/role/master" | "k8s.io/role/control-plane" => {
                 roles = roles.union(RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd]));
             }
-            "k8s.io/role/node" => roles = roles.union(RoleSet::of(NodeRole::Worker)),
-            key if key.starts_with("kubernetes.io/role/worker/") => roles = roles.union(RoleSet::of(NodeRole::Worker)),
+            "k8s.io/role/node" => roles = roles.union(RoleSet::from_role(NodeRole::Worker)),
+            key if key.starts_with("kubernetes.io/role/worker/") => {
+                roles = roles.union(RoleSet::from_role(NodeRole::Worker))
+            }
             _ => {}
         }
     }
@@ -310,11 +312,11 @@ fn of_tags(tags: &[Tag]) -> RoleSet {
 
 /// Roles by the names that ACK gives its RAM roles.
 /// Source: ACK documentation, roles `KubernetesMasterRole-*` and `KubernetesWorkerRole-*`.
-fn of_role_name(name: &str) -> RoleSet {
+fn roles_from_role_name(name: &str) -> RoleSet {
     if name.starts_with("KubernetesMasterRole-") {
         RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd])
     } else if name.starts_with("KubernetesWorkerRole-") {
-        RoleSet::of(NodeRole::Worker)
+        RoleSet::from_role(NodeRole::Worker)
     } else {
         RoleSet::UNKNOWN
     }

@@ -40,7 +40,7 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
         roles: compared.audits.iter().map(role_report).collect(),
         resources: alibaba::count(inventory),
         nodes: count_nodes(view.members().map(|member| &member.roles)),
-        topology: crate::topology::of_alibaba(&view),
+        topology: crate::topology::alibaba_topology(&view),
     })
 }
 
@@ -150,15 +150,18 @@ fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
 }
 
 fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {
-    let arn = audit.account.arn_of(audit.principal);
-    let baseline =
-        if audit.is_of_another() { "not compared: the controller has other credentials" } else { &audit.baseline };
+    let arn = audit.account.principal_arn(audit.principal);
+    let baseline = if audit.has_other_credentials() {
+        "not compared: the controller has other credentials"
+    } else {
+        &audit.baseline
+    };
     // The actions of another principal are not required of this one.
-    let actions = if audit.is_of_another() { &[] } else { audit.actions.as_slice() };
+    let actions = if audit.has_other_credentials() { &[] } else { audit.actions.as_slice() };
     RoleReport {
         node_roles: audit.node_roles.iter().collect(),
         instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
         actions: actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
-        ..RoleReport::of_policies(arn, baseline.to_owned(), &audit.beyond, &audit.tightened)
+        ..RoleReport::from_policies(arn, baseline.to_owned(), &audit.beyond, &audit.tightened)
     }
 }

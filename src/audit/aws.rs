@@ -67,7 +67,7 @@ fn run<'v>(
 /// Everything that is unknown about a cluster: reads that failed, and lists that its Nodes contradict.
 fn gaps(view: &ClusterView<'_>) -> Vec<Gap> {
     let mut gaps = view.inventory.gaps.clone();
-    gaps.extend(unseen::of_aws(view));
+    gaps.extend(unseen::aws_gaps(view));
     gaps.sort();
     gaps
 }
@@ -94,6 +94,6 @@ fn role_report(audit: &RoleAudit<'_>) -> RoleReport {
         instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
         actions: audit.actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
         assumable_roles: audit.more_privileged.iter().map(|arn| (*arn).to_owned()).collect(),
-        ..RoleReport::of_policies(audit.role.arn.clone(), audit.baseline.clone(), &audit.beyond, &audit.tightened)
+        ..RoleReport::from_policies(audit.role.arn.clone(), audit.baseline.clone(), &audit.beyond, &audit.tightened)
     }
 }

@@ -36,7 +36,7 @@ pub struct RoleReport {
 impl RoleReport {
     /// Builds the parts of a report that come from the policies.
     #[must_use]
-    pub fn of_policies(role: String, baseline: String, beyond: &ExcessGrants, tightened: &str) -> Self {
+    pub fn from_policies(role: String, baseline: String, beyond: &ExcessGrants, tightened: &str) -> Self {
         Self {
             role,
             node_roles: Vec::new(),

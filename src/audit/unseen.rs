@@ -73,7 +73,7 @@ pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl F
 
 /// Gaps of the instance lists of AWS. Nodes without a providerID count if no instance was seen at all: each of them is
 /// one.
-pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
+pub(super) fn aws_gaps(view: &ClusterView<'_>) -> Vec<Gap> {
     let given = view.nodes.unwrap_or_default();
     let read_regions: BTreeSet<&str> = view.regions.iter().map(|region| region.region.name.as_str()).collect();
     let here = |name: &str| -> Vec<&RegionView<'_>> {

@@ -58,16 +58,16 @@ pub(super) fn command_line(arguments: &[OsString]) -> Result<(Cli, Option<Config
     // Required options may be set in the file.
     let lenient = command_with_environment().ignore_errors(true).try_get_matches_from(arguments);
     let scan = lenient.as_ref().ok().and_then(|matches| matches.subcommand_matches("scan"));
-    let path = scan.filter(|scan| !is_set(scan, "no_config")).and_then(file_of);
+    let path = scan.filter(|scan| !is_set(scan, "no_config")).and_then(config_file);
     let (Some(scan), Some(path)) = (scan, path) else {
         return Ok((parsed(arguments)?, None));
     };
     let config = read(&path).map_err(Refusal::Config)?;
-    let used = options_of(&config, scan);
+    let used = unset_options(&config, scan);
     if is_set(scan, "fix") && is_found(scan) {
         check_found(&path, &config.file, &used).map_err(Refusal::Config)?;
     }
-    let more = arguments_of(&config, &used, scan);
+    let more = file_arguments(&config, &used, scan);
     let whole: Vec<OsString> = arguments.iter().cloned().chain(more.iter().map(OsString::from)).collect();
     let cli = parsed(&whole).map_err(|error| {
         // If the command line alone is invalid too, the file is not the cause.
@@ -113,7 +113,7 @@ fn is_found(scan: &ArgMatches) -> bool {
 /// Refuses a found file for a fix if it belongs to another user or decides whose resources are written to.
 fn check_found(path: &Path, file: &str, used: &[&ConfigOption]) -> Result<(), Failure> {
     let named = format!("name it with --config {}, or ignore it with --no-config", text::shell_quote(file));
-    if is_of_another_user(path) {
+    if belongs_to_another_user(path) {
         return Err(Failure::usage(format!("`{file}` belongs to another user, and a fix does not use it"))
             .cause("it was found in the working folder, but not named")
             .help(named));
@@ -132,27 +132,27 @@ fn check_found(path: &Path, file: &str, used: &[&ConfigOption]) -> Result<(), Fa
 }
 
 /// True if a file, or the link to it, belongs neither to the caller nor to root.
-fn is_of_another_user(path: &Path) -> bool {
+fn belongs_to_another_user(path: &Path) -> bool {
     let places = [path.symlink_metadata(), path.metadata()];
     places.into_iter().flatten().any(|file| owner::has_other_owner(&file) && !owner::is_owned_by_root(&file))
 }
 
 /// `--config`, or the file of the working folder.
-fn file_of(scan: &ArgMatches) -> Option<PathBuf> {
-    path_of(scan.try_get_one::<PathBuf>("config").ok().flatten().cloned())
+fn config_file(scan: &ArgMatches) -> Option<PathBuf> {
+    named_or_default(scan.try_get_one::<PathBuf>("config").ok().flatten().cloned())
 }
 
-fn path_of(named: Option<PathBuf>) -> Option<PathBuf> {
+fn named_or_default(named: Option<PathBuf>) -> Option<PathBuf> {
     // Anything with this name is read: a folder or a dangling link is reported as an error.
     named.or_else(|| Some(PathBuf::from(config::FILE)).filter(|path| path.symlink_metadata().is_ok()))
 }
 
 /// Configuration of a command other than `scan`; its severities and waivers apply there too.
-pub(super) fn of_files(args: &ConfigurationArgs) -> Result<Option<Config>, Failure> {
+pub(super) fn read_optional(args: &ConfigurationArgs) -> Result<Option<Config>, Failure> {
     if args.no_config {
         return Ok(None);
     }
-    path_of(args.config.clone()).map(|path| read(&path)).transpose()
+    named_or_default(args.config.clone()).map(|path| read(&path)).transpose()
 }
 
 /// Parses a configuration.
@@ -198,7 +198,7 @@ pub(super) fn first_line(error: &clap::Error) -> String {
 }
 
 /// Options of a file that neither the command line nor the environment sets.
-fn options_of<'c>(config: &'c Config, scan: &ArgMatches) -> Vec<&'c ConfigOption> {
+fn unset_options<'c>(config: &'c Config, scan: &ArgMatches) -> Vec<&'c ConfigOption> {
     let command = Cli::command();
     let Some(known) = command.find_subcommand("scan") else { return Vec::new() };
     let is_used = |option: &&ConfigOption| {
@@ -228,7 +228,7 @@ fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
 }
 
 /// Arguments for the options of a file that are used in addition to the command line.
-fn arguments_of(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) -> Vec<String> {
+fn file_arguments(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) -> Vec<String> {
     let mut arguments: Vec<String> = used.iter().flat_map(|option| said(option)).collect();
     let command = Cli::command();
     let Some(known) = command.find_subcommand("scan") else { return arguments };

@@ -57,7 +57,7 @@ impl Exit {
     }
 
     /// Exit code for evidence without findings.
-    pub(super) fn of_evidence(is_empty_handed: bool, is_complete: bool) -> Self {
+    pub(super) fn for_evidence(is_empty_handed: bool, is_complete: bool) -> Self {
         match (is_empty_handed, is_complete) {
             (true, _) => Self::Nothing,
             (false, false) => Self::Incomplete,
@@ -67,8 +67,8 @@ impl Exit {
 
     /// Exit code of an audit without findings that count: one that found no cluster has audited nothing, unless that is
     /// allowed.
-    pub(super) fn of_audit(is_nothing: bool, is_empty_handed: bool, is_complete: bool) -> Self {
-        if is_nothing { Self::Nothing } else { Self::of_evidence(is_empty_handed, is_complete) }
+    pub(super) fn for_audit(is_nothing: bool, is_empty_handed: bool, is_complete: bool) -> Self {
+        if is_nothing { Self::Nothing } else { Self::for_evidence(is_empty_handed, is_complete) }
     }
 
     /// The exit code of the contract.

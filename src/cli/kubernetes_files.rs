@@ -66,7 +66,7 @@ fn is_candidate(path: &Path) -> bool {
 
 /// True if a malformed text was written for Kubernetes: one of its lines names a kind, or an argument of a cloud
 /// provider.
-fn is_of_known_kind(bytes: &[u8]) -> bool {
+fn has_known_kind(bytes: &[u8]) -> bool {
     let starts = ["kind:", "\"kind\":", "- kind:", "cloud-provider", "rke2_", "kubernetes_version:"];
     String::from_utf8_lossy(bytes).lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
 }
@@ -185,7 +185,7 @@ impl<'a> Read<'a> {
         };
         let source = Source::decode(&name, bytes).map(Arc::new);
         let parsed = match &source {
-            Ok(source) => Evidence::of_source(source),
+            Ok(source) => Evidence::from_source(source),
             Err(refused) => Err(refused.into()),
         };
         let refused = match parsed {
@@ -212,7 +212,7 @@ impl<'a> Read<'a> {
                 self.lint.skipped.push(format!("{name}: a template: render it first, as with `helm template`"));
             }
             // A repository holds files of many tools.
-            KubernetesError::Malformed { .. } if !is_named && in_repository && !is_of_known_kind(bytes) => {
+            KubernetesError::Malformed { .. } if !is_named && in_repository && !has_known_kind(bytes) => {
                 self.lint.without.push(name);
             }
             error if !is_named && in_repository => self.lint.skipped.push(error.to_string()),

@@ -59,7 +59,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
         return Err(Failure::usage("--rule and --skip-rule leave no rule that checks files")
             .help("`tagaudit rules` lists them"));
     }
-    let configured = config::of_files(&args.configuration)?;
+    let configured = config::read_optional(&args.configuration)?;
     let mut read = Read::without(&args.exclude);
     for path in &args.paths {
         read.path(path)?;
@@ -89,5 +89,5 @@ pub(super) fn exit(lint: &KubernetesLint, args: &LintArgs) -> Exit {
     if args.fail_on.threshold().is_some_and(counts) {
         return Exit::Findings;
     }
-    Exit::of_evidence(lint.files.is_empty(), lint.skipped.is_empty())
+    Exit::for_evidence(lint.files.is_empty(), lint.skipped.is_empty())
 }

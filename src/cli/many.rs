@@ -90,7 +90,7 @@ pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<
     if args.many.targets.is_some() || args.many.organization {
         run.targets(shard)?;
     } else {
-        run.clusters_of_one()?;
+        run.audit_all_clusters()?;
     }
     if let Some(failure) = run.failure.take() {
         return Err(failure);
@@ -128,7 +128,7 @@ struct Run<'r> {
 
 impl<'r> Run<'r> {
     /// Audits every cluster of one inventory, live or recorded.
-    fn clusters_of_one(&mut self) -> Result<(), Failure> {
+    fn audit_all_clusters(&mut self) -> Result<(), Failure> {
         let estate = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope)?;
         let Estate::Aws(inventory) = estate else {
             return Err(Failure::usage("a run of many clusters supports only AWS so far")
@@ -160,7 +160,7 @@ impl<'r> Run<'r> {
         let ids: BTreeSet<String> = named.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
         target.collected_at.clone_from(&inventory.collected_at);
         for id in &ids {
-            let scope = self.scope.of(id);
+            let scope = self.scope.for_cluster(id);
             match scope.audited(EstateRef::Aws(inventory), self.rules, self.source) {
                 Ok((audit, notices)) => {
                     let report = scope.written(&audit);
@@ -226,7 +226,7 @@ impl<'r> Run<'r> {
 
         let args = self.args;
         let listed = self.listed()?;
-        let scope = self.scope.of("");
+        let scope = self.scope.for_cluster("");
         let request = aws::Request {
             all_regions: args.source.all_regions,
             iam_reads: args.source.iam_reads.into(),

@@ -116,5 +116,5 @@ fn write(args: &MigrateArgs, migration: &Migration) -> Result<Exit, Failure> {
     if migration.has_failed() {
         return Ok(Exit::Findings);
     }
-    Ok(Exit::of_evidence(migration.stage.is_err(), migration.is_complete()))
+    Ok(Exit::for_evidence(migration.stage.is_err(), migration.is_complete()))
 }

@@ -93,7 +93,7 @@ enum Conflict {
 
 /// Assigns files to formats.
 fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<Vec<Output<F>>, Conflict> {
-    let table = F::of_extension("txt");
+    let table = F::from_extension("txt");
     // The order does not matter if there is no choice.
     let mut said = said;
     if let [Said::File(_), Said::Format(_)] = said.as_slice() {
@@ -112,7 +112,7 @@ fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<V
                 match outputs.last_mut() {
                     Some(last) if open => last.file = file,
                     _ => {
-                        let format = file.as_deref().and_then(F::of_file).or(table);
+                        let format = file.as_deref().and_then(F::from_file).or(table);
                         outputs.extend(format.map(|format| Output { format, file }));
                     }
                 }

@@ -244,7 +244,7 @@ fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
         Format::Table => render::clusters(&clusters, &options, out),
         Format::Json => render::json(&clusters, out),
     })?;
-    Ok(Exit::of_evidence(estate.is_empty_handed(), clusters.not_audited.is_empty()))
+    Ok(Exit::for_evidence(estate.is_empty_handed(), clusters.not_audited.is_empty()))
 }
 
 fn record(args: &RecordArgs) -> Result<Exit, Failure> {
@@ -277,5 +277,5 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         }
         let _ = writeln!(err, "wrote {}", crate::text::printable(&args.output.display().to_string()));
     }
-    Ok(Exit::of_evidence(estate.is_empty_handed(), estate.gaps().is_empty() && unlisted.is_empty()))
+    Ok(Exit::for_evidence(estate.is_empty_handed(), estate.gaps().is_empty() && unlisted.is_empty()))
 }

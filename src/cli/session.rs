@@ -50,7 +50,7 @@ impl<'a> Scope<'a> {
         let files = audit.kube_context.as_ref().map(|_| given.clone());
         given = given.and(cluster::live(audit, connection, terminal)?);
         if let Some(path) = &audit.nodes {
-            given = given.and(Evidence::of_nodes(input::nodes(path)?));
+            given = given.and(Evidence::from_nodes(input::nodes(path)?));
         }
         let given = given.towards((&audit.target).into());
         Ok(Self { cluster_id, kubernetes: given, files, baselines, audit, config: None })
@@ -89,7 +89,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Scope with the same options for another cluster.
-    pub(super) fn of<'o>(&'o self, cluster_id: &'o str) -> Scope<'o> {
+    pub(super) fn for_cluster<'o>(&'o self, cluster_id: &'o str) -> Scope<'o> {
         Scope {
             cluster_id,
             kubernetes: Evidence::default(),
@@ -201,7 +201,7 @@ pub(super) fn verdict(report: &Audit, estate: &Estate, args: &ScanArgs) -> Exit 
     if args.verdict.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
         Exit::Findings
     } else {
-        Exit::of_evidence(estate.is_empty_handed(), report.is_complete())
+        Exit::for_evidence(estate.is_empty_handed(), report.is_complete())
     }
 }
 
@@ -225,7 +225,7 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
         return Exit::Findings;
     }
     if is_part {
-        return Exit::of_evidence(set.is_empty_handed() && !set.is_nothing(), set.complete);
+        return Exit::for_evidence(set.is_empty_handed() && !set.is_nothing(), set.complete);
     }
     let found = set.audited().filter(|(_, report)| !report.nothing_to_audit).count();
     if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {
@@ -237,7 +237,7 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
         return Exit::Findings;
     }
     let is_nothing = set.is_nothing() || found == 0 && set.reports().any(|report| report.nothing_to_audit);
-    Exit::of_audit(is_nothing && !args.allow_empty, set.is_empty_handed(), set.complete)
+    Exit::for_audit(is_nothing && !args.allow_empty, set.is_empty_handed(), set.complete)
 }
 
 /// Exit code of an audit of one cluster without a finding that counts.
@@ -247,7 +247,7 @@ pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &Verdict
         super::output::warn(&format!("{} found, but --expect-clusters is {expected}", text::count(found, "cluster")));
         return Exit::Findings;
     }
-    Exit::of_audit(report.nothing_to_audit && !args.allow_empty, is_empty_handed, report.complete)
+    Exit::for_audit(report.nothing_to_audit && !args.allow_empty, is_empty_handed, report.complete)
 }
 
 /// `--shard`, with the index that a Job gives to its processes.
@@ -283,7 +283,7 @@ pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) 
             Failure::usage(format!("cannot compare with the reports `{}`", path.display())).cause(error.to_string())
         })?,
     };
-    report.is_of(cluster_id, provider.name()).map_err(|error| incomparable(path, &error))?;
+    report.check_cluster(cluster_id, provider.name()).map_err(|error| incomparable(path, &error))?;
     Ok(Some(report))
 }
 

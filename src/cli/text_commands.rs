@@ -209,11 +209,11 @@ pub(super) fn permissions(
     out: &mut dyn Write,
 ) -> Result<io::Result<()>, Failure> {
     if args.kubernetes {
-        return Ok(permissions_of_kubernetes(args, width, out));
+        return Ok(kubernetes_permissions(args, width, out));
     }
     check_roles(args)?;
     match args.provider {
-        ProviderName::Aws => Ok(permissions_of_aws(args, width, out)),
+        ProviderName::Aws => Ok(aws_permissions(args, width, out)),
         ProviderName::Alibaba if args.target_role.is_some() => {
             Err(Failure::usage("--target-role supports only AWS so far"))
         }
@@ -221,7 +221,7 @@ pub(super) fn permissions(
             "--cluster-id limits nothing in Alibaba Cloud: policies there have no condition on the tag to set",
         )
         .help("omit it")),
-        ProviderName::Alibaba => Ok(permissions_of_alibaba(args, width, out)),
+        ProviderName::Alibaba => Ok(alibaba_permissions(args, width, out)),
     }
 }
 
@@ -250,7 +250,7 @@ fn check_roles(args: &PermissionsArgs) -> Result<(), Failure> {
     }
 }
 
-fn permissions_of_alibaba(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn alibaba_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     match (args.format, args.fix) {
         (PermissionsFormat::Policy, true) => out.write_all(permissions::fix_policy_alibaba(&limits(args)).as_bytes()),
         (PermissionsFormat::Policy, false) => out.write_all(permissions::scan_policy_alibaba().as_bytes()),
@@ -263,10 +263,10 @@ fn permissions_of_alibaba(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
     }
 }
 
-fn permissions_of_kubernetes(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn kubernetes_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let (namespace, name) = &args.service_account;
     match args.format {
-        PermissionsFormat::Policy => out.write_all(permissions::of_kubernetes(namespace, name).as_bytes()),
+        PermissionsFormat::Policy => out.write_all(permissions::kubernetes_roles(namespace, name).as_bytes()),
         PermissionsFormat::Table => {
             let mut table = layout(width, &["right", "where", "for"]);
             for list in List::ALL {
@@ -310,7 +310,7 @@ fn permissions_table<'p>(
     writeln!(out, "{table}")
 }
 
-fn permissions_of_aws(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     match args.format {
         PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits(args)).as_bytes()),
         PermissionsFormat::Policy => out.write_all(

@@ -17,8 +17,8 @@ mod kops;
 mod static_pods;
 
 pub use declared::{Machines, declared, machines, selector_matches};
-pub(super) use static_pods::of_static_pods;
-pub use static_pods::{flags_of_static_pod, node_of_static_pod};
+pub(super) use static_pods::from_static_pods;
+pub use static_pods::{static_pod_flags, static_pod_node};
 
 /// Software that starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -237,7 +237,7 @@ pub struct ComponentArgument<'a> {
 impl NodeArguments {
     /// Arguments that a Node reports. `None` if it reports none, or not in the format of its distribution.
     #[must_use]
-    pub fn of(node: &KubernetesNode) -> Option<Self> {
+    pub fn from_node(node: &KubernetesNode) -> Option<Self> {
         [Distribution::Rke2, Distribution::K3s].into_iter().find_map(|distribution| {
             let (arguments, environment) = distribution.annotations()?;
             let words: Vec<String> = serde_json::from_str(node.annotations.get(arguments)?).ok()?;
@@ -257,7 +257,7 @@ impl NodeArguments {
     }
 
     /// Arguments of a configuration: names and values with their places.
-    fn of_configuration(
+    fn from_configuration(
         name: String,
         place: Place,
         distribution: Distribution,
@@ -284,8 +284,8 @@ impl NodeArguments {
 
     /// Arguments of all Nodes that report them.
     #[must_use]
-    pub fn of_nodes(nodes: &[KubernetesNode]) -> Vec<Self> {
-        nodes.iter().filter_map(Self::of).collect()
+    pub fn from_nodes(nodes: &[KubernetesNode]) -> Vec<Self> {
+        nodes.iter().filter_map(Self::from_node).collect()
     }
 
     /// Name of the Node, if the subject is one.
@@ -305,7 +305,7 @@ impl NodeArguments {
 
     /// Place of the last occurrence of an argument, if it is from a file.
     #[must_use]
-    pub fn place_of(&self, name: &str) -> Option<&Place> {
+    pub fn place(&self, name: &str) -> Option<&Place> {
         self.arguments.iter().rfind(|argument| argument.name == name)?.place.as_ref()
     }
 
@@ -355,7 +355,7 @@ impl NodeArguments {
             let mut gates = value.split(',').filter_map(|gate| gate.split_once('='));
             gates.any(|(gate, value)| gate.trim() == name && is_wanted(value.trim()))
         };
-        let mut given = Component::ALL.into_iter().flat_map(|component| self.of_component(component));
+        let mut given = Component::ALL.into_iter().flat_map(|component| self.component_arguments(component));
         given.any(|argument| argument.name == "feature-gates" && is_so(argument.value))
     }
 
@@ -368,7 +368,7 @@ impl NodeArguments {
     /// Arguments that a component is started with in addition to the distribution's own; the last occurrence of a
     /// single-value flag counts. Empty if the node does not run the component.
     #[must_use]
-    pub fn of_component(&self, component: Component) -> Vec<ComponentArgument<'_>> {
+    pub fn component_arguments(&self, component: Component) -> Vec<ComponentArgument<'_>> {
         if !self.runs(component) {
             return Vec::new();
         }
@@ -389,7 +389,10 @@ impl NodeArguments {
     /// Value of an argument of a component.
     #[must_use]
     pub fn component_value(&self, component: Component, name: &str) -> Option<&str> {
-        self.of_component(component).into_iter().rfind(|argument| argument.name == name).map(|argument| argument.value)
+        self.component_arguments(component)
+            .into_iter()
+            .rfind(|argument| argument.name == name)
+            .map(|argument| argument.value)
     }
 
     fn values(&self, name: &str) -> impl Iterator<Item = (&str, Option<&Place>)> {
@@ -447,11 +450,11 @@ mod tests {
     fn arguments_are_read_in_each_form_and_the_last_one_counts() {
         let text = r#"["server","--cloud-provider-name","aws","--cloud-provider-name=external","-kubelet-arg","cloud-provider=external","--kubelet-arg=--node-ip=10.0.0.1","--disable-cloud-controller","--token","********"]"#;
         let node = node("rke2.io/node-args", text);
-        let found = NodeArguments::of(&node).unwrap();
+        let found = NodeArguments::from_node(&node).unwrap();
         assert_eq!((found.distribution, found.is_server), (Distribution::Rke2, Some(true)));
         assert_eq!(found.cloud_provider_name(), Some("external"));
         assert!(found.is_on("disable-cloud-controller") && !found.is_on("disable-apiserver"));
-        let kubelet = found.of_component(Component::Kubelet);
+        let kubelet = found.component_arguments(Component::Kubelet);
         let kubelet: Vec<_> = kubelet.iter().map(|argument| (argument.name, argument.value)).collect();
         assert_eq!(kubelet, [("cloud-provider", "external"), ("node-ip", "10.0.0.1")]);
     }
@@ -461,7 +464,7 @@ mod tests {
         for (value, is_on) in [("true", true), ("T", true), ("1", true), ("false", false), ("", false), ("yes", false)]
         {
             let node = node("k3s.io/node-args", &format!(r#"["server","--disable-cloud-controller={value}"]"#));
-            assert_eq!(NodeArguments::of(&node).unwrap().is_on("disable-cloud-controller"), is_on, "{value}");
+            assert_eq!(NodeArguments::from_node(&node).unwrap().is_on("disable-cloud-controller"), is_on, "{value}");
         }
     }
 
@@ -470,7 +473,7 @@ mod tests {
         let with = |first: &str, more: &str| {
             let text = format!(r#"["{first}","--kube-apiserver-arg","cloud-provider=external"{more}]"#);
             let node = node("rke2.io/node-args", &text);
-            NodeArguments::of(&node).unwrap().of_component(Component::ApiServer).len()
+            NodeArguments::from_node(&node).unwrap().component_arguments(Component::ApiServer).len()
         };
         assert_eq!(with("server", ""), 1);
         assert_eq!(with("agent", ""), 0);
@@ -480,8 +483,8 @@ mod tests {
     #[test]
     fn what_no_distribution_writes_is_not_known() {
         for text in ["", "[]", "{}", "[1]", r#""server""#, r#"["server""#] {
-            assert_eq!(NodeArguments::of(&node("rke2.io/node-args", text)), None, "{text}");
+            assert_eq!(NodeArguments::from_node(&node("rke2.io/node-args", text)), None, "{text}");
         }
-        assert_eq!(NodeArguments::of(&KubernetesNode::default()), None);
+        assert_eq!(NodeArguments::from_node(&KubernetesNode::default()), None);
     }
 }

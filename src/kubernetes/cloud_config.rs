@@ -159,7 +159,7 @@ pub fn variables(is_override: bool) -> &'static [Known] {
 impl Known {
     /// True if a version has the variable.
     #[must_use]
-    pub fn is_of(&self, version: ControllerVersion) -> bool {
+    pub fn is_available_in(&self, version: ControllerVersion) -> bool {
         self.since.is_none_or(|since| has(version, since)) && !self.until.is_some_and(|until| has(version, until))
     }
 
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn variables_came_with_patches_of_several_minors() {
-        let of = |name: &str, version: &str| known(name).is_of(version.parse().unwrap());
+        let of = |name: &str, version: &str| known(name).is_available_in(version.parse().unwrap());
         for (name, version, expected) in [
             ("Zone", "1.20.0", true),
             ("Region", "1.26.9", false),

@@ -146,7 +146,7 @@ impl CloudController {
     }
 }
 
-pub(super) fn of_workload(workload: &Workload) -> Option<CloudController> {
+pub(super) fn from_workload(workload: &Workload) -> Option<CloudController> {
     // An owned workload is reported through its owner, unless that is a node.
     if workload.is_owned && !workload.is_static {
         return None;
@@ -156,7 +156,7 @@ pub(super) fn of_workload(workload: &Workload) -> Option<CloudController> {
 }
 
 fn made(workload: Workload, container: &Container, cloud: Provider, chart: Option<Chart>) -> CloudController {
-    let flags = flags_of(&container.words);
+    let flags = parse_flags(&container.words);
     let is_template = container.words.iter().any(|word| word.value.contains("{{") || word.value.contains("$("));
     CloudController {
         cloud,
@@ -188,7 +188,7 @@ fn cloud(container: &Container) -> Option<Provider> {
     let words = || container.words.iter().map(|word| word.value.as_str());
     let is_controller =
         last.contains("cloud-controller-manager") || words().any(|word| word.contains("cloud-controller-manager"));
-    let flags = flags_of(&container.words);
+    let flags = parse_flags(&container.words);
     let provider = flags.iter().rfind(|flag| flag.name == "cloud-provider")?;
     match provider.value.as_str() {
         "aws" | "aws/v2" if is_controller => Some(Provider::Aws),
@@ -211,7 +211,7 @@ const SWITCHES: [&str; 8] = [
 
 /// Parses flags as Go's `pflag` does: `--name=value`, or `--name value`.
 #[must_use]
-pub fn flags_of(words: &[Located<String>]) -> Vec<Flag> {
+pub fn parse_flags(words: &[Located<String>]) -> Vec<Flag> {
     let mut found: Vec<Flag> = Vec::new();
     let mut is_open = false;
     for word in words {
@@ -258,7 +258,7 @@ fn version(image: &str) -> Option<ControllerVersion> {
 }
 
 /// Cloud controller that a `HelmChart` installs.
-pub(super) fn of_helm_chart(document: &Document) -> Option<CloudController> {
+pub(super) fn from_helm_chart(document: &Document) -> Option<CloudController> {
     let object = document.object();
     let chart = object.text(&["spec", "chart"])?;
     if chart.rsplit('/').next() != Some("aws-cloud-controller-manager") {
@@ -279,7 +279,7 @@ pub(super) fn of_helm_chart(document: &Document) -> Option<CloudController> {
         if let Some(node) = values {
             let (kind, api) = (DocumentKind::ControllerValues, (String::new(), String::new()));
             let values = Document { source, node, kind, name: name.clone(), is_embedded: false, api };
-            let mut found = of_values(&values, name, values.object(), version.as_deref(), is_bootstrap);
+            let mut found = from_values(&values, name, values.object(), version.as_deref(), is_bootstrap);
             if let Some(chart) = &mut found.chart {
                 chart.place = object.head();
             }
@@ -288,7 +288,7 @@ pub(super) fn of_helm_chart(document: &Document) -> Option<CloudController> {
     }
     // Without values the chart's own apply.
     let values = object.at(&["spec", "values"]).unwrap_or(object);
-    Some(with_set(of_values(document, name, values, version.as_deref(), is_bootstrap), set))
+    Some(with_set(from_values(document, name, values, version.as_deref(), is_bootstrap), set))
 }
 
 /// Applies the single values of `set`.
@@ -322,7 +322,7 @@ fn selects_masters(version: Option<&str>) -> bool {
 /// Cloud controller that the chart creates from values: maps are merged with its own, null members are deleted, and
 /// lists are replaced.
 /// Source: Helm documentation, "Values Files", "Deleting a Default Key".
-pub(super) fn of_values(
+pub(super) fn from_values(
     document: &Document,
     name: String,
     values: Object<'_>,

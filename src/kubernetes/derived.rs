@@ -4,7 +4,7 @@ use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
 
 use super::arguments::{self, NodeArguments};
-use super::controller::{CloudController, of_helm_chart, of_values, of_workload};
+use super::controller::{CloudController, from_helm_chart, from_values, from_workload};
 use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::Object;
@@ -26,8 +26,8 @@ impl Evidence {
     #[must_use]
     pub fn arguments(&self) -> &[NodeArguments] {
         self.arguments.get_or_init(|| {
-            let mut all = NodeArguments::of_nodes(self.nodes.as_deref().unwrap_or_default());
-            all.extend(arguments::of_static_pods(&self.workloads, self.nodes.as_deref().unwrap_or_default()));
+            let mut all = NodeArguments::from_nodes(self.nodes.as_deref().unwrap_or_default());
+            all.extend(arguments::from_static_pods(&self.workloads, self.nodes.as_deref().unwrap_or_default()));
             all.extend(arguments::declared(self));
             for one in &mut all {
                 one.version = one.version.or(self.assumed);
@@ -56,7 +56,7 @@ impl Evidence {
                 account.text(&["metadata", "name"]) == Some(&workload.service_account)
                     && account.text(&["metadata", "namespace"]).unwrap_or("default") == workload.namespace
             };
-            let mut accounts = self.documents_of(DocumentKind::ServiceAccount).map(Document::object);
+            let mut accounts = self.documents_by_kind(DocumentKind::ServiceAccount).map(Document::object);
             let account = accounts.find(is_its_own)?;
             let role =
                 ROLE_ANNOTATIONS.into_iter().find(|key| account.at(&["metadata", "annotations", key]).is_some())?;
@@ -67,13 +67,13 @@ impl Evidence {
 
 /// Collects the cloud controllers of the evidence.
 fn controllers(evidence: &Evidence) -> Vec<CloudController> {
-    let mut found: Vec<CloudController> = evidence.workloads.iter().filter_map(of_workload).collect();
+    let mut found: Vec<CloudController> = evidence.workloads.iter().filter_map(from_workload).collect();
     for document in &evidence.documents {
         match document.kind {
-            DocumentKind::HelmChart => found.extend(of_helm_chart(document)),
+            DocumentKind::HelmChart => found.extend(from_helm_chart(document)),
             DocumentKind::ControllerValues => {
                 let object = document.object();
-                found.push(of_values(document, document.name.clone(), object, None, None));
+                found.push(from_values(document, document.name.clone(), object, None, None));
             }
             _ => {}
         }

@@ -299,7 +299,7 @@ const KINDS: [(&str, &str, DocumentKind); 36] = [
 
 /// Kind of an API object, by its group and kind.
 #[must_use]
-pub(super) fn of_api(api_version: &str, kind: &str) -> Option<DocumentKind> {
+pub(super) fn kind_from_api(api_version: &str, kind: &str) -> Option<DocumentKind> {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     let known = KINDS.iter().find(|(one, name, _)| *one == group && *name == kind);
     // A rule reports a wrong group.
@@ -309,7 +309,7 @@ pub(super) fn of_api(api_version: &str, kind: &str) -> Option<DocumentKind> {
 
 /// Kind of a document that is not an API object.
 #[must_use]
-pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
+pub(super) fn kind_from_keys(node: &Node) -> Option<DocumentKind> {
     let members = node.members()?;
     if node.get("apiVersion").is_some() && node.get("kind").is_some() {
         return None;
@@ -391,7 +391,7 @@ pub(super) fn is_controller_image(path: &str, is_for_aws: bool) -> bool {
 
 /// Name of an API object for display.
 #[must_use]
-pub(super) fn name_of(node: &Node, kind: &str) -> String {
+pub(super) fn display_name(node: &Node, kind: &str) -> String {
     let text = |key: &str| node.at(&["metadata", key]).and_then(Node::as_str).unwrap_or_default();
     match (text("namespace"), text("name")) {
         ("", "") => kind.to_owned(),
@@ -417,7 +417,7 @@ pub(super) fn inner_texts(kind: DocumentKind) -> &'static [&'static [&'static st
 
 /// Texts within a document in any format: entries of a `ConfigMap`, and files that wrappers of kubeadm write.
 #[must_use]
-pub(super) fn texts_of_any_language(kind: DocumentKind, node: &Node) -> Vec<&Node> {
+pub(super) fn embedded_texts(kind: DocumentKind, node: &Node) -> Vec<&Node> {
     const FILES: [&[&str]; 4] = [
         &["spec", "files"],
         &["spec", "template", "spec", "files"],

@@ -67,7 +67,7 @@ pub struct Target {
 impl Evidence {
     /// Evidence that consists of Nodes alone, if they are known.
     #[must_use]
-    pub fn of_nodes(nodes: impl Into<Option<Vec<KubernetesNode>>>) -> Self {
+    pub fn from_nodes(nodes: impl Into<Option<Vec<KubernetesNode>>>) -> Self {
         Self { nodes: nodes.into(), ..Self::default() }
     }
 
@@ -151,12 +151,12 @@ impl Evidence {
 
     /// Leases of kube-system with a name; no others are stored.
     pub fn leases(&self, name: &str) -> impl Iterator<Item = Object<'_>> {
-        let leases = self.documents_of(DocumentKind::Lease).map(Document::object);
+        let leases = self.documents_by_kind(DocumentKind::Lease).map(Document::object);
         leases.filter(move |lease| lease.text(&["metadata", "name"]) == Some(name))
     }
 
     /// Documents of a kind.
-    pub fn documents_of(&self, kind: DocumentKind) -> impl Iterator<Item = &Document> {
+    pub fn documents_by_kind(&self, kind: DocumentKind) -> impl Iterator<Item = &Document> {
         self.documents.iter().filter(move |document| document.kind == kind)
     }
 }
@@ -164,6 +164,6 @@ impl Evidence {
 /// True if Services are those of all namespaces: every cluster has `default/kubernetes`, which its API server creates.
 /// Source: kubernetes/kubernetes `pkg/controlplane/controller/kubernetesservice/controller.go`.
 #[must_use]
-pub fn is_of_all_namespaces(services: &[Service]) -> bool {
+pub fn covers_all_namespaces(services: &[Service]) -> bool {
     services.iter().any(|service| service.namespace == "default" && service.name == "kubernetes")
 }

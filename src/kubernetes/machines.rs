@@ -29,14 +29,14 @@ fn clusters(evidence: &Evidence) -> impl Iterator<Item = &Document> {
 fn only<'e>(mut clusters: impl Iterator<Item = &'e Document>) -> Option<Vec<KubernetesNode>> {
     let cluster = clusters.next().filter(|_| clusters.next().is_none())?;
     let nodes = match cluster.kind {
-        DocumentKind::RancherCluster => of_rancher(cluster),
-        _ => of_rke(cluster),
+        DocumentKind::RancherCluster => rancher_nodes(cluster),
+        _ => rke_nodes(cluster),
     };
     (!nodes.is_empty()).then_some(nodes)
 }
 
 /// One node for each pool of machines. Source: rancher/rancher `pkg/capr/planner`, `getTaints` and `addLabels`.
-fn of_rancher(cluster: &Document) -> Vec<KubernetesNode> {
+fn rancher_nodes(cluster: &Document) -> Vec<KubernetesNode> {
     let object = cluster.object();
     let is_k3s = object.text(&["spec", "kubernetesVersion"]).unwrap_or_default().contains("+k3s");
     let pools = object.items(&["spec", "rkeConfig", "machinePools"]);
@@ -64,7 +64,7 @@ fn of_rancher(cluster: &Document) -> Vec<KubernetesNode> {
 }
 
 /// One node for each entry of `cluster.yml`. Sources: rancher/rke `services/workerplane.go`, `cluster/reconcile.go`.
-fn of_rke(cluster: &Document) -> Vec<KubernetesNode> {
+fn rke_nodes(cluster: &Document) -> Vec<KubernetesNode> {
     let object = rke_part(cluster);
     let node = |node: Object<'_>| {
         let roles: Vec<&str> = node.items(&["role"]).filter_map(|role| role.node.as_str()).collect();

@@ -15,7 +15,9 @@ use crate::policy::yaml::Documents;
 use crate::text;
 
 use super::cloud_config::CloudConfig;
-use super::document::{Document, DocumentKind, inner_texts, name_of, of_api, of_keys, texts_of_any_language};
+use super::document::{
+    Document, DocumentKind, display_name, embedded_texts, inner_texts, kind_from_api, kind_from_keys,
+};
 use super::error::{KubernetesError, Malformed, RepeatedKeys};
 use super::evidence::Evidence;
 use super::service::Service;
@@ -29,14 +31,14 @@ impl Evidence {
     /// # Errors
     /// If it is neither JSON nor YAML, holds nothing that a rule checks, or holds an object that does not fit its kind.
     pub fn parse(file: &str, bytes: Vec<u8>) -> Result<Self, KubernetesError> {
-        Self::of_source(&Arc::new(Source::decode(file, bytes)?))
+        Self::from_source(&Arc::new(Source::decode(file, bytes)?))
     }
 
     /// Reads a decoded text, as [`Evidence::parse`] reads bytes.
     ///
     /// # Errors
     /// As [`Evidence::parse`].
-    pub fn of_source(source: &Arc<Source>) -> Result<Self, KubernetesError> {
+    pub fn from_source(source: &Arc<Source>) -> Result<Self, KubernetesError> {
         let mut reading = Reading::new(&source.file);
         reading.text(source)?;
         if !reading.is_known {
@@ -77,14 +79,14 @@ enum Found {
 }
 
 impl Found {
-    fn of(api_version: &str, kind: &str) -> Self {
+    fn classify(api_version: &str, kind: &str) -> Self {
         match kind {
             "Node" => Self::Node,
             // Knative has Services as well.
             "Service" if !api_version.contains('/') => Self::Service,
-            _ => WorkloadKind::of(kind)
+            _ => WorkloadKind::from_name(kind)
                 .map(Self::Workload)
-                .or_else(|| of_api(api_version, kind).map(Self::Document))
+                .or_else(|| kind_from_api(api_version, kind).map(Self::Document))
                 .unwrap_or(Self::Other),
         }
     }
@@ -188,7 +190,7 @@ impl<'f> Reading<'f> {
         let (version, kind) = first_look(item);
         let (version, kind) = (version.unwrap_or_else(|| list_version.into()), kind.unwrap_or_else(|| of_list.into()));
         let pointer = format!("/items/{index}");
-        match Found::of(&version, &kind) {
+        match Found::classify(&version, &kind) {
             Found::Other => Ok(()),
             // Only a few of many thousand pods are relevant.
             Found::Workload(WorkloadKind::Pod) if !is_looked_at(item) => {
@@ -272,7 +274,7 @@ impl<'f> Reading<'f> {
     fn named(&self, node: &Node) -> String {
         let kind = node.get("kind").and_then(Node::as_str).unwrap_or_default();
         match &self.within {
-            _ if !kind.is_empty() => name_of(node, kind),
+            _ if !kind.is_empty() => display_name(node, kind),
             Some(outer) => outer.clone(),
             None => self.file.to_owned(),
         }
@@ -296,18 +298,18 @@ impl<'f> Reading<'f> {
                 let text =
                     |key: &str, default: &str| item.get(key).and_then(Node::as_str).unwrap_or(default).to_owned();
                 let (kind, version) = (text("kind", of_list), text("apiVersion", &version));
-                let found = Found::of(&version, &kind);
+                let found = Found::classify(&version, &kind);
                 self.add(source, item.clone(), found, (&version, &kind), &format!("/items/{index}"))?;
             }
             return Ok(());
         }
         if !kind.is_empty() && !version.is_empty() {
-            return self.add(source, node, Found::of(&version, &kind), (&version, &kind), "");
+            return self.add(source, node, Found::classify(&version, &kind), (&version, &kind), "");
         }
-        match of_keys(&node) {
+        match kind_from_keys(&node) {
             Some(found) => self.add(source, node, Found::Document(found), ("", ""), ""),
             // kubectl omits `apiVersion` when asked to.
-            None if !kind.is_empty() => self.add(source, node, Found::of(&version, &kind), (&version, &kind), ""),
+            None if !kind.is_empty() => self.add(source, node, Found::classify(&version, &kind), (&version, &kind), ""),
             None => {
                 self.services_to_come(source, &node);
                 Ok(())
@@ -326,7 +328,7 @@ impl<'f> Reading<'f> {
 
     /// Records that a list of a kind was provided, even an empty one.
     fn given(&mut self, kind: &str, version: &str) {
-        match Found::of(version, kind) {
+        match Found::classify(version, kind) {
             Found::Node => {
                 self.evidence.nodes.get_or_insert_default();
             }
@@ -411,8 +413,8 @@ impl<'f> Reading<'f> {
         let is_embedded = map.is_some();
         let name = match map {
             _ if api.1.is_empty() => self.file.to_owned(),
-            Some(map) => format!("{} in {map}", name_of(&node, &api.1)),
-            None => name_of(&node, &api.1),
+            Some(map) => format!("{} in {map}", display_name(&node, &api.1)),
+            None => display_name(&node, &api.1),
         };
         for path in inner_texts(kind) {
             let Some(text) = node.at(path) else { continue };
@@ -433,7 +435,7 @@ impl<'f> Reading<'f> {
                 self.services_to_come(&inner, &values);
             }
         }
-        for text in texts_of_any_language(kind, &node) {
+        for text in embedded_texts(kind, &node) {
             let configuration = text.as_str().filter(|text| CloudConfig::is_one(text));
             let Some(inner) = configuration.and_then(|_| source.inner(text)) else { continue };
             self.evidence.cloud_configs.push(CloudConfig::read(name.clone(), Arc::new(inner)));

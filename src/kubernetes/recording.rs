@@ -76,7 +76,7 @@ pub fn recorded(list: List, item: Value) -> Value {
             hide_words(kept.pointer_mut("/spec/template/spec"), false);
         }
         List::Pods => hide_words(kept.pointer_mut("/spec"), true),
-        List::StorageClasses if !is_of_ebs(&kept) => {
+        List::StorageClasses if !is_ebs(&kept) => {
             kept.as_object_mut().map(|class| class.remove("parameters"));
         }
         List::StorageClasses => hide_members(kept.get_mut("parameters")),
@@ -90,7 +90,7 @@ pub fn recorded(list: List, item: Value) -> Value {
     kept
 }
 
-fn is_of_ebs(class: &Value) -> bool {
+fn is_ebs(class: &Value) -> bool {
     matches!(class["provisioner"].as_str(), Some(EBS_DRIVER | "kubernetes.io/aws-ebs"))
 }
 

@@ -19,9 +19,9 @@ pub struct Rights<'e> {
 impl<'e> Rights<'e> {
     /// Collects the permissions of the `ServiceAccount` `name` in a namespace.
     #[must_use]
-    pub fn of(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
+    pub fn new(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
         let mut rights = Self { rules: Vec::new(), has_unknown: false, bindings: Vec::new() };
-        for binding in evidence.documents_of(DocumentKind::RoleBinding) {
+        for binding in evidence.documents_by_kind(DocumentKind::RoleBinding) {
             let object = binding.object();
             let is_subject = |subject: Object<'_>| {
                 let text = |key: &str| subject.text(&[key]).unwrap_or_default();
@@ -96,7 +96,7 @@ fn find<'e>(
     role: (Option<&str>, Option<&str>),
     namespace: Option<&str>,
 ) -> Option<&'e Document> {
-    evidence.documents_of(DocumentKind::Role).find(|document| {
+    evidence.documents_by_kind(DocumentKind::Role).find(|document| {
         let object = document.object();
         Some(document.kind_name()) == role.0
             && object.text(&["metadata", "name"]) == role.1

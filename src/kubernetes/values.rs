@@ -47,7 +47,7 @@ fn walk(source: &Source, node: &Node, outer: &[&Node], path: &mut Vec<String>, f
         if found.len() == MAX_SERVICES {
             return;
         }
-        if let Some(service) = of_holder(Object { source, node }, outer, path, &member.key) {
+        if let Some(service) = from_holder(Object { source, node }, outer, path, &member.key) {
             found.push(service);
             continue;
         }
@@ -74,12 +74,12 @@ fn around<'n>(holder: &'n Node, outer: &[&'n Node], of: impl Fn(&'n Node) -> Opt
 
 /// Class of a Service, also under the key that Strimzi's listeners use. A value without a slash is a class of something
 /// else.
-fn class_of(map: &Node) -> Option<&str> {
+fn service_class(map: &Node) -> Option<&str> {
     let class = map.get("loadBalancerClass").and_then(Node::as_str).filter(|class| !class.is_empty());
     class.or_else(|| map.get("class").and_then(Node::as_str).filter(|class| class.contains('/')))
 }
 
-fn type_of(map: &Node) -> Option<&str> {
+fn service_type(map: &Node) -> Option<&str> {
     const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
     let of = |key: &str| map.get(key).and_then(Node::as_str).filter(|name| TYPES.contains(name));
     of("type").or_else(|| of("serviceType"))
@@ -97,7 +97,7 @@ fn is_off(holder: Object<'_>, path: &[String]) -> bool {
 }
 
 /// Service whose annotations are under a key of a map.
-fn of_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) -> Option<Service> {
+fn from_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) -> Option<Service> {
     let mut annotations = BTreeMap::new();
     let mut annotation_places = BTreeMap::new();
     for (annotation, value) in holder.members(&[key]) {
@@ -121,8 +121,8 @@ fn of_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) ->
         annotation_places,
         not_strings: BTreeMap::new(),
         finalizers: Vec::new(),
-        service_type: around(holder.node, outer, type_of).unwrap_or("LoadBalancer").to_owned(),
-        load_balancer_class: around(holder.node, outer, class_of).map(str::to_owned),
+        service_type: around(holder.node, outer, service_type).unwrap_or("LoadBalancer").to_owned(),
+        load_balancer_class: around(holder.node, outer, service_class).map(str::to_owned),
         load_balancer_ip: text("loadBalancerIP"),
         source_ranges: texts("loadBalancerSourceRanges"),
         ip_families: texts("ipFamilies"),

@@ -32,7 +32,7 @@ impl WorkloadKind {
         }
     }
 
-    pub(super) fn of(kind: &str) -> Option<Self> {
+    pub(super) fn from_name(kind: &str) -> Option<Self> {
         [Self::DaemonSet, Self::Deployment, Self::StatefulSet, Self::Pod].into_iter().find(|one| one.name() == kind)
     }
 }

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::finding::{Finding, Severity};
 use crate::kubernetes::{
-    CloudController, Document, DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, is_of_all_namespaces,
+    CloudController, Document, DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, covers_all_namespaces,
 };
 use crate::nodes::KubernetesNode;
 use crate::rules::{self, Outcome, Prerequisite};
@@ -120,7 +120,7 @@ fn by_rules(judged: Judged<'_>, step: Prerequisite) -> Verdict {
     (State::Passed, why.into_iter().collect())
 }
 
-fn of_cloud(judged: Judged<'_>, step: Prerequisite) -> Verdict {
+fn by_cloud_rules(judged: Judged<'_>, step: Prerequisite) -> Verdict {
     if judged.has_cloud {
         by_rules(judged, step)
     } else {
@@ -134,17 +134,17 @@ pub(super) fn before(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<
         Check::new(
             "P1",
             "instances, subnets and one security group have the cluster tag",
-            of_cloud(judged, Prerequisite::Tags),
+            by_cloud_rules(judged, Prerequisite::Tags),
         ),
         Check::new(
             "P2",
             "the policies of control planes and workers are complete",
-            of_cloud(judged, Prerequisite::Policies),
+            by_cloud_rules(judged, Prerequisite::Policies),
         ),
         Check::new(
             "P3",
             "instance profiles are attached and the metadata can be read",
-            of_cloud(judged, Prerequisite::Profiles),
+            by_cloud_rules(judged, Prerequisite::Profiles),
         ),
         Check::new("P4", "Node names are those that the cloud controller looks up", names(judged)),
         Check::new("P5", "Services request nothing that the cloud controller rejects", services(evidence, judged)),
@@ -174,12 +174,12 @@ fn readiness(signals: &Signals<'_>) -> Option<Verdict> {
 
 fn names(judged: Judged<'_>) -> Verdict {
     let found = by_rules(judged, Prerequisite::Names);
-    if found.0 == State::Failed { found } else { of_cloud(judged, Prerequisite::Names) }
+    if found.0 == State::Failed { found } else { by_cloud_rules(judged, Prerequisite::Names) }
 }
 
 fn services(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
     match &evidence.services {
-        Some(services) if is_of_all_namespaces(services) => {
+        Some(services) if covers_all_namespaces(services) => {
             let asked = services.iter().filter(|service| service.is_load_balancer()).count();
             if asked == 0 {
                 (State::Passed, vec!["no Service is of type LoadBalancer".to_owned()])
@@ -199,7 +199,7 @@ fn controller(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) ->
     // A chart includes its RBAC rules.
     let needs_rights =
         signals.working.iter().chain(&signals.idle).chain(&signals.planned).any(|one| one.chart.is_none());
-    let has_rights = evidence.documents_of(DocumentKind::RoleBinding).next().is_some();
+    let has_rights = evidence.documents_by_kind(DocumentKind::RoleBinding).next().is_some();
     if found.0 == State::Passed && needs_rights && !has_rights {
         return not_audited("its permissions were not given: ClusterRoles and ClusterRoleBindings");
     }
@@ -243,7 +243,7 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
     }
     // A node without the driver fails the check, whatever else was given; the EBS driver is optional on Windows.
     let with: BTreeSet<&str> = evidence
-        .documents_of(DocumentKind::CsiNode)
+        .documents_by_kind(DocumentKind::CsiNode)
         .filter(|node| node.has_driver(EBS_DRIVER))
         .filter_map(|node| node.object().text(&["metadata", "name"]))
         .collect();
@@ -264,7 +264,7 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
     if signals.nodes.is_empty() {
         return not_audited("the Nodes were not given, so those without the driver are not known");
     }
-    let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
+    let mut drivers = evidence.documents_by_kind(DocumentKind::CsiDriver);
     if !drivers.any(|driver| driver.has_driver(EBS_DRIVER)) {
         return (State::Failed, vec![format!("no CSIDriver {EBS_DRIVER}")]);
     }
@@ -295,7 +295,7 @@ pub(super) fn after(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'
         Check::new(
             "V3",
             "zone, region and type of Nodes are those of their instances",
-            of_cloud(judged, Prerequisite::Labels),
+            by_cloud_rules(judged, Prerequisite::Labels),
         ),
         Check::new("V4", "every Service has its own load balancer", host_names(evidence)),
         Check::new("V5", "a cloud controller leads", leads(evidence, signals)),
@@ -347,7 +347,7 @@ fn provider_ids(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
     if !elsewhere.is_empty() {
         why.push(format!("with a providerID of another controller: {}", text::list(&elsewhere, SHOWN)));
     }
-    if why.is_empty() { of_cloud(judged, Prerequisite::Instances) } else { (State::Failed, why) }
+    if why.is_empty() { by_cloud_rules(judged, Prerequisite::Instances) } else { (State::Failed, why) }
 }
 
 /// Name that both controllers give the load balancer of a Service: it depends on the uid, so that an existing one is
@@ -358,7 +358,7 @@ fn load_balancer_name(service: &Service) -> String {
 }
 
 fn host_names(evidence: &Evidence) -> Verdict {
-    let Some(services) = evidence.services.as_deref().filter(|services| is_of_all_namespaces(services)) else {
+    let Some(services) = evidence.services.as_deref().filter(|services| covers_all_namespaces(services)) else {
         return not_audited("Services of all namespaces were not given");
     };
     // The finalizer identifies the controller of a load balancer.
@@ -414,7 +414,7 @@ fn is_elsewhere(holder: &str, controller: &CloudController, evidence: &Evidence,
         signals.nodes.iter().filter(move |node| first(&node.name) == host).collect::<Vec<_>>()
     };
     // If the control plane's own locks name Nodes, hosts have the names of Nodes.
-    let of_system = evidence.documents_of(DocumentKind::Lease).map(Document::object).filter(|lease| {
+    let of_system = evidence.documents_by_kind(DocumentKind::Lease).map(Document::object).filter(|lease| {
         ["kube-controller-manager", "kube-scheduler"].contains(&lease.text(&["metadata", "name"]).unwrap_or_default())
     });
     let mut holders = of_system.filter_map(|lease| lease.text(&["spec", "holderIdentity"]));
@@ -466,7 +466,7 @@ fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
         return not_audited(format!("lease {lease_name} has no renewal time"));
     };
     // The evidence has the time of the youngest lease: a lease alone would always be young.
-    let others = evidence.documents_of(DocumentKind::Lease).count() > 1 || seen > renewed;
+    let others = evidence.documents_by_kind(DocumentKind::Lease).count() > 1 || seen > renewed;
     let age = seen.duration_since(renewed);
     match (age > FRESH, others) {
         (true, _) => {

@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Arguments of a component of servers or agents, with some replaced and others removed.
-    pub(super) fn of(
+    pub(super) fn new(
         evidence: &Evidence,
         component: Component,
         of_servers: bool,
@@ -33,7 +33,7 @@ impl Arguments {
         let changed: Vec<String> = set.iter().chain(without).map(|argument| name(argument)).collect();
         let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for arguments in evidence.arguments().iter().filter(is_one) {
-            for argument in arguments.of_component(component) {
+            for argument in arguments.component_arguments(component) {
                 values.entry(argument.name).or_default().insert(argument.value);
             }
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
 use crate::kubernetes::arguments::{
-    Component, Distribution, NodeArguments, Started, flags_of_static_pod, is_name_only, node_of_static_pod,
+    Component, Distribution, NodeArguments, Started, is_name_only, static_pod_flags, static_pod_node,
 };
 use crate::kubernetes::{
     CloudController, DocumentKind, EBS_DRIVER, Evidence, MIGRATION_LOCK, WorkloadKind, is_true, rke_part,
@@ -26,7 +26,7 @@ pub enum CloudProvider {
 }
 
 impl CloudProvider {
-    fn of(value: &str) -> Self {
+    fn from_flag(value: &str) -> Self {
         match value {
             "aws" => Self::InTree,
             "external" => Self::External,
@@ -70,12 +70,12 @@ impl Maker {
     }
 
     /// Identifies the tool by labels and annotations of Nodes, otherwise by configurations.
-    fn of(evidence: &Evidence) -> Self {
+    fn detect(evidence: &Evidence) -> Self {
         let nodes = evidence.nodes.as_deref().unwrap_or_default();
         let runs = |mark: &str| nodes.iter().any(|node| node.kubelet_version.contains(mark));
         let has_label = |key: &str| nodes.iter().any(|node| node.labels.contains_key(key));
         let has_annotation = |key: &str| nodes.iter().any(|node| node.annotations.contains_key(key));
-        let has = |kind: DocumentKind| evidence.documents_of(kind).next().is_some();
+        let has = |kind: DocumentKind| evidence.documents_by_kind(kind).next().is_some();
         let declares = |distribution: Distribution| {
             evidence.arguments().iter().any(|arguments| arguments.distribution == distribution)
         };
@@ -157,7 +157,7 @@ pub struct Signals<'e> {
 impl<'e> Signals<'e> {
     /// Collects the signals of a cluster.
     #[must_use]
-    pub fn of(evidence: &'e Evidence) -> Self {
+    pub fn new(evidence: &'e Evidence) -> Self {
         let nodes = evidence.nodes.as_deref().unwrap_or_default();
         let is_live = nodes.iter().any(|node| !node.kubelet_version.is_empty());
         let (mut working, mut idle, mut planned) = (Vec::new(), Vec::new(), Vec::new());
@@ -171,7 +171,7 @@ impl<'e> Signals<'e> {
         }
         let of = |component: Component| seen(evidence, component);
         Self {
-            maker: Maker::of(evidence),
+            maker: Maker::detect(evidence),
             // A configured version may not be running yet.
             version: nodes
                 .iter()
@@ -326,13 +326,13 @@ fn other(evidence: &Evidence) -> Option<&'static str> {
         return Some("the cloud controller of another cloud runs here: this cluster is not on AWS");
     }
     let is_of_aws = |node: &KubernetesNode| node.provider_id.starts_with("aws:");
-    let is_foreign = |node: &KubernetesNode| is_of_another_cloud(&node.provider_id);
+    let is_foreign = |node: &KubernetesNode| is_foreign_provider_id(&node.provider_id);
     (nodes.iter().any(is_foreign) && !nodes.iter().any(is_of_aws))
         .then_some("the providerIDs of its Nodes are of another cloud: this cluster is not on AWS")
 }
 
 /// True if a providerID is of another cloud, and not of a distribution's own controller.
-pub(super) fn is_of_another_cloud(provider_id: &str) -> bool {
+pub(super) fn is_foreign_provider_id(provider_id: &str) -> bool {
     let own = ["aws:", "rke2://", "k3s://", "i-"];
     !provider_id.is_empty() && !own.iter().any(|beginning| provider_id.starts_with(beginning))
 }
@@ -344,17 +344,17 @@ fn seen(evidence: &Evidence, component: Component) -> Vec<Seen> {
         .workloads
         .iter()
         .filter_map(|workload| {
-            let flags = flags_of_static_pod(workload, component)?;
+            let flags = static_pod_flags(workload, component)?;
             let is_named = |flag: &str, name: &str| flag.replace('_', "-") == name;
             let value =
                 |name: &str| flags.iter().rfind(|flag| is_named(&flag.name, name)).map(|flag| flag.value.as_str());
-            let node = node_of_static_pod(workload, component);
+            let node = static_pod_node(workload, component);
             let version = evidence.nodes.iter().flatten().find(|found| found.name == node);
             Some(Seen {
                 version: version.and_then(|node| node.kubelet_version.parse().ok()),
                 routes: routes(value),
                 who: node.to_owned(),
-                provider: value("cloud-provider").map_or(CloudProvider::None, CloudProvider::of),
+                provider: value("cloud-provider").map_or(CloudProvider::None, CloudProvider::from_flag),
                 migrates: value("enable-leader-migration").is_some_and(is_true),
             })
         })
@@ -379,10 +379,10 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
     if !arguments.runs(component) {
         return None;
     }
-    let given = arguments.of_component(component);
+    let given = arguments.component_arguments(component);
     let value = |name: &str| given.iter().rfind(|one| one.name == name).map(|one| one.value);
     let provider = match (value("cloud-provider"), arguments.distribution) {
-        (Some(value), _) => CloudProvider::of(value),
+        (Some(value), _) => CloudProvider::from_flag(value),
         (None, Distribution::Rke2) => match arguments.cloud_provider_name() {
             // The meaning depends on the version.
             Some("aws") if arguments.version.is_none() => return None,
@@ -390,7 +390,7 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
             Some("external") if component != Component::ApiServer => CloudProvider::External,
             _ => CloudProvider::None,
         },
-        (None, Distribution::Rke) => of_rke(evidence, &arguments.started)?,
+        (None, Distribution::Rke) => rke_provider(evidence, &arguments.started)?,
         (None, Distribution::K3s) => CloudProvider::None,
         // Another kubeadm configuration may set it.
         (None, Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod | Distribution::Kops) => {
@@ -413,9 +413,9 @@ fn routes<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
 }
 
 /// Provider that RKE sets for all components with `cloud_provider.name`.
-fn of_rke(evidence: &Evidence, started: &Started) -> Option<CloudProvider> {
+fn rke_provider(evidence: &Evidence, started: &Started) -> Option<CloudProvider> {
     let Started::Declared { place, .. } = started else { return None };
-    let document = evidence.documents_of(DocumentKind::RkeCluster).find(|one| one.object().head() == *place)?;
+    let document = evidence.documents_by_kind(DocumentKind::RkeCluster).find(|one| one.object().head() == *place)?;
     let cluster = rke_part(document);
     let name = [["cloud_provider", "name"], ["cloudProvider", "name"]].iter().find_map(|path| cluster.text(path));
     Some(match name.unwrap_or_default() {
@@ -432,7 +432,7 @@ fn control_planes(evidence: &Evidence) -> Option<usize> {
     if labelled > 0 {
         return Some(labelled);
     }
-    let rke = evidence.documents_of(DocumentKind::RkeCluster).next().map(|document| {
+    let rke = evidence.documents_by_kind(DocumentKind::RkeCluster).next().map(|document| {
         let is_one = |node: &crate::kubernetes::Object<'_>| {
             node.items(&["role"]).any(|role| role.node.as_str() == Some("controlplane"))
         };

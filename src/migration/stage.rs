@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use crate::kubernetes::{Evidence, UNINITIALIZED};
 use crate::nodes::{KubernetesNode, ProviderId, parse_provider_id};
 
-use super::signals::{CloudProvider, Holder, Maker, Signals, is_of_another_cloud};
+use super::signals::{CloudProvider, Holder, Maker, Signals, is_foreign_provider_id};
 
 /// A stage of the migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,7 +194,7 @@ pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready
         if may_hide_one {
             return Err(CONTROLLER_UNKNOWN);
         }
-        return of_old(signals, if storage_is_ready { Stage::StorageReady } else { Stage::InTree });
+        return in_tree_stage(signals, if storage_is_ready { Stage::StorageReady } else { Stage::InTree });
     }
     // A configuration with `external` may not be applied yet, or leaves the lock with a process that does nothing.
     if has_new && (signals.lock == Some(Holder::ControllerManager) || signals.keeps_lock_in_vain()) {
@@ -204,7 +204,7 @@ pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready
         return if may_hide_one && !signals.initialises() {
             Err(CONTROLLER_UNKNOWN)
         } else {
-            Ok(of_new(evidence, signals))
+            Ok(external_stage(evidence, signals))
         };
     }
     if signals.initialises() {
@@ -225,7 +225,7 @@ pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready
 }
 
 /// Stage while a component requests the in-tree provider.
-fn of_old(signals: &Signals<'_>, prepared: Stage) -> Result<Stage, &'static str> {
+fn in_tree_stage(signals: &Signals<'_>, prepared: Stage) -> Result<Stage, &'static str> {
     let old: Vec<_> = signals.managers.iter().filter(|one| one.provider == CloudProvider::InTree).collect();
     let all_migrate = old.iter().all(|manager| manager.migrates);
     // A newer control plane with older kubelets is also a rolling migration.
@@ -253,7 +253,7 @@ fn of_old(signals: &Signals<'_>, prepared: Stage) -> Result<Stage, &'static str>
 }
 
 /// Stage once no component requests the in-tree provider.
-fn of_new(evidence: &Evidence, signals: &Signals<'_>) -> Stage {
+fn external_stage(evidence: &Evidence, signals: &Signals<'_>) -> Stage {
     let is_stuck = |node: &KubernetesNode| {
         matches!(initialised(node, evidence), Initialised::Never | Initialised::Elsewhere | Initialised::Late)
     };
@@ -296,7 +296,7 @@ pub(super) fn initialised(node: &KubernetesNode, evidence: &Evidence) -> Initial
     }
     match parse_provider_id(&node.provider_id) {
         // Another controller is responsible for a machine elsewhere.
-        _ if is_of_another_cloud(&node.provider_id) => Initialised::Yes,
+        _ if is_foreign_provider_id(&node.provider_id) => Initialised::Yes,
         None | Some(ProviderId::Embedded(_)) if !node.provider_id.is_empty() => Initialised::Elsewhere,
         None => Initialised::Never,
         Some(_) => Initialised::Yes,

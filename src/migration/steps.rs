@@ -77,7 +77,7 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
         Stage::StorageReady | Stage::MigrationOn | Stage::BothRun | Stage::BrokenUpgrade
             if signals.maker == Maker::Kops =>
         {
-            vec![of_kops(signals)]
+            vec![kops(signals)]
         }
         Stage::StorageReady if alone => pause(evidence, signals),
         // Without the lock no component does the work: first grant access to it, then use it.
@@ -367,7 +367,7 @@ fn stop(controller: &CloudController) -> Step {
 }
 
 /// Source: kubernetes/kops#12676; kubernetes/kops `docs/releases/1.24-NOTES.md`.
-fn of_kops(signals: &Signals<'_>) -> Step {
+fn kops(signals: &Signals<'_>) -> Step {
     if signals.asks_in_vain() {
         // Nodes of this version are never ready, and no cluster is valid.
         // Source: kubernetes/kops `cmd/kops/rolling-update_cluster.go`.

@@ -112,7 +112,7 @@ pub fn build(
     let [identity] = identities.as_slice() else {
         return Err(BuildError::Accounts { number: identities.len() });
     };
-    let limit = scope.within.map(Limit::of);
+    let limit = scope.within.map(Limit::new);
     let of_limit: Vec<Finding>;
     let findings = match &limit {
         Some(limit) => {

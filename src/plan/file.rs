@@ -149,7 +149,7 @@ struct SchemaProbe {
 }
 
 impl Plan {
-    fn digest_of(&self) -> String {
+    fn compute_digest(&self) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(fields) = value.as_object_mut() {
             fields.remove("digest");
@@ -160,12 +160,12 @@ impl Plan {
     /// True if the digest matches the plan.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        self.digest == self.digest_of()
+        self.digest == self.compute_digest()
     }
 
     /// Sets the digest.
     pub(super) fn seal(&mut self) {
-        self.digest = self.digest_of();
+        self.digest = self.compute_digest();
     }
 
     /// Canonical saved form: sorted keys, indented by two spaces, one line feed at the end.

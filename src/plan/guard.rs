@@ -132,7 +132,7 @@ impl NodeGroups {
         Self { nodes }
     }
 
-    fn of<'s>(&'s self, target: &'s Target) -> impl Iterator<Item = (&'s str, &'s [String])> {
+    fn nodes_with_group<'s>(&'s self, target: &'s Target) -> impl Iterator<Item = (&'s str, &'s [String])> {
         let nodes = self
             .nodes
             .iter()
@@ -142,7 +142,7 @@ impl NodeGroups {
 
     /// Other groups on the nodes that have this one.
     pub(super) fn siblings<'s>(&'s self, target: &'s Target) -> BTreeSet<&'s str> {
-        let all = self.of(target).flat_map(|(_, groups)| groups.iter().map(String::as_str));
+        let all = self.nodes_with_group(target).flat_map(|(_, groups)| groups.iter().map(String::as_str));
         all.filter(|id| *id != target.id).collect()
     }
 
@@ -159,7 +159,7 @@ impl NodeGroups {
                 _ => Choice::Several,
             }
         };
-        self.of(target).find_map(|(node, groups)| {
+        self.nodes_with_group(target).find_map(|(node, groups)| {
             let (from, to) = (choice(before, groups), choice(after, groups));
             let what = match to {
                 Choice::One => return None,
@@ -213,7 +213,7 @@ fn resources(finding: &Finding) -> impl Iterator<Item = &str> {
 /// Other clusters that a plan could harm: those named on the changed resources, or with nodes in the same VPC.
 pub(super) fn neighbours(estate: EstateRef<'_>, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
     match estate {
-        EstateRef::Aws(inventory) => neighbours_of_aws(inventory, own, changes),
+        EstateRef::Aws(inventory) => aws_neighbours(inventory, own, changes),
         EstateRef::Alibaba(inventory) => {
             let vpcs: BTreeSet<&str> = changes.iter().filter_map(|change| change.expect.vpc_id.as_deref()).collect();
             let touched: BTreeSet<&str> = changes.iter().map(|change| change.transition.target.id.as_str()).collect();
@@ -228,7 +228,7 @@ pub(super) fn neighbours(estate: EstateRef<'_>, own: &str, changes: &[&PlannedCh
     }
 }
 
-fn neighbours_of_aws(inventory: &Inventory, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
+fn aws_neighbours(inventory: &Inventory, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
         let touched: BTreeSet<&str> = changes
@@ -247,7 +247,7 @@ fn neighbours_of_aws(inventory: &Inventory, own: &str, changes: &[&PlannedChange
         for id in &touched {
             found.extend(region.tags_of(id).into_iter().flat_map(instance_clusters).map(str::to_owned));
         }
-        let all = crate::view::neighbours_of(region, own);
+        let all = crate::view::neighbours_by_vpc(region, own);
         let near = all.into_iter().filter(|(vpc, _)| vpcs.contains(vpc)).flat_map(|(_, here)| here.into_keys());
         found.extend(near.filter_map(|neighbour| match neighbour {
             Neighbour::Cluster(name) => Some(name),

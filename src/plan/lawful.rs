@@ -18,7 +18,7 @@ pub(super) fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     if change.id != planner::change_id(&change.arn, attribute) {
         return say("its id does not match its ARN and attribute");
     }
-    if !is_arn_of(plan, change) {
+    if !has_target_arn(plan, change) {
         return say("its ARN does not match its target");
     }
     if old == new {
@@ -102,7 +102,7 @@ fn grows(transition: &Transition) -> bool {
 
 /// True if the ARN is that of the target: in the partition and regions of the plan and in its account, except for
 /// resources that another account may share. Only AWS changes roles under certain paths.
-fn is_arn_of(plan: &Plan, change: &PlannedChange) -> bool {
+fn has_target_arn(plan: &Plan, change: &PlannedChange) -> bool {
     let Target { provider, kind, region, id } = &change.transition.target;
     let (partition, account) = (&plan.partition, &plan.account_id);
     if *provider == Provider::Alibaba || partition == Provider::Alibaba.name() {

@@ -11,7 +11,7 @@ pub(super) struct Limit<'a> {
 }
 
 impl<'a> Limit<'a> {
-    pub(super) fn of(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a Plan) -> Self {
         let rules = plan.changes.iter().flat_map(|change| change.rules.iter().map(String::as_str));
         Self {
             changes: plan.changes.iter().map(|change| (change.id.as_str(), change)).collect(),

@@ -35,7 +35,7 @@ pub(super) struct Proposal {
 }
 
 impl Proposal {
-    fn is_of_group(&self) -> bool {
+    fn is_for_security_group(&self) -> bool {
         self.transition.target.kind == ResourceKind::SecurityGroup
     }
 }
@@ -145,7 +145,7 @@ impl Planner<'_> {
                 let document = new.as_ref().and_then(Value::document);
                 actions.extend(document.and_then(|text| own_actions(target.provider, text)).unwrap_or_default());
                 if let Attribute::InlinePolicy { name } = attribute
-                    && grant::node_role_of(name) == Some(CallRole::Controlplane)
+                    && grant::node_role_for_policy(name) == Some(CallRole::Controlplane)
                 {
                     node_role = CallRole::Controlplane;
                 }
@@ -226,7 +226,7 @@ impl Planner<'_> {
             return (Vec::new(), None);
         }
         let node_groups = match self.estate {
-            EstateRef::Aws(inventory) if asked.iter().any(Proposal::is_of_group) => {
+            EstateRef::Aws(inventory) if asked.iter().any(Proposal::is_for_security_group) => {
                 NodeGroups::new(&ClusterView::new(inventory, cluster_id, nodes, &[]))
             }
             // On Alibaba Cloud no controller decides by the tags of security groups.
@@ -307,7 +307,7 @@ impl Planner<'_> {
 
     fn draft(&self, proposal: &Proposal) -> PlannedChange {
         let target = &proposal.transition.target;
-        let arn = arn_of(self.estate, target).unwrap_or_else(|| target.id.clone());
+        let arn = target_arn(self.estate, target).unwrap_or_else(|| target.id.clone());
         PlannedChange {
             id: change_id(&arn, &proposal.transition.attribute),
             rules: Vec::new(),
@@ -367,7 +367,7 @@ impl Planner<'_> {
         let is_tag = matches!(attribute, Attribute::Tag { .. });
         let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_cluster_key(target.provider, key));
         let is_group = is_cluster_tag && target.kind == ResourceKind::SecurityGroup;
-        let siblings = match (of_aws(state.as_ref()), is_group) {
+        let siblings = match (aws_account(state.as_ref()), is_group) {
             (Some(account), true) => siblings(target, account, node_groups),
             _ => Vec::new(),
         };
@@ -398,11 +398,12 @@ impl Planner<'_> {
         if self.limit.is_some_and(|limit| !limit.holds(&change)) {
             return Err(SkipReason::BeyondApproved);
         }
-        let region = |state: &Estate| of_aws(state.as_ref()).and_then(|account| region_of(account, target)).cloned();
+        let region =
+            |state: &Estate| aws_account(state.as_ref()).and_then(|account| find_region(account, target)).cloned();
         let before = if is_group { region(state) } else { None };
         simulate(state, &draft.transition);
-        let account = of_aws(state.as_ref());
-        if let Some((before, after)) = before.as_ref().zip(account.and_then(|account| region_of(account, target)))
+        let account = aws_account(state.as_ref());
+        if let Some((before, after)) = before.as_ref().zip(account.and_then(|account| find_region(account, target)))
             && let Some(why) = node_groups.broken(target, cluster_id, before, after)
         {
             return refused(format!("{why} midway"));
@@ -459,7 +460,7 @@ fn place_grant(
 }
 
 /// The one account of an AWS estate; `None` for Alibaba Cloud.
-fn of_aws(estate: EstateRef<'_>) -> Option<&Account> {
+fn aws_account(estate: EstateRef<'_>) -> Option<&Account> {
     match estate {
         EstateRef::Aws(Inventory { accounts, .. }) => accounts.first(),
         EstateRef::Alibaba(_) => None,
@@ -467,11 +468,11 @@ fn of_aws(estate: EstateRef<'_>) -> Option<&Account> {
 }
 
 /// ARN of a target; `None` if it is not in the estate.
-fn arn_of(estate: EstateRef<'_>, target: &Target) -> Option<String> {
+fn target_arn(estate: EstateRef<'_>, target: &Target) -> Option<String> {
     match estate {
         EstateRef::Aws(inventory) => {
             let account = inventory.accounts.first()?;
-            match region_of(account, target) {
+            match find_region(account, target) {
                 Some(region) => region.arn(account, target.key()),
                 None => account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
             }
@@ -482,7 +483,7 @@ fn arn_of(estate: EstateRef<'_>, target: &Target) -> Option<String> {
 
 /// Other security groups on the nodes of a group, with their cluster tags.
 pub(super) fn siblings(target: &Target, account: &Account, node_groups: &NodeGroups) -> Vec<Sibling> {
-    let Some(region) = region_of(account, target) else { return Vec::new() };
+    let Some(region) = find_region(account, target) else { return Vec::new() };
     let others = node_groups.siblings(target).into_iter();
     others
         .filter_map(|id| {
@@ -492,7 +493,7 @@ pub(super) fn siblings(target: &Target, account: &Account, node_groups: &NodeGro
         .collect()
 }
 
-pub(super) fn region_of<'a>(account: &'a Account, target: &Target) -> Option<&'a Region> {
+pub(super) fn find_region<'a>(account: &'a Account, target: &Target) -> Option<&'a Region> {
     account.regions.iter().find(|region| Some(&region.name) == target.region.as_ref())
 }
 

@@ -192,7 +192,7 @@ impl Answers {
             .or_else(|| only(own))
             .or_else(|| only(shareable))?;
         let caller_arn = identity.map(|identity| identity.arn.clone()).or(role_arn).unwrap_or_default();
-        let partition = caller_arn.split(':').nth(1).unwrap_or_else(|| partition_of(region_name)).to_owned();
+        let partition = caller_arn.split(':').nth(1).unwrap_or_else(|| region_partition(region_name)).to_owned();
         Some(Account {
             account_id,
             partition,
@@ -259,7 +259,7 @@ fn only<'a>(owners: impl Iterator<Item = &'a Option<String>>) -> Option<String> 
 
 /// Partition of a region.
 /// Source: AWS General Reference, "Amazon Resource Names": the regions of each partition share a prefix.
-fn partition_of(region: &str) -> &'static str {
+fn region_partition(region: &str) -> &'static str {
     const PREFIXES: [(&str, &str); 7] = [
         ("cn-", "aws-cn"),
         ("eusc-", "aws-eusc"),
@@ -273,7 +273,7 @@ fn partition_of(region: &str) -> &'static str {
 }
 
 /// File that holds the answer of a call.
-fn file_of(read: Call) -> &'static str {
+fn file_name(read: Call) -> &'static str {
     FILES.iter().find(|(_, held)| *held == read).map_or("", |(file, _)| file)
 }
 
@@ -285,7 +285,7 @@ struct Files<'a> {
 impl Files<'_> {
     /// Parsed file; a gap if it is missing.
     fn answer<T: DeserializeOwned>(&mut self, read: Call) -> Result<Option<T>, FolderError> {
-        let name = file_of(read);
+        let name = file_name(read);
         let path = self.folder.join(name);
         let file = path.display().to_string();
         let bytes = match std::fs::metadata(&path) {
@@ -320,7 +320,7 @@ impl Files<'_> {
     /// Records a gap if the output ends with a token, which the AWS CLI writes only when it has to stop early.
     fn cut(&mut self, read: Call, token: Option<&String>) {
         if token.is_some() {
-            let name = file_of(read);
+            let name = file_name(read);
             self.gap(
                 read,
                 "Pagination",

@@ -350,7 +350,7 @@ impl Api {
     async fn once(&self, path: &str) -> Result<(Vec<u8>, Option<Timestamp>), CallFailure> {
         let request = HttpRequest::get(path).header("accept", "application/json").body(Body::empty());
         let request = request.map_err(|error| CallFailure::new("Protocol", error.to_string()))?;
-        let response = self.client.send(request).await.map_err(|error| of_client(&error))?;
+        let response = self.client.send(request).await.map_err(|error| client_failure(&error))?;
         let status = response.status();
         let date = response.headers().get("date").and_then(|date| date.to_str().ok());
         let at = date.and_then(|date| rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
@@ -403,7 +403,7 @@ fn cut(error: &(dyn std::error::Error + Send + Sync + 'static)) -> CallFailure {
 }
 
 /// Failure without an answer: the server cannot be reached, or the client cannot authenticate.
-fn of_client(error: &kube::Error) -> CallFailure {
+fn client_failure(error: &kube::Error) -> CallFailure {
     match error {
         kube::Error::Auth(_) => CallFailure::new("Credentials", cause(error)),
         other => CallFailure::new("Unreachable", causes(other)),

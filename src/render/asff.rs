@@ -12,7 +12,7 @@ use crate::report::{Account, Finding, NotAudited, Report, ResourceRef, RuleOutco
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
 
-use super::event::{present, time_of};
+use super::event::{evidence_time, present};
 use super::rule_page;
 
 /// Maximum number of findings in one call.
@@ -29,12 +29,12 @@ const RESOURCES: usize = 32;
 /// requires.
 pub fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     for report in reports {
-        of_report(report, out)?;
+        write_report(report, out)?;
     }
     out.flush()
 }
 
-fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.provider != Provider::Aws {
         let reason = format!(
             "Security Hub accepts only findings on AWS, but this is a report on {}",
@@ -42,7 +42,7 @@ fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    let time = time_of(report, "ASFF")?.to_string();
+    let time = evidence_time(report, "ASFF")?.to_string();
     if !report.accounts.iter().any(|account| !account.regions.is_empty()) {
         let reason = "the report names no account and region, but ASFF requires both";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
@@ -62,9 +62,9 @@ fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let home = Home { report, account_id, region, time: &time };
         for sources in sources.chunks(PER_CALL) {
             let findings = sources.iter().map(|source| match source {
-                Source::Finding(finding) => of_finding(&home, finding),
-                Source::Unread(entry) => of_unread(&home, entry),
-                Source::Passed(rule) => of_passed(&home, rule),
+                Source::Finding(finding) => finding_entry(&home, finding),
+                Source::Unread(entry) => unread_entry(&home, entry),
+                Source::Passed(rule) => passed_entry(&home, rule),
             });
             serde_json::to_writer(&mut *out, &json!({"Findings": findings.collect::<Vec<Value>>()}))?;
             writeln!(out)?;
@@ -102,7 +102,7 @@ fn home<'r>(report: &'r Report, source: &Source<'r>) -> (&'r str, &'r str) {
     (account_id, region.or_else(|| regions.map(String::as_str).next()).unwrap_or_default())
 }
 
-fn of_finding(home: &Home<'_>, finding: &Finding) -> Value {
+fn finding_entry(home: &Home<'_>, finding: &Finding) -> Value {
     let label = match finding.severity {
         Severity::Error => "HIGH",
         Severity::Warning => "MEDIUM",
@@ -131,7 +131,7 @@ fn of_finding(home: &Home<'_>, finding: &Finding) -> Value {
     )
 }
 
-fn of_unread(home: &Home<'_>, unread: &NotAudited) -> Value {
+fn unread_entry(home: &Home<'_>, unread: &NotAudited) -> Value {
     let place = [&unread.account_id, &unread.region, &unread.resource].map(|part| part.as_deref().unwrap_or_default());
     entry(
         home,
@@ -150,7 +150,7 @@ fn of_unread(home: &Home<'_>, unread: &NotAudited) -> Value {
     )
 }
 
-fn of_passed(home: &Home<'_>, rule: &RuleOutcome) -> Value {
+fn passed_entry(home: &Home<'_>, rule: &RuleOutcome) -> Value {
     entry(
         home,
         &Entry {

@@ -47,7 +47,7 @@ pub fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) ->
         writeln!(out, "{table}")?;
         let mut started = layout(width, &["component", "is started with"]);
         for component in Component::ALL {
-            for argument in arguments.of_component(component) {
+            for argument in arguments.component_arguments(component) {
                 let value = shown(argument.name, argument.value);
                 let word =
                     if value.is_empty() { argument.name.to_owned() } else { format!("{}={value}", argument.name) };
@@ -76,7 +76,7 @@ pub fn effective_json(found: &[&NodeArguments]) -> Value {
             json!({"name": name, "value": shown(name, value), "place": place})
         });
         let components = Component::ALL.into_iter().map(|component| {
-            let given = arguments.of_component(component);
+            let given = arguments.component_arguments(component);
             let given = given.iter().map(|one| {
                 let told = shown("kubelet-arg", &format!("{}={}", one.name, one.value));
                 json!({"name": one.name, "value": told.split_once('=').map_or("", |(_, value)| value)})

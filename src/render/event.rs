@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::report::Report;
 
 /// Time at which the evidence was read.
-pub(super) fn time_of(report: &Report, format: &str) -> io::Result<Timestamp> {
+pub(super) fn evidence_time(report: &Report, format: &str) -> io::Result<Timestamp> {
     let Some(read) = &report.source.collected_at else {
         let reason = format!("the evidence has no date, but {format} requires one; `tagaudit record` stores it");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));

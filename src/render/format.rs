@@ -57,13 +57,13 @@ pub enum FindingsFormat {
 /// Relation of formats to files.
 pub trait FileFormat: Copy {
     /// The format for an extension, in lower case.
-    fn of_extension(extension: &str) -> Option<Self>;
+    fn from_extension(extension: &str) -> Option<Self>;
 
     /// The format for a file.
     #[must_use]
-    fn of_file(file: &Path) -> Option<Self> {
+    fn from_file(file: &Path) -> Option<Self> {
         let extension = file.extension().and_then(OsStr::to_str)?;
-        Self::of_extension(&extension.to_ascii_lowercase())
+        Self::from_extension(&extension.to_ascii_lowercase())
     }
 
     /// True if it is written as JSON.
@@ -79,7 +79,7 @@ pub trait FileFormat: Copy {
         let extension = file.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
         let fits = match extension.as_str() {
             "json" => self.is_json(),
-            "sarif" | "html" | "htm" | "csv" | "xml" => Self::of_extension(&extension) == Some(self),
+            "sarif" | "html" | "htm" | "csv" | "xml" => Self::from_extension(&extension) == Some(self),
             _ => true,
         };
         (!fits).then_some(extension)
@@ -93,7 +93,7 @@ pub trait FileFormat: Copy {
 }
 
 impl FileFormat for FindingsFormat {
-    fn of_extension(extension: &str) -> Option<Self> {
+    fn from_extension(extension: &str) -> Option<Self> {
         Some(match extension {
             "txt" => Self::Table,
             "json" => Self::Json,
@@ -111,13 +111,13 @@ impl FileFormat for FindingsFormat {
 }
 
 impl FileFormat for ReportFormat {
-    fn of_extension(extension: &str) -> Option<Self> {
+    fn from_extension(extension: &str) -> Option<Self> {
         Some(match extension {
             "html" | "htm" => Self::Html,
             "prom" => Self::Prometheus,
             "ocsf" => Self::Ocsf,
             "asff" => Self::Asff,
-            _ => match FindingsFormat::of_extension(extension)? {
+            _ => match FindingsFormat::from_extension(extension)? {
                 FindingsFormat::Table => Self::Table,
                 FindingsFormat::Json => Self::Json,
                 FindingsFormat::Markdown => Self::Markdown,

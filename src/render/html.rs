@@ -79,7 +79,7 @@ fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::
 }
 
 /// Writes the verdict, in a box that is closed after the facts.
-fn verdict_of(page: &mut Markup, report: &ReportView<'_>) {
+fn verdict_box(page: &mut Markup, report: &ReportView<'_>) {
     let verdict = report.verdict();
     let worst = verdict.iter().filter_map(|(severity, _)| *severity).max().map_or("good", Severity::name);
     page.open("div", &[("class", &format_args!("verdict {worst}"))]).raw("<strong>");
@@ -95,7 +95,7 @@ fn verdict_of(page: &mut Markup, report: &ReportView<'_>) {
 
 fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
     page.element("h1", &[], format_args!("Cluster {}", report.cluster_id));
-    verdict_of(page, view);
+    verdict_box(page, view);
     page.raw("<dl class=\"facts\">\n");
     let mut fact = |name: &'static str, value: &dyn std::fmt::Display| {
         page.element("dt", &[], name).element("dd", &[], value).raw("\n");
@@ -114,7 +114,7 @@ fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
     fact("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") });
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
-    let outcomes = outcomes.map(|outcome| format!("{} {}", report.rules_of(outcome), outcome.words()));
+    let outcomes = outcomes.map(|outcome| format!("{} {}", report.count_rules(outcome), outcome.words()));
     fact("rules", &outcomes.join(", "));
     page.raw("</dl>\n</div>\n");
 }
@@ -169,7 +169,7 @@ fn findings(page: &mut Markup, report: &ReportView<'_>) {
     }
     let shown = Shown { is_open: open.len() <= OPEN, is_compared: report.changes.is_some() };
     for (rule, group) in groups {
-        of_rule(page, rule, &group, shown);
+        rule_findings(page, rule, &group, shown);
     }
 }
 
@@ -190,7 +190,7 @@ struct Shown {
 }
 
 /// Writes the findings of a rule: the common parts once, then each finding.
-fn of_rule(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: Shown) {
+fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: Shown) {
     open_details(page, &[("data-group", &rule)], shown.is_open);
     page.raw("<summary>");
     for severity in Severity::WORST_FIRST {

@@ -20,7 +20,7 @@ pub fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
         page.push_str("\n### Clusters\n\n| cluster | account | nodes | errors | warnings | notes | not audited |\n|---|---|---:|---:|---:|---:|---:|\n");
     }
     for (target, report) in rows {
-        let found = Severity::WORST_FIRST.map(|severity| report.findings_of(severity).to_string()).join(" | ");
+        let found = Severity::WORST_FIRST.map(|severity| report.count_findings(severity).to_string()).join(" | ");
         let (cluster, account) = (inert(&report.cluster_id), inert(&target.describe()));
         let _ =
             writeln!(page, "| {cluster} | {account} | {} | {found} | {} |", report.nodes(), report.not_audited.len());
@@ -48,10 +48,10 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
         page,
         "**{}**: {} rules passed, {} failed, {} not applicable, {} not audited.",
         verdict.join(", "),
-        report.rules_of(Outcome::Passed),
-        report.rules_of(Outcome::Failed),
-        report.rules_of(Outcome::NotApplicable),
-        report.rules_of(Outcome::NotAudited)
+        report.count_rules(Outcome::Passed),
+        report.count_rules(Outcome::Failed),
+        report.count_rules(Outcome::NotApplicable),
+        report.count_rules(Outcome::NotAudited)
     );
     for configuration in &report.configurations {
         let _ = write!(page, "\nConfiguration: {}\n", inert(configuration));

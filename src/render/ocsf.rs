@@ -10,7 +10,7 @@ use crate::inventory::Provider;
 use crate::report::{Finding, NotAudited, Report, ResourceRef, RuleOutcome};
 use crate::rules::Outcome;
 
-use super::event::{present, time_of};
+use super::event::{evidence_time, present};
 use super::rule_page;
 
 /// Version of the schema.
@@ -38,18 +38,18 @@ pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer(&mut *out, &event).map_err(io::Error::from)
     };
     for report in reports {
-        let time = time_of(report, "OCSF")?.as_millisecond();
+        let time = evidence_time(report, "OCSF")?.as_millisecond();
         // Findings that were not checked again stay as they were.
         let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
         for finding in report.findings.iter().chain(resolved) {
-            write(of_finding(report, finding, time))?;
+            write(finding_event(report, finding, time))?;
         }
         for entry in &report.unread_or_nothing() {
-            write(of_unread(report, entry, time))?;
+            write(unread_event(report, entry, time))?;
         }
         for rule in &report.rules {
             match rule.outcome {
-                Outcome::Passed => write(of_passed(report, rule, time))?,
+                Outcome::Passed => write(passed_event(report, rule, time))?,
                 // Nothing to report, or reported by the events above.
                 Outcome::Failed | Outcome::NotApplicable | Outcome::NotAudited => {}
             }
@@ -59,7 +59,7 @@ pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
+fn finding_event(report: &Report, finding: &Finding, time: i64) -> Value {
     let (severity_id, severity) = match finding.severity {
         Severity::Error => (4, "High"),
         Severity::Warning => (3, "Medium"),
@@ -97,7 +97,7 @@ fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
     )
 }
 
-fn of_unread(report: &Report, entry: &NotAudited, time: i64) -> Value {
+fn unread_event(report: &Report, entry: &NotAudited, time: i64) -> Value {
     let place = [&entry.account_id, &entry.region, &entry.resource].map(|part| part.as_deref().unwrap_or_default());
     event(
         report,
@@ -117,7 +117,7 @@ fn of_unread(report: &Report, entry: &NotAudited, time: i64) -> Value {
     )
 }
 
-fn of_passed(report: &Report, rule: &RuleOutcome, time: i64) -> Value {
+fn passed_event(report: &Report, rule: &RuleOutcome, time: i64) -> Value {
     event(
         report,
         &Event {

@@ -42,7 +42,7 @@ pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// When the writer fails.
 pub fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::default();
-    let series = TargetOutcome::ALL.map(|outcome| ([("outcome", outcome.name())], set.targets_of(outcome)));
+    let series = TargetOutcome::ALL.map(|outcome| ([("outcome", outcome.name())], set.count_targets(outcome)));
     page.counts("targets", "Targets by outcome.", &series);
     page.counts(
         "run_complete",
@@ -105,7 +105,7 @@ impl Page {
             page.counts("findings_compared", "Findings compared with those of the earlier report.", &series);
         }
         let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
-        let series = outcomes.map(|outcome| ([("outcome", outcome.name())], report.rules_of(outcome)));
+        let series = outcomes.map(|outcome| ([("outcome", outcome.name())], report.count_rules(outcome)));
         page.counts("rules", "Rules by outcome.", &series);
 
         let series: Vec<_> =

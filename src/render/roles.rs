@@ -18,8 +18,8 @@ pub(super) fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, o
     if options.width < COMPACT {
         for role in roles {
             let name = text::printable(role.role.rsplit('/').next().unwrap_or(&role.role));
-            let _ = writeln!(page, "{} on {} {}", painter.bold(&name), role.instances.len(), nodes_of(role));
-            let counts = COUNTED.map(|verdict| format!("{} {}", count_of(role, verdict), verdict.name()));
+            let _ = writeln!(page, "{} on {} {}", painter.bold(&name), role.instances.len(), node_roles(role));
+            let counts = COUNTED.map(|verdict| format!("{} {}", count_actions(role, verdict), verdict.name()));
             let line =
                 format!("{}: {}, {} excess", text::printable(&role.baseline), counts.join(", "), role.excess.len());
             for part in text::wrap(&line, options.width, "  ", "  ") {
@@ -30,10 +30,10 @@ pub(super) fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, o
         let header = ["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"];
         let mut table = layout(options.width, &header);
         for role in roles {
-            let of = |verdict: Verdict| count_of(role, verdict).to_string();
+            let of = |verdict: Verdict| count_actions(role, verdict).to_string();
             table.add_row([
                 text::printable(role.role.rsplit('/').next().unwrap_or(&role.role)).into_owned(),
-                format!("{} {}", role.instances.len(), nodes_of(role)),
+                format!("{} {}", role.instances.len(), node_roles(role)),
                 text::printable(&role.baseline).into_owned(),
                 of(Verdict::Granted),
                 of(Verdict::Partial),
@@ -63,7 +63,7 @@ pub fn policy_diff(compared: &PolicyDiff, options: &TableOptions, out: &mut dyn 
     let mut page = String::new();
     for role in &compared.roles {
         let total = role.actions.len();
-        let granted = count_of(role, Verdict::Granted);
+        let granted = count_actions(role, Verdict::Granted);
         let name = text::printable(&role.role);
         let verdict = if granted == total {
             painter.good(&format!("all {total} actions granted"))
@@ -76,7 +76,7 @@ pub fn policy_diff(compared: &PolicyDiff, options: &TableOptions, out: &mut dyn 
     out.write_all(page.as_bytes())
 }
 
-fn nodes_of(role: &RoleReport) -> String {
+fn node_roles(role: &RoleReport) -> String {
     if role.node_roles.is_empty() {
         "unknown".to_owned()
     } else {
@@ -87,7 +87,7 @@ fn nodes_of(role: &RoleReport) -> String {
 /// Verdicts that summarise a role.
 const COUNTED: [Verdict; 4] = [Verdict::Granted, Verdict::Partial, Verdict::Denied, Verdict::Missing];
 
-fn count_of(role: &RoleReport, verdict: Verdict) -> usize {
+fn count_actions(role: &RoleReport, verdict: Verdict) -> usize {
     role.actions.iter().filter(|action| action.verdict == verdict).count()
 }
 

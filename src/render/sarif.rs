@@ -334,7 +334,10 @@ fn result<'r>(found: &Found<'r>, rules: &BTreeMap<&str, usize>, is_compared: boo
         sentences.push(format!("related: {more} more"));
     }
     let locations = if finding.locations.is_empty() {
-        vec![SarifLocation { physical_location: Some(place_of(&finding.resource)), ..logical(&finding.resource) }]
+        vec![SarifLocation {
+            physical_location: Some(resource_location(&finding.resource)),
+            ..logical(&finding.resource)
+        }]
     } else {
         let place =
             |location| SarifLocation { physical_location: Some(physical(location)), ..logical(&finding.resource) };
@@ -342,7 +345,7 @@ fn result<'r>(found: &Found<'r>, rules: &BTreeMap<&str, usize>, is_compared: boo
     };
     let related = finding.related.iter().take(RELATED).enumerate().map(|(index, related)| SarifLocation {
         id: Some(index + 1),
-        physical_location: Some(place_of(related)),
+        physical_location: Some(resource_location(related)),
         message: Some(plain(&format!("{} {}", related.kind.name(), related.id))),
         ..logical(related)
     });
@@ -432,7 +435,7 @@ fn file_uri(file: &str) -> String {
 }
 
 /// Location for a resource that is not in a file, stable over runs: GitHub shows no result without one.
-fn place_of(resource: &ResourceRef) -> PhysicalLocation {
+fn resource_location(resource: &ResourceRef) -> PhysicalLocation {
     // arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE
     let parts: Vec<&str> = resource.id.splitn(6, ':').collect();
     let (account, region, rest) = match (parts.as_slice(), resource.kind) {

@@ -82,7 +82,7 @@ fn outcomes(report: &Report) -> String {
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
     let described: Vec<String> = outcomes
         .into_iter()
-        .map(|outcome| (report.rules_of(outcome), outcome.words()))
+        .map(|outcome| (report.count_rules(outcome), outcome.words()))
         .filter(|(number, _)| *number > 0)
         .map(|(number, words)| format!("{number} {words}"))
         .collect();

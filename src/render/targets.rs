@@ -47,7 +47,7 @@ fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
     let mut line = |label: &str, value: &str| fact(page, label, value, painter, options);
     let outcomes: Vec<String> = TargetOutcome::ALL
         .into_iter()
-        .map(|outcome| (set.targets_of(outcome), outcome.words()))
+        .map(|outcome| (set.count_targets(outcome), outcome.words()))
         .filter(|(number, _)| *number > 0)
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
@@ -96,7 +96,7 @@ fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
     for (target, report) in worth.iter().take(limit) {
         let (cluster, account) =
             (text::printable(&report.cluster_id), text::printable(&target.describe()).into_owned());
-        let found = Severity::WORST_FIRST.map(|severity| shown(report.findings_of(severity)));
+        let found = Severity::WORST_FIRST.map(|severity| shown(report.count_findings(severity)));
         let unread = shown(report.not_audited.len());
         if is_narrow {
             let words: Vec<String> = ReportView::from(*report).verdict().into_iter().map(|(_, words)| words).collect();

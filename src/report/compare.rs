@@ -62,7 +62,7 @@ impl Report {
     ///
     /// # Errors
     /// When it is not.
-    pub fn is_of(&self, cluster_id: &str, provider: &'static str) -> Result<(), CompareError> {
+    pub fn check_cluster(&self, cluster_id: &str, provider: &'static str) -> Result<(), CompareError> {
         if self.cluster_id == cluster_id && self.provider.name() == provider {
             return Ok(());
         }
@@ -80,7 +80,7 @@ impl Report {
     /// # Errors
     /// When the reports are not of one cluster, or the other one is later.
     pub fn compare(&mut self, earlier: &Self) -> Result<(), CompareError> {
-        earlier.is_of(&self.cluster_id, self.provider.name())?;
+        earlier.check_cluster(&self.cluster_id, self.provider.name())?;
         let (before, now) = (&earlier.source.collected_at, &self.source.collected_at);
         if let (Some(before), Some(now)) = (before, now)
             && let (Ok(one), Ok(other)) = (before.parse::<Timestamp>(), now.parse::<Timestamp>())
@@ -118,7 +118,7 @@ impl Report {
             }
         }
         for gone in [&mut resolved, &mut unknown] {
-            gone.sort_by(|a, b| place_of(&a.finding).cmp(&place_of(&b.finding)));
+            gone.sort_by(|a, b| sort_key(&a.finding).cmp(&sort_key(&b.finding)));
         }
         self.comparison = Some(Comparison {
             collected_at: before.clone(),
@@ -185,7 +185,7 @@ impl Report {
 }
 
 /// Sort key of findings: worst first, then by rule and resource.
-fn place_of(finding: &Finding) -> (Reverse<Severity>, &str, &str, &str) {
+fn sort_key(finding: &Finding) -> (Reverse<Severity>, &str, &str, &str) {
     (Reverse(finding.severity), &finding.rule, &finding.resource.id, &finding.fingerprint)
 }
 
@@ -207,11 +207,13 @@ fn covers(entry: &NotAudited, finding: &Finding) -> bool {
 fn may_be_about(resource: &str, finding: &Finding) -> bool {
     let mut of_finding = std::iter::once(&finding.resource).chain(&finding.related);
     of_finding.any(|one| one.id == resource || one.arn.as_deref() == Some(resource))
-        || !std::iter::once(&finding.resource).chain(&finding.related).any(|one| sort_of(&one.id) == sort_of(resource))
+        || !std::iter::once(&finding.resource)
+            .chain(&finding.related)
+            .any(|one| implied_kind(&one.id) == implied_kind(resource))
 }
 
 /// Kind that an id implies: `i` of `i-0abc`, `role` of `arn:aws:iam::123456789012:role/x`.
-fn sort_of(id: &str) -> &str {
+fn implied_kind(id: &str) -> &str {
     let resource = id.splitn(6, ':').nth(5).unwrap_or(id);
     resource.split(['/', '-']).next().unwrap_or(resource)
 }

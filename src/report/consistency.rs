@@ -35,7 +35,7 @@ impl Report {
             );
         }
         for (index, account) in self.accounts.iter().enumerate() {
-            let is_one = is_account_of(self.provider, &account.account_id);
+            let is_one = is_account_id(self.provider, &account.account_id);
             if !is_one {
                 return wrong(format!("/accounts/{index}/account_id"), "is not an account id");
             }
@@ -49,9 +49,9 @@ impl Report {
         let mut fingerprints = BTreeSet::new();
         for (index, finding) in self.findings.iter().enumerate() {
             let reason = match finding.status {
-                Status::New | Status::Unchanged => contradiction_of(self.provider, finding),
+                Status::New | Status::Unchanged => finding_contradiction(self.provider, finding),
                 Status::Waived if finding.waiver.as_ref().is_some_and(|waiver| !waiver.expired) => {
-                    contradiction_of(self.provider, finding)
+                    finding_contradiction(self.provider, finding)
                 }
                 Status::Waived => Some("is waived, but has no valid waiver"),
                 Status::Resolved | Status::Unknown => Some("is resolved or unknown, but listed as a finding"),
@@ -63,7 +63,7 @@ impl Report {
                 return wrong(format!("/findings/{index}"), reason);
             }
         }
-        self.contradiction_of_rules().or_else(|| self.contradiction_of_counts()).or_else(|| {
+        self.rule_contradiction().or_else(|| self.count_contradiction()).or_else(|| {
             let comparison = self.comparison.as_ref()?;
             let lists = [
                 ("resolved", &comparison.resolved, Status::Resolved),
@@ -71,7 +71,7 @@ impl Report {
             ];
             lists.into_iter().find_map(|(name, gone, status)| {
                 let is_wrong = |gone: &super::GoneFinding| {
-                    gone.finding.status != status || contradiction_of(self.provider, &gone.finding).is_some()
+                    gone.finding.status != status || finding_contradiction(self.provider, &gone.finding).is_some()
                 };
                 let index = gone.iter().position(is_wrong)?;
                 wrong(format!("/comparison/{name}/{index}"), "does not belong there")
@@ -79,7 +79,7 @@ impl Report {
         })
     }
 
-    fn contradiction_of_rules(&self) -> Option<(String, String)> {
+    fn rule_contradiction(&self) -> Option<(String, String)> {
         let mut known = BTreeMap::new();
         for (index, rule) in self.rules.iter().enumerate() {
             if !is_name(&rule.rule) || known.insert(rule.rule.as_str(), rule.outcome).is_some() {
@@ -94,23 +94,23 @@ impl Report {
         Some((format!("/rules/{index}/outcome"), "contradicts the findings".to_owned()))
     }
 
-    fn contradiction_of_counts(&self) -> Option<(String, String)> {
+    fn count_contradiction(&self) -> Option<(String, String)> {
         let open = |severity: Severity| self.open().filter(|finding| finding.severity == severity).count();
         let waived = self.findings.len() - self.open().count();
-        let counted = Severity::WORST_FIRST.into_iter().all(|severity| self.findings_of(severity) == open(severity));
+        let counted = Severity::WORST_FIRST.into_iter().all(|severity| self.count_findings(severity) == open(severity));
         let agrees = counted && self.summary.waived == waived && self.summary.not_audited == self.not_audited.len();
         (!agrees).then(|| ("/summary".to_owned(), "does not match the content".to_owned()))
     }
 }
 
-fn is_account_of(provider: Provider, id: &str) -> bool {
+fn is_account_id(provider: Provider, id: &str) -> bool {
     match provider {
         Provider::Aws => is_account(id),
         Provider::Alibaba => is_alibaba_account(id),
     }
 }
 
-fn contradiction_of(provider: Provider, finding: &Finding) -> Option<&'static str> {
+fn finding_contradiction(provider: Provider, finding: &Finding) -> Option<&'static str> {
     if !is_name(&finding.rule) {
         return Some("has no rule");
     }
@@ -119,7 +119,7 @@ fn contradiction_of(provider: Provider, finding: &Finding) -> Option<&'static st
     }
     let resources = || std::iter::once(&finding.resource).chain(&finding.related);
     let is_placed = resources().all(|resource| {
-        resource.account_id.as_deref().is_none_or(|id| is_account_of(provider, id))
+        resource.account_id.as_deref().is_none_or(|id| is_account_id(provider, id))
             && resource.region.as_deref().is_none_or(is_name)
     });
     if !is_placed {

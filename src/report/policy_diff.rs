@@ -112,7 +112,7 @@ impl PolicyDiff {
 }
 
 fn unread(reason: &str, message: String) -> NotAudited {
-    NotAudited::of_policy(reason, message, COMPARED.all().map(|rule| rule.id.to_owned()).into())
+    NotAudited::for_policy(reason, message, COMPARED.all().map(|rule| rule.id.to_owned()).into())
 }
 
 fn finding(rule: &Rule, compared: &RoleReport, file: &str, message: String) -> Finding {

@@ -47,7 +47,7 @@ struct SchemaProbe {
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The `schema` of a document; text after the document is not checked here.
-pub(super) fn schema_of(bytes: &[u8]) -> Option<String> {
+pub(super) fn probe_schema(bytes: &[u8]) -> Option<String> {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     schema_first(bytes).or_else(|| json_input::parse_first::<SchemaProbe>(bytes).ok().map(|probe| probe.schema))
 }

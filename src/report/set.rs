@@ -10,7 +10,7 @@ use crate::finding::{Severity, Status};
 use crate::json_input;
 
 use super::compare::PickError;
-use super::read::{BOM, SET_SCHEMA, schema_of};
+use super::read::{BOM, SET_SCHEMA, probe_schema};
 use super::{Account, GoneFinding, NotAudited, Report, ReportError, SCHEMA, Tool};
 
 mod compare;
@@ -229,7 +229,7 @@ impl TargetReport {
     }
 
     /// Creates the target of a single report.
-    fn of(report: Report) -> Self {
+    fn from_report(report: Report) -> Self {
         let mut account_ids: Vec<String> = report.accounts.iter().map(|account| account.account_id.clone()).collect();
         account_ids.sort_unstable();
         let mut regions: Vec<String> =
@@ -248,7 +248,7 @@ impl TargetReport {
 
 impl From<Report> for ReportSet {
     fn from(report: Report) -> Self {
-        Self::new(vec![TargetReport::of(report)], None, Vec::new())
+        Self::new(vec![TargetReport::from_report(report)], None, Vec::new())
     }
 }
 
@@ -289,11 +289,11 @@ impl ReportSet {
     fn counted(&self) -> SetSummary {
         let mut summary = SetSummary::default();
         for outcome in TargetOutcome::ALL {
-            summary.targets.insert(outcome.name().to_owned(), self.targets_of(outcome));
+            summary.targets.insert(outcome.name().to_owned(), self.count_targets(outcome));
         }
         let reports: Vec<&Report> = self.reports().collect();
         for severity in Severity::WORST_FIRST {
-            let number = reports.iter().map(|report| report.findings_of(severity)).sum();
+            let number = reports.iter().map(|report| report.count_findings(severity)).sum();
             summary.findings.insert(severity.name().to_owned(), number);
         }
         summary.clusters = self.audited().count();
@@ -360,13 +360,13 @@ impl ReportSet {
 
     /// Number of targets with an outcome.
     #[must_use]
-    pub fn targets_of(&self, outcome: TargetOutcome) -> usize {
+    pub fn count_targets(&self, outcome: TargetOutcome) -> usize {
         self.targets.iter().filter(|target| target.outcome == outcome).count()
     }
 
     /// Number of findings of a severity.
     #[must_use]
-    pub fn findings_of(&self, severity: Severity) -> usize {
+    pub fn count_findings(&self, severity: Severity) -> usize {
         self.summary.findings.get(severity.name()).copied().unwrap_or(0)
     }
 
@@ -496,7 +496,7 @@ impl ReportSet {
     /// True if the bytes declare the schema of a set.
     #[must_use]
     pub fn is_one(bytes: &[u8]) -> bool {
-        schema_of(bytes).as_deref() == Some(SET_SCHEMA)
+        probe_schema(bytes).as_deref() == Some(SET_SCHEMA)
     }
 
     /// Reads a saved set, or a saved report as a set of one; `file` is only used in errors.

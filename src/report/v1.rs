@@ -16,7 +16,7 @@ use crate::text;
 use crate::topology::VpcTopology;
 
 use super::finding::Finding;
-use super::read::{BOM, ReportError, SCHEMA, schema_of};
+use super::read::{BOM, ReportError, SCHEMA, probe_schema};
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -169,7 +169,7 @@ impl NotAudited {
     }
 
     /// An entry about policies in files.
-    pub(super) fn of_policy(reason: &str, message: String, rules: Vec<String>) -> Self {
+    pub(super) fn for_policy(reason: &str, message: String, rules: Vec<String>) -> Self {
         Self {
             what: "policy".to_owned(),
             resource: None,
@@ -219,19 +219,19 @@ impl Report {
 
     /// Number of findings of a severity.
     #[must_use]
-    pub fn findings_of(&self, severity: Severity) -> usize {
+    pub fn count_findings(&self, severity: Severity) -> usize {
         self.summary.findings.get(severity.name()).copied().unwrap_or(0)
     }
 
     /// Number of findings by severity, the worst first.
     #[must_use]
     pub(super) fn worst(&self) -> [usize; 3] {
-        Severity::WORST_FIRST.map(|severity| self.findings_of(severity))
+        Severity::WORST_FIRST.map(|severity| self.count_findings(severity))
     }
 
     /// Number of rules with an outcome.
     #[must_use]
-    pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
+    pub fn count_rules(&self, outcome: rules::Outcome) -> usize {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
     }
 
@@ -281,7 +281,7 @@ impl Report {
     /// When it is not a report, one of another schema, or one that contradicts itself.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, ReportError> {
         let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-        if let Some(found) = schema_of(bytes).filter(|schema| schema != SCHEMA) {
+        if let Some(found) = probe_schema(bytes).filter(|schema| schema != SCHEMA) {
             return Err(ReportError::Schema { file: file.to_owned(), found });
         }
         let report: Self = json_input::parse_complete(bytes)

@@ -163,7 +163,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
         let without =
             report.without_policies.iter().map(|file| ("no policies", format!("no policies found in {file}")));
         let not_audited =
-            left_out.chain(without).map(|(reason, message)| NotAudited::of_policy(reason, message, Vec::new()));
+            left_out.chain(without).map(|(reason, message)| NotAudited::for_policy(reason, message, Vec::new()));
         Self {
             tool: &report.tool,
             subject: text::count(checked, "policy document"),
@@ -185,7 +185,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
 impl<'r> From<&'r LintReport> for ReportView<'r> {
     fn from(report: &'r LintReport) -> Self {
         let left_out = report.left_out.iter();
-        let not_audited = left_out.map(|what| NotAudited::of_policy("skipped", what.clone(), Vec::new()));
+        let not_audited = left_out.map(|what| NotAudited::for_policy("skipped", what.clone(), Vec::new()));
         Self {
             tool: &report.tool,
             subject: text::count(report.files.len(), "file"),
@@ -243,7 +243,10 @@ impl<'r> From<&'r ReportSet> for ReportView<'r> {
             subject: format!(
                 "{} in {}",
                 text::count(set.summary.clusters, "cluster"),
-                text::count(set.targets_of(TargetOutcome::Audited) + set.targets_of(TargetOutcome::Empty), "target")
+                text::count(
+                    set.count_targets(TargetOutcome::Audited) + set.count_targets(TargetOutcome::Empty),
+                    "target"
+                )
             ),
             category: "targets",
             configurations: configurations(set),
@@ -329,7 +332,7 @@ impl ReportView<'_> {
 
     /// Number of rules with an outcome.
     #[must_use]
-    pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
+    pub fn count_rules(&self, outcome: rules::Outcome) -> usize {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
     }
 

@@ -104,7 +104,7 @@ pub(super) fn compare<'a>(
     let held_roles = users.node_roles();
     // The controller's own role, if it has one, needs the controller's permissions.
     let node_roles = if users.has_separate_controller && held_roles.contains(NodeRole::Controlplane) {
-        RoleSet::of(NodeRole::Worker)
+        RoleSet::from_role(NodeRole::Worker)
     } else {
         held_roles
     };

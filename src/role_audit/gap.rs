@@ -116,7 +116,7 @@ impl RoleGap {
 
     /// True if only the trust policy is unknown, and the permissions of the role are known.
     #[must_use]
-    pub fn is_of_trust(&self) -> bool {
+    pub fn concerns_trust_policy(&self) -> bool {
         match &self.cause {
             RoleGapCause::NotRead(_, missing) => *missing == Missing::TrustPolicy,
             RoleGapCause::Trust { .. } => true,

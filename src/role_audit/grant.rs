@@ -100,7 +100,7 @@ pub fn undone_version<'v>(versions: &'v [(String, bool, Option<String>)], undone
 
 /// The node role whose inline policy of tagaudit has this name.
 #[must_use]
-pub fn node_role_of(policy_name: &str) -> Option<CallRole> {
+pub fn node_role_for_policy(policy_name: &str) -> Option<CallRole> {
     [CallRole::Controlplane, CallRole::Worker].into_iter().find(|role| inline_name(*role) == policy_name)
 }
 

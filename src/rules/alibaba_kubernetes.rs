@@ -18,7 +18,10 @@ mod ali_svc_annotation_unknown;
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_kubernetes.rs"));
 
 /// Runs a check on each cloud controller of Alibaba Cloud.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
+fn for_each_controller(
+    context: &KubernetesContext<'_>,
+    check: impl Fn(&CloudController) -> Option<Violation>,
+) -> CheckResult {
     let all = context.evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Alibaba);
     let all: Vec<&CloudController> = all.collect();
     if all.is_empty() {

@@ -58,7 +58,7 @@ fn named(node: &KubernetesNode) -> Option<(&str, &str, bool)> {
 /// The tag that finds instances: `ack.aliyun.com`, or the `kubernetesClusterTag` of the cloud configuration.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP`.
 pub(super) fn cluster_tag(evidence: &Evidence) -> String {
-    let mut maps = evidence.documents_of(DocumentKind::ConfigMap);
+    let mut maps = evidence.documents_by_kind(DocumentKind::ConfigMap);
     let configured = maps.find_map(|map| cloud_config(map)?.cluster_tag);
     configured.unwrap_or_else(|| CLUSTER_TAG.to_owned())
 }

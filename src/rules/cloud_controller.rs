@@ -47,19 +47,22 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_cont
 const NO_CONTROLLER: &str = "neither a workload nor chart values of such a cloud controller were given";
 
 /// Runs a check on each AWS cloud controller.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
-    of_clouds(context, &[Provider::Aws], check)
+fn for_each_aws(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
+    for_each_in_clouds(context, &[Provider::Aws], check)
 }
 
 /// Runs a check on each cloud controller of the audited cloud, or of any cloud if none is audited.
-fn of_any(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
+fn for_each_audited(
+    context: &KubernetesContext<'_>,
+    check: impl Fn(&CloudController) -> Option<Violation>,
+) -> CheckResult {
     match &context.cloud {
-        Some(cloud) => of_clouds(context, std::slice::from_ref(cloud), check),
-        None => of_clouds(context, ANY_CLOUD, check),
+        Some(cloud) => for_each_in_clouds(context, std::slice::from_ref(cloud), check),
+        None => for_each_in_clouds(context, ANY_CLOUD, check),
     }
 }
 
-fn of_clouds(
+fn for_each_in_clouds(
     context: &KubernetesContext<'_>,
     clouds: &[Provider],
     check: impl Fn(&CloudController) -> Option<Violation>,
@@ -78,7 +81,7 @@ pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provid
     of_clouds.peek()?;
     let is_known = |controller: &CloudController| {
         let workload = &controller.workload;
-        let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+        let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
         !rights.bindings.is_empty() && !rights.has_unknown
     };
     (!of_clouds.any(is_known)).then_some(RIGHTS_NOT_GIVEN)
@@ -86,7 +89,7 @@ pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provid
 
 /// Reason that bindings cannot be checked; `None` if there are bindings.
 fn bindings_not_given(context: &KubernetesContext<'_>) -> Option<&'static str> {
-    let mut bindings = context.evidence.documents_of(DocumentKind::RoleBinding);
+    let mut bindings = context.evidence.documents_by_kind(DocumentKind::RoleBinding);
     bindings.next().is_none().then_some("neither RoleBindings nor ClusterRoleBindings were given")
 }
 

@@ -58,12 +58,12 @@ pub(super) fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudCon
 }
 
 /// Runs a check on each document of a kind.
-fn of_each(
+fn for_each_document(
     context: &KubernetesContext<'_>,
     kind: DocumentKind,
     check: impl Fn(&Document) -> Vec<Violation>,
 ) -> CheckResult {
-    let documents: Vec<&Document> = context.evidence.documents_of(kind).collect();
+    let documents: Vec<&Document> = context.evidence.documents_by_kind(kind).collect();
     if documents.is_empty() {
         return CheckResult::not_applicable(match kind {
             DocumentKind::RancherCluster => "no Rancher cluster was given",
@@ -84,7 +84,7 @@ fn pulled_with_the_kubelets_credentials<'e>(
 ) -> Vec<(&'e Workload, &'e Located<String>)> {
     let evidence = context.evidence;
     let has_secrets = |workload: &Workload| {
-        evidence.documents_of(DocumentKind::ServiceAccount).map(Document::object).any(|account| {
+        evidence.documents_by_kind(DocumentKind::ServiceAccount).map(Document::object).any(|account| {
             let text = |key: &str| account.text(&["metadata", key]).unwrap_or_default();
             text("name") == workload.service_account
                 && text("namespace") == workload.namespace
@@ -98,7 +98,10 @@ fn pulled_with_the_kubelets_credentials<'e>(
 }
 
 /// Runs a check on everything that starts nodes: Nodes that report their arguments, and configurations.
-fn of_arguments(context: &KubernetesContext<'_>, check: impl Fn(&NodeArguments) -> Option<Violation>) -> CheckResult {
+fn for_each_arguments(
+    context: &KubernetesContext<'_>,
+    check: impl Fn(&NodeArguments) -> Option<Violation>,
+) -> CheckResult {
     let all = context.evidence.arguments();
     if all.is_empty() {
         return CheckResult::not_applicable("no Node reports its arguments, and no configuration was given");

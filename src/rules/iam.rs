@@ -32,7 +32,7 @@ fn instances(audit: &RoleAudit<'_>) -> Vec<ResourceRef> {
 }
 
 /// The severity of a call that is not allowed.
-fn severity_of(need: Need) -> Severity {
+fn call_severity(need: Need) -> Severity {
     match need {
         Need::Always => Severity::Error,
         Need::Feature | Need::Storage | Need::OptIn => Severity::Warning,
@@ -46,14 +46,14 @@ fn need(action: &ActionAudit) -> Option<Need> {
         call.node_role == action.call_role
             && policy::contains(&action.action.to_lowercase(), &call.action.to_lowercase())
     });
-    covered.map(|call| call.need).max_by_key(|need| severity_of(*need))
+    covered.map(|call| call.need).max_by_key(|need| call_severity(*need))
 }
 
 /// The severity of a baseline action that is not allowed. An action that no list of calls has is an error if the
 /// operator chose the baseline, and info if tagaudit did.
 fn severity_in(audit: &RoleAudit<'_>, action: &ActionAudit) -> Severity {
     match need(action) {
-        Some(need) => severity_of(need),
+        Some(need) => call_severity(need),
         None if audit.is_baseline_given => Severity::Error,
         None => Severity::Info,
     }
@@ -62,7 +62,7 @@ fn severity_in(audit: &RoleAudit<'_>, action: &ActionAudit) -> Severity {
 /// Consequences of the worst actions, most important first.
 fn breaks(calls: impl Iterator<Item = (String, Option<&'static controller::Call>)>) -> Option<String> {
     let mut known: Vec<(Severity, String)> = calls
-        .filter_map(|(action, call)| call.map(|call| (severity_of(call.need), format!("{action}: {}", call.breaks))))
+        .filter_map(|(action, call)| call.map(|call| (call_severity(call.need), format!("{action}: {}", call.breaks))))
         .collect();
     known.sort_by(|(a, _), (b, _)| b.cmp(a));
     let shown: Vec<String> = known.iter().take(4).map(|(_, text)| text.clone()).collect();

@@ -26,7 +26,7 @@ pub struct KubernetesContext<'a> {
 impl<'a> KubernetesContext<'a> {
     /// The Nodes, if they belong to the given cloud: the audited one, or else one that a providerID or a cloud
     /// controller belongs to.
-    pub(super) fn nodes_of(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
+    pub(super) fn nodes_for(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
         let nodes = self.evidence.nodes.as_deref().ok_or(NODES_NOT_GIVEN)?;
         let names_it = |node: &KubernetesNode| match cloud {
             Provider::Aws => node.provider_id.starts_with("aws://"),

@@ -32,7 +32,7 @@ fn resource(node: &KubernetesNode) -> ResourceRef {
 }
 
 /// The instance that the providerID of a Node names, with its region, if it was read.
-fn instance_of<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<(&'a str, &'a Instance)> {
+fn provider_id_instance<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<(&'a str, &'a Instance)> {
     let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
     let mut found = context.view.regions.iter().filter_map(|region| Some((region, region.instance(id)?)));
     found.next().map(|(region, instance)| (region.region.name.as_str(), instance))
@@ -41,7 +41,7 @@ fn instance_of<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<(&
 /// The instance of a Node, if the controller finds one: by its providerID, or by its name if it has none.
 fn instance_found_for<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<&'a Instance> {
     if !node.provider_id.is_empty() {
-        return instance_of(context, node).map(|(_, instance)| instance);
+        return provider_id_instance(context, node).map(|(_, instance)| instance);
     }
     if let Some(id) = nodes::instance_id_in_name(&node.name) {
         return context.view.regions.iter().find_map(|region| region.instance(id));

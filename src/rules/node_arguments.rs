@@ -71,7 +71,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
     let mut violations = Vec::new();
     for arguments in all {
         let given = Component::ALL.into_iter().flat_map(|component| {
-            arguments.of_component(component).into_iter().map(move |argument| (component, argument))
+            arguments.component_arguments(component).into_iter().map(move |argument| (component, argument))
         });
         let mut own: Vec<(Ending, Option<&Place>)> = given
             .flat_map(|(component, argument)| {
@@ -86,7 +86,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
             match &arguments.started {
                 Started::Node(_) => found.entry((ending, arguments.distribution)).or_default().push(arguments),
                 Started::Declared { .. } => {
-                    violations.push(of_declared(context, arguments, &arguments.started.name(), &ending, place));
+                    violations.push(declared_finding(context, arguments, &arguments.started.name(), &ending, place));
                 }
             }
         }
@@ -105,7 +105,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
         );
         let name = distribution.name();
         let fix = Fix::none(ending.cure(setting, &format!(" in the configuration of {name}{when}")));
-        of_nodes(context, severity, message, fix, &nodes)
+        nodes_finding(context, severity, message, fix, &nodes)
             .with_respect_to(Key::from_parts([name, component, &ending.argument]))
             .impact(Some(impact))
     }));
@@ -138,7 +138,7 @@ fn told(ending: &Ending, is_past: bool, target: Option<ControllerVersion>) -> To
     }
 }
 
-fn of_declared(
+fn declared_finding(
     context: &KubernetesContext<'_>,
     arguments: &NodeArguments,
     name: &str,
@@ -151,7 +151,7 @@ fn of_declared(
     let (argument, last) = (text::printable(&ending.argument), ending.minor.saturating_sub(1));
     let message = format!("{component} is started with `{argument}`, which it {takes} until 1.{last}{target}");
     let fix = Fix::none(ending.cure(setting, &when));
-    let violation = of_configuration(context, severity, name, message, fix);
+    let violation = configuration_finding(context, severity, name, message, fix);
     let violation = violation.with_respect_to(Key::from_parts([component, &ending.argument])).impact(Some(impact));
     match place {
         Some(place) => violation.at(place),
@@ -160,7 +160,7 @@ fn of_declared(
 }
 
 /// A finding on the cluster, with the affected Nodes.
-fn of_nodes(
+fn nodes_finding(
     context: &KubernetesContext<'_>,
     severity: Severity,
     message: String,
@@ -174,7 +174,7 @@ fn of_nodes(
 }
 
 /// A finding on a configuration.
-pub(super) fn of_configuration(
+pub(super) fn configuration_finding(
     _: &KubernetesContext<'_>,
     severity: Severity,
     name: &str,

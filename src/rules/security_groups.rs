@@ -117,7 +117,7 @@ fn target(context: &Context<'_>, member: &Member<'_>) -> Target {
 }
 
 /// Error if a running member is a target; stopped members and other members break nothing now.
-fn severity_of(context: &Context<'_>, members: &[&Member<'_>]) -> Severity {
+fn members_severity(context: &Context<'_>, members: &[&Member<'_>]) -> Severity {
     let bites = |member: &&Member<'_>| !member.is_stopped() && target(context, member) == Target::Yes;
     if members.iter().any(bites) { Severity::Error } else { Severity::Warning }
 }
@@ -193,7 +193,7 @@ fn report_undecided(
             }
             let others = members.iter().skip(1).map(|m| region.bare(ResourceKind::Instance, &m.instance.id));
             Some(
-                Violation::new(severity_of(context, &members), region.resource(Tagged::Instance(first.instance)), message, fix)
+                Violation::new(members_severity(context, &members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
                     .related(others)
                     .cause(Cause::Group(Key::from_parts(groups))),

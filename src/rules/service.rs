@@ -125,7 +125,7 @@ fn has_webhook(evidence: &Evidence) -> bool {
 
 fn has_hook(evidence: &Evidence, is_meant: impl Fn(&str) -> bool) -> bool {
     evidence
-        .documents_of(DocumentKind::Webhook)
+        .documents_by_kind(DocumentKind::Webhook)
         .any(|document| document.object().items(&["webhooks"]).any(|hook| hook.text(&["name"]).is_some_and(&is_meant)))
 }
 
@@ -154,7 +154,7 @@ pub(super) fn has_load_balancer_controller(evidence: &Evidence) -> bool {
 }
 
 /// True if a Service belongs to a cluster on AWS, as its own fields or the cluster show.
-fn is_of_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
+fn is_on_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
     let says_so = service.annotations.keys().any(|key| key.contains("/aws-load-balancer-"))
         || service.ingress.iter().any(|one| matches!(one, Ingress::Hostname(name) if name.contains(".elb.")))
         || service.finalizers.iter().any(|one| one == RESOURCES);
@@ -171,11 +171,11 @@ fn strictest_version(context: &KubernetesContext<'_>) -> Option<ControllerVersio
 }
 
 /// Runs a check on each Service of type `LoadBalancer` on AWS.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> CheckResult {
+fn for_each_service(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     let asked = services
         .iter()
-        .filter(|service| service.is_load_balancer() && service.deleted_at.is_none() && is_of_aws(context, service));
+        .filter(|service| service.is_load_balancer() && service.deleted_at.is_none() && is_on_aws(context, service));
     let asked: Vec<&Service> = asked.collect();
     if asked.is_empty() {
         return CheckResult::not_applicable("no Service requests an AWS load balancer");
@@ -193,7 +193,7 @@ fn joined<'v>(
     let (Some(region), None) = (regions.next(), regions.next()) else {
         return CheckResult::not_applicable("the nodes are not in one region");
     };
-    of_each(&context.on_kubernetes(), |service, owner| match owner {
+    for_each_service(&context.on_kubernetes(), |service, owner| match owner {
         Owner::Classic | Owner::Network | Owner::LoadBalancerController => {
             check(region, service, owner).into_iter().collect()
         }
@@ -232,7 +232,7 @@ fn on_field(service: &Service, field: &str, message: impl Into<String>, fix: imp
 /// Kind of load balancer that has the Service's host name.
 /// Source: AWS documentation of Elastic Load Balancing: `NAME.REGION.elb.amazonaws.com` for Classic Load Balancers, and
 /// `NAME.elb.REGION.amazonaws.com` for Network Load Balancers.
-fn kind_of_host(service: &Service) -> Option<Owner> {
+fn host_kind(service: &Service) -> Option<Owner> {
     let Some(Ingress::Hostname(name)) = service.ingress.first() else { return None };
     let name = name.strip_suffix(".cn").unwrap_or(name);
     if name.ends_with(".elb.amazonaws.com") {

@@ -23,8 +23,8 @@ const NO_VOLUME: &str = "no volume of the cluster was given";
 const IN_TREE: &str = "kubernetes.io/aws-ebs";
 
 /// Runs a check on each storage class for EBS.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> CheckResult {
-    let classes = context.evidence.documents_of(DocumentKind::StorageClass);
+fn for_each_class(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> CheckResult {
+    let classes = context.evidence.documents_by_kind(DocumentKind::StorageClass);
     let classes = classes.filter_map(|class| Some((class, class.object().text(&["provisioner"])?)));
     let classes: Vec<_> = classes.filter(|(_, provisioner)| [IN_TREE, EBS_DRIVER].contains(provisioner)).collect();
     if classes.is_empty() {

@@ -64,7 +64,7 @@ impl Violation {
 
     /// Distinguishes findings of one cause at several severities. The worst keeps the identity of the cause, so that a
     /// finding whose severity changes stays the same finding.
-    pub(super) fn of_rank(self, rank: usize) -> Self {
+    pub(super) fn with_rank(self, rank: usize) -> Self {
         if rank == 0 { self } else { self.with_respect_to(rank.to_string()) }
     }
 

@@ -25,7 +25,7 @@ pub enum ClusterTag {
 impl ClusterTag {
     /// Classifies tags; the cluster's own tags have precedence.
     #[must_use]
-    pub fn of(tags: &[Tag], cluster_id: &str) -> Self {
+    pub fn from_tags(tags: &[Tag], cluster_id: &str) -> Self {
         if has_cluster_tag_owned(tags, cluster_id) {
             Self::Owned
         } else if has_cluster_tag(tags, cluster_id) {

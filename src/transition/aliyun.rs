@@ -70,7 +70,7 @@ pub fn policy_name(arn: &str) -> &str {
 
 /// The words of each command. Lists use the API's form: `ResourceId.1`, `Tag.1.Key`.
 pub(super) fn arguments(call: &Call) -> Vec<Vec<String>> {
-    words_of(call).into_iter().map(|command| joined(&command)).collect()
+    command_words(call).into_iter().map(|command| joined(&command)).collect()
 }
 
 /// Joins a value that begins with a dash to its option with an equals sign; it would be parsed as another option.
@@ -89,7 +89,7 @@ fn joined(command: &[String]) -> Vec<String> {
     words
 }
 
-fn words_of(call: &Call) -> Vec<Vec<String>> {
+fn command_words(call: &Call) -> Vec<Vec<String>> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let of_instances = |operation: &str, region: &str, resources: &[String], tag: [(&str, &str); 2]| {
         let each = resources.chunks(INSTANCES_PER_CALL).map(|chunk| {

@@ -24,7 +24,7 @@ pub fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<C
             resources.push(transition.target.id.clone());
             continue;
         }
-        calls.push(Call::of(transition));
+        calls.push(Call::from_transition(transition));
     }
     calls
 }
@@ -35,7 +35,7 @@ const SHOWN_IDS: usize = 20;
 const SHOWN_COMMANDS: usize = 3;
 
 impl Call {
-    fn of(transition: &Transition) -> Self {
+    fn from_transition(transition: &Transition) -> Self {
         if transition.target.provider == Provider::Alibaba {
             return aliyun::call(transition);
         }
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn commands_quote_hostile_values() {
-        let call = Call::of(&tag("i-1", "kubernetes.io/cluster/a'; rm -rf $(HOME)"));
+        let call = Call::from_transition(&tag("i-1", "kubernetes.io/cluster/a'; rm -rf $(HOME)"));
         let words = shell_words::split(&call.commands()[0]).unwrap();
         let tags: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
         assert_eq!(tags[0]["Key"], "kubernetes.io/cluster/a'; rm -rf $(HOME)");

@@ -39,14 +39,14 @@ impl Member<'_> {
         let held = &self.instance.tags;
         tags::has_cluster_tag(held, cluster_id)
             && instance_clusters(held).all(|id| id == cluster_id)
-            && (!nodes_are_given || self.node.is_some_and(is_of_ec2))
+            && (!nodes_are_given || self.node.is_some_and(is_ec2_node))
     }
 
     /// True if its Node identifies it by more than the providerID: by an address of any interface, or by the private
     /// DNS name.
     #[must_use]
     pub fn agrees_with_its_node(&self) -> bool {
-        self.node.is_some_and(|node| is_of_ec2(node) && is_told_by_address_or_name(node, self.instance))
+        self.node.is_some_and(|node| is_ec2_node(node) && is_told_by_address_or_name(node, self.instance))
     }
 }
 
@@ -67,7 +67,7 @@ fn is_told_by_address_or_name(node: &KubernetesNode, instance: &Instance) -> boo
 
 /// True if a Node is an EC2 instance, as far as the Node shows; Nodes of EKS Hybrid Nodes, Fargate and other providers
 /// are not.
-fn is_of_ec2(node: &KubernetesNode) -> bool {
+fn is_ec2_node(node: &KubernetesNode) -> bool {
     match nodes::parse_provider_id(&node.provider_id) {
         Some(ProviderId::Instance(_)) => true,
         Some(ProviderId::Fargate(_) | ProviderId::Hybrid(_)) => false,
@@ -81,7 +81,7 @@ fn is_of_ec2(node: &KubernetesNode) -> bool {
 }
 
 /// The instance in a Node's providerID.
-fn instance_of(node: &KubernetesNode) -> Option<&str> {
+fn provider_instance_id(node: &KubernetesNode) -> Option<&str> {
     match nodes::parse_provider_id(&node.provider_id) {
         Some(ProviderId::Instance(id)) => Some(id),
         Some(ProviderId::Fargate(_) | ProviderId::Hybrid(_) | ProviderId::Embedded(_)) | None => None,
@@ -103,12 +103,12 @@ impl ClusterView<'_> {
         let nodes = self.nodes?;
         let is_tagged = |instance: &Instance| tags::has_cluster_tag(&instance.tags, self.cluster_id);
         let tagged: Vec<&Member<'_>> = self.members().filter(|member| is_tagged(member.instance)).collect();
-        if tagged.is_empty() || tagged.iter().any(|member| member.node.is_some_and(is_of_ec2)) {
+        if tagged.is_empty() || tagged.iter().any(|member| member.node.is_some_and(is_ec2_node)) {
             return None;
         }
         // A bastion with the tag is not a member, but a Node that names it still belongs to this cluster.
-        let of_ec2 = nodes.iter().filter(|node| is_of_ec2(node));
-        let named: BTreeSet<&str> = of_ec2.map(|node| instance_of(node).unwrap_or(&node.name)).collect();
+        let of_ec2 = nodes.iter().filter(|node| is_ec2_node(node));
+        let named: BTreeSet<&str> = of_ec2.map(|node| provider_instance_id(node).unwrap_or(&node.name)).collect();
         let is_named = |one: &Instance| {
             named.contains(one.id.as_str()) || one.private_dns_name.as_deref().is_some_and(|name| named.contains(name))
         };
@@ -116,7 +116,7 @@ impl ClusterView<'_> {
         if instances.filter(|one| one.state.is_live() && is_named(one)).any(is_tagged) {
             return None;
         }
-        let nodes: Vec<String> = nodes.iter().filter(|node| is_of_ec2(node)).map(|node| node.name.clone()).collect();
+        let nodes: Vec<String> = nodes.iter().filter(|node| is_ec2_node(node)).map(|node| node.name.clone()).collect();
         let tagged = tagged.iter().map(|member| member.instance.id.clone()).collect();
         (!nodes.is_empty()).then_some(Apart { tagged, nodes })
     }
@@ -147,7 +147,7 @@ mod tests {
             ("fargate-ip-10-0-0-1.ec2.internal", "aws:///us-east-1a/x/fargate-ip-10-0-0-1.ec2.internal", false),
             ("ip-10-0-0-1.ec2.internal", "gce://p/z/n", false),
         ] {
-            assert_eq!(is_of_ec2(&node(name, provider_id, &[])), expected, "{name} {provider_id}");
+            assert_eq!(is_ec2_node(&node(name, provider_id, &[])), expected, "{name} {provider_id}");
         }
     }
 

@@ -50,7 +50,7 @@ impl RoleSet {
 
     /// Creates a set of one role.
     #[must_use]
-    pub fn of(role: NodeRole) -> Self {
+    pub fn from_role(role: NodeRole) -> Self {
         Self(1 << role as u8)
     }
 
@@ -63,7 +63,7 @@ impl RoleSet {
     /// True if it contains the role.
     #[must_use]
     pub fn contains(self, role: NodeRole) -> bool {
-        self.0 & Self::of(role).0 != 0
+        self.0 & Self::from_role(role).0 != 0
     }
 
     /// True if no role is known.
@@ -89,7 +89,7 @@ impl RoleSet {
 
 impl FromIterator<NodeRole> for RoleSet {
     fn from_iter<I: IntoIterator<Item = NodeRole>>(roles: I) -> Self {
-        roles.into_iter().fold(Self::UNKNOWN, |set, role| set.union(Self::of(role)))
+        roles.into_iter().fold(Self::UNKNOWN, |set, role| set.union(Self::from_role(role)))
     }
 }
 
@@ -257,7 +257,7 @@ impl NodeRoleSelector {
 
     /// The union of the roles that selectors assign to an instance.
     #[must_use]
-    pub fn roles_of(selectors: &[Self], instance: Selectable<'_>) -> RoleSet {
+    pub fn select_roles(selectors: &[Self], instance: Selectable<'_>) -> RoleSet {
         let selecting = selectors.iter().filter(|selector| selector.selects(instance));
         selecting.fold(RoleSet::UNKNOWN, |set, selector| set.union(selector.roles))
     }
@@ -279,7 +279,7 @@ pub(super) fn assign(
     etcd_hosts: &HashSet<&str>,
     cluster_id: &str,
 ) -> RoleAssignment {
-    let operator = NodeRoleSelector::roles_of(
+    let operator = NodeRoleSelector::select_roles(
         selectors,
         Selectable {
             id: &instance.id,
@@ -294,7 +294,7 @@ pub(super) fn assign(
     }
     // Sources that state a role; if two of them differ, neither is reliable without a check.
     let stated = [
-        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, roles_of_labels)),
+        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, roles_from_labels)),
         (RoleSource::DistributionTags, from_distribution_tags(instance)),
         (RoleSource::ProfileName, from_profile_name(instance, cluster_id)),
     ];
@@ -323,25 +323,25 @@ fn agree(one: RoleSet, other: RoleSet) -> bool {
 /// The roles that a Node's labels state. Presence counts, not the value: `true` for Rancher, empty for kubeadm and
 /// kOps.
 #[must_use]
-pub fn roles_of_labels(node: &KubernetesNode) -> RoleSet {
+pub fn roles_from_labels(node: &KubernetesNode) -> RoleSet {
     let has = |name: &str| node.labels.contains_key(&format!("node-role.kubernetes.io/{name}"));
     let mut roles = RoleSet::UNKNOWN;
     if has("control-plane") || has("controlplane") || has("master") {
-        roles = roles.union(RoleSet::of(NodeRole::Controlplane));
+        roles = roles.union(RoleSet::from_role(NodeRole::Controlplane));
     }
     if has("etcd") {
-        roles = roles.union(RoleSet::of(NodeRole::Etcd));
+        roles = roles.union(RoleSet::from_role(NodeRole::Etcd));
     }
     if has("worker") || has("node") {
-        roles = roles.union(RoleSet::of(NodeRole::Worker));
+        roles = roles.union(RoleSet::from_role(NodeRole::Worker));
     }
     // A Node without a role label is a worker: kubeadm, CAPA and RKE2 agents have none.
-    if roles.is_unknown() { RoleSet::of(NodeRole::Worker) } else { roles }
+    if roles.is_unknown() { RoleSet::from_role(NodeRole::Worker) } else { roles }
 }
 
 fn from_distribution_tags(instance: &Instance) -> RoleSet {
     let mut roles = RoleSet::UNKNOWN;
-    let mut add = |role| roles = roles.union(RoleSet::of(role));
+    let mut add = |role| roles = roles.union(RoleSet::from_role(role));
     for tag in &instance.tags {
         match (tag.key.as_str(), tag.value.as_str()) {
             ("k8s.io/role/master" | "k8s.io/role/control-plane", _) => {
@@ -374,16 +374,16 @@ fn from_profile_name(instance: &Instance, cluster_id: &str) -> RoleSet {
     if of_cluster("masters.") {
         RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd])
     } else if of_cluster("nodes.") || of_cluster("apiservers.") {
-        RoleSet::of(NodeRole::Worker)
+        RoleSet::from_role(NodeRole::Worker)
     } else if of_cluster_before("-master-profile") || of_cluster_before("-bootstrap-profile") {
         // Source: openshift/installer `pkg/infrastructure/aws/clusterapi/iam.go`.
         RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd])
     } else if of_cluster_before("-worker-profile") {
-        RoleSet::of(NodeRole::Worker)
+        RoleSet::from_role(NodeRole::Worker)
     } else if name.starts_with("control-plane.") && name.ends_with(CAPA_SUFFIX) {
-        RoleSet::of(NodeRole::Controlplane)
+        RoleSet::from_role(NodeRole::Controlplane)
     } else if name.starts_with("nodes.") && name.ends_with(CAPA_SUFFIX) {
-        RoleSet::of(NodeRole::Worker)
+        RoleSet::from_role(NodeRole::Worker)
     } else {
         RoleSet::UNKNOWN
     }
@@ -395,10 +395,10 @@ fn from_groups(instance: &Instance, groups: &HashMap<&str, &SecurityGroup>, clus
     for group in attached {
         let capa = tags::value(&group.tags, CAPA_ROLE_TAG);
         if group.name.strip_prefix("masters.") == Some(cluster_id) || capa == Some("controlplane") {
-            return RoleSet::of(NodeRole::Controlplane);
+            return RoleSet::from_role(NodeRole::Controlplane);
         }
         if group.name.strip_prefix("nodes.") == Some(cluster_id) || capa == Some("node") {
-            roles = RoleSet::of(NodeRole::Worker);
+            roles = RoleSet::from_role(NodeRole::Worker);
         }
     }
     roles
@@ -410,11 +410,11 @@ fn from_names(instance: &Instance) -> RoleSet {
         profile_name(instance),
         tags::value(&instance.tags, "Name"),
     ];
-    roles_of_names(sources.into_iter().flatten())
+    roles_from_names(sources.into_iter().flatten())
 }
 
 /// The roles that keywords in names suggest: of the first name with any.
-pub fn roles_of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> RoleSet {
+pub fn roles_from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> RoleSet {
     let mut roles = RoleSet::UNKNOWN;
     for name in names {
         let lower =
@@ -423,10 +423,12 @@ pub fn roles_of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> RoleSet {
             // `master1`, `worker02`: the number is not part of the keyword.
             match token.trim_end_matches(|c: char| c.is_ascii_digit()) {
                 "controlplane" | "master" | "masters" | "cp" | "server" => {
-                    roles = roles.union(RoleSet::of(NodeRole::Controlplane));
+                    roles = roles.union(RoleSet::from_role(NodeRole::Controlplane));
                 }
-                "etcd" => roles = roles.union(RoleSet::of(NodeRole::Etcd)),
-                "worker" | "workers" | "node" | "nodes" | "agent" => roles = roles.union(RoleSet::of(NodeRole::Worker)),
+                "etcd" => roles = roles.union(RoleSet::from_role(NodeRole::Etcd)),
+                "worker" | "workers" | "node" | "nodes" | "agent" => {
+                    roles = roles.union(RoleSet::from_role(NodeRole::Worker))
+                }
                 _ => {}
             }
         }
@@ -460,10 +462,10 @@ mod tests {
             ..KubernetesNode::default()
         };
         assert_eq!(
-            roles_of_labels(&node(&[("controlplane", "true"), ("etcd", "true")])).describe(),
+            roles_from_labels(&node(&[("controlplane", "true"), ("etcd", "true")])).describe(),
             "controlplane+etcd"
         );
-        assert_eq!(roles_of_labels(&node(&[("control-plane", "")])).describe(), "controlplane");
-        assert_eq!(roles_of_labels(&node(&[])).describe(), "worker");
+        assert_eq!(roles_from_labels(&node(&[("control-plane", "")])).describe(), "controlplane");
+        assert_eq!(roles_from_labels(&node(&[])).describe(), "worker");
     }
 }

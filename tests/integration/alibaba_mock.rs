@@ -1003,7 +1003,7 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
             None => missing("Role"),
             Some(role) => (
                 200,
-                json!({"Role": {"RoleName": role.name, "RoleId": role.id, "Arn": account.arn_of(role), "AssumeRolePolicyDocument": role.trust_policy}}),
+                json!({"Role": {"RoleName": role.name, "RoleId": role.id, "Arn": account.principal_arn(role), "AssumeRolePolicyDocument": role.trust_policy}}),
             ),
         },
         "ram:ListPoliciesForRole" => policies(find(PrincipalKind::Role, "RoleName"), "Role"),

@@ -28,7 +28,7 @@ impl Told {
             let read = tagaudit::nodes::parse("nodes", list.to_string().as_bytes()).unwrap();
             read.into_iter().collect()
         });
-        let kubernetes = Evidence::of_nodes(nodes);
+        let kubernetes = Evidence::from_nodes(nodes);
         Self { options, kubernetes, rules: RULES.to_vec() }
     }
 

@@ -44,7 +44,7 @@ fn report_with(
     nodes: Option<&[KubernetesNode]>,
     baselines: &RoleAuditOptions,
 ) -> Audit {
-    audited(inventory, cluster_id, &Evidence::of_nodes(nodes.map(<[_]>::to_vec)), baselines)
+    audited(inventory, cluster_id, &Evidence::from_nodes(nodes.map(<[_]>::to_vec)), baselines)
 }
 
 /// What a scan says, with what Kubernetes says.
@@ -69,7 +69,7 @@ fn auditor<'a>(
 
 /// What a plan is made of.
 pub(crate) fn to_plan(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>) -> Audit {
-    let (evidence, baselines) = (Evidence::of_nodes(nodes.map(<[_]>::to_vec)), RoleAuditOptions::default());
+    let (evidence, baselines) = (Evidence::from_nodes(nodes.map(<[_]>::to_vec)), RoleAuditOptions::default());
     auditor(cluster_id, &evidence, &baselines, &aws_rules())
         .audit_for(EstateRef::Aws(inventory), Purpose::Plan)
         .unwrap()

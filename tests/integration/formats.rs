@@ -65,7 +65,7 @@ fn reports() -> Vec<(String, Report)> {
         message: "you are not authorized | <b>here</b>".to_owned(),
     });
     let report = Report::new(&fixtures::report(&world.inventory, world.cluster_id, None));
-    assert!(!report.complete && report.rules_of(Outcome::NotAudited) > 0);
+    assert!(!report.complete && report.count_rules(Outcome::NotAudited) > 0);
     all.push(("with a gap".to_owned(), report));
     all
 }
@@ -481,8 +481,11 @@ fn the_document_names_every_format_with_its_file() {
         let start = format!("| `{}` | `.", value.get_name());
         let row = text.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));
         let extension = row.strip_prefix(&start).and_then(|rest| rest.split('`').next()).unwrap();
-        assert_eq!(ReportFormat::of_file(std::path::Path::new("x").with_extension(extension).as_path()), Some(*format));
-        let is_of_policies = FindingsFormat::of_extension(extension).is_some();
+        assert_eq!(
+            ReportFormat::from_file(std::path::Path::new("x").with_extension(extension).as_path()),
+            Some(*format)
+        );
+        let is_of_policies = FindingsFormat::from_extension(extension).is_some();
         assert_eq!(row.ends_with("policy lint, policy diff |"), is_of_policies, "{row}");
     }
 }

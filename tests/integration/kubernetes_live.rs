@@ -79,7 +79,7 @@ fn the_rights_that_are_printed_are_those_that_are_used() {
     let printed = command().args(["permissions", "--kubernetes"]).output().unwrap();
     assert_eq!(printed.status.code(), Some(0));
     let evidence = Evidence::parse("rights.yaml", printed.stdout).unwrap();
-    let rights = Rights::of(&evidence, "tagaudit", "tagaudit");
+    let rights = Rights::new(&evidence, "tagaudit", "tagaudit");
     assert!(!rights.has_unknown);
     let mut used: Vec<(String, String, Option<String>)> = server.calls().iter().map(needed).collect();
     used.sort();
@@ -111,7 +111,7 @@ fn the_rights_that_are_printed_are_those_that_are_used() {
     insta::assert_snapshot!("rights", String::from_utf8(table.stdout).unwrap());
     let other = command().args(["permissions", "--kubernetes", "--service-account", "audit/reader"]).output().unwrap();
     let evidence = Evidence::parse("rights.yaml", other.stdout).unwrap();
-    assert!(Rights::of(&evidence, "audit", "reader").allows("list", "", "nodes", None));
+    assert!(Rights::new(&evidence, "audit", "reader").allows("list", "", "nodes", None));
     for wrong in ["reader", "a/B", "a/", "/b", "a.b/c", "a/b/c", "a/-"] {
         let refused = command().args(["permissions", "--kubernetes", "--service-account", wrong]).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{wrong}");

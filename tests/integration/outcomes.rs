@@ -219,7 +219,7 @@ fn with(
     nodes: Option<&[KubernetesNode]>,
     baselines: &RoleAuditOptions,
 ) -> Audit {
-    let evidence = tagaudit::kubernetes::Evidence::of_nodes(nodes.map(<[_]>::to_vec));
+    let evidence = tagaudit::kubernetes::Evidence::from_nodes(nodes.map(<[_]>::to_vec));
     let auditor = Auditor {
         cluster_id,
         kubernetes: &evidence,

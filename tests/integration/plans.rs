@@ -41,7 +41,7 @@ fn build(
         within: None,
     };
     let rules: Vec<_> = RULES.to_vec();
-    let evidence = tagaudit::kubernetes::Evidence::of_nodes(nodes.clone());
+    let evidence = tagaudit::kubernetes::Evidence::from_nodes(nodes.clone());
     let options = tagaudit::audit::Auditor {
         cluster_id,
         kubernetes: &evidence,

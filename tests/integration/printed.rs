@@ -30,7 +30,7 @@ pub(crate) struct Site<'a> {
 
 impl<'a> Site<'a> {
     pub(crate) fn new(inventory: &'a Inventory, cluster_id: &'a str, nodes: Option<&[KubernetesNode]>) -> Self {
-        let kubernetes = Evidence::of_nodes(nodes.map(<[_]>::to_vec));
+        let kubernetes = Evidence::from_nodes(nodes.map(<[_]>::to_vec));
         Self { inventory, cluster_id, kubernetes, baselines: RoleAuditOptions::default() }
     }
 

@@ -207,7 +207,7 @@ fn the_totals_of_a_set_agree_in_every_format() {
     let of = |status: &str| imported.iter().filter(|one| one["Compliance"]["Status"] == status).count();
     assert_eq!((of("FAILED"), of("NOT_AVAILABLE")), (findings, unread));
 
-    let by_severity: usize = Severity::WORST_FIRST.into_iter().map(|severity| set.findings_of(severity)).sum();
+    let by_severity: usize = Severity::WORST_FIRST.into_iter().map(|severity| set.count_findings(severity)).sum();
     assert_eq!(by_severity, findings);
 }
 
@@ -481,7 +481,7 @@ fn a_report_of_an_earlier_run_counts_as_missing() {
         ReportSet::merge(inputs, limits(hours)).unwrap()
     };
     let set = join(&[0, 1, 2], 24);
-    assert_eq!((set.targets_of(TargetOutcome::Audited), set.complete), (2, false));
+    assert_eq!((set.count_targets(TargetOutcome::Audited), set.complete), (2, false));
     assert_eq!(set.targets[0].not_audited[0].reason, "TooOld");
     assert!(set == join(&[2, 0, 1], 24));
     assert!(join(&[0, 1, 2], 25).complete);
@@ -496,7 +496,7 @@ fn a_report_of_an_earlier_run_counts_as_missing() {
     };
     let set = of_both(&sets[2], &later);
     assert!(set == of_both(&later, &sets[2]));
-    assert_eq!(set.targets_of(TargetOutcome::NotAudited), 1);
+    assert_eq!(set.count_targets(TargetOutcome::NotAudited), 1);
 }
 
 /// What a file does not say never makes a run look whole.
@@ -518,11 +518,11 @@ fn what_is_empty_undated_or_skipped_counts_for_nothing() {
     };
     // Two regions of one account are two audits.
     let set = both(&in_region("us-east-1", "demo"), &in_region("eu-central-1", "clean-rke2"));
-    assert_eq!((set.summary.clusters, set.findings_of(Severity::Error)), (2, 3));
+    assert_eq!((set.summary.clusters, set.count_findings(Severity::Error)), (2, 3));
     // Two that say different things at the same moment: the worse one.
     let clean = ReportSet::new(vec![target(account, vec![report_in("clean-rke1", account, READ)])], None, Vec::new());
     let broken = ReportSet::new(vec![target(account, vec![report_in("demo", account, READ)])], None, Vec::new());
-    assert_eq!(both(&clean, &broken).findings_of(Severity::Error), 3);
+    assert_eq!(both(&clean, &broken).count_findings(Severity::Error), 3);
     // Skipped is no answer where there is one, however late it comes.
     let skipped = TargetReport {
         role: Some("audit".into()),
@@ -530,7 +530,7 @@ fn what_is_empty_undated_or_skipped_counts_for_nothing() {
         ..suspended(account)
     };
     let skipped = ReportSet::new(vec![skipped], None, Vec::new());
-    assert_eq!(both(&skipped, &broken).findings_of(Severity::Error), 3);
+    assert_eq!(both(&skipped, &broken).count_findings(Severity::Error), 3);
     // A shard without accounts has a date of its own.
     let shard = |index: u32, at: &str, targets: Vec<TargetReport>| {
         let present = vec![PresentShard { index, collected_at: at.to_owned() }];
@@ -551,7 +551,7 @@ fn what_is_empty_undated_or_skipped_counts_for_nothing() {
     // A set and a report of its own are not two.
     let alone = ReportSet::from(report_in("demo", account, READ));
     let set = both(&broken, &alone);
-    assert_eq!((set.summary.clusters, set.findings_of(Severity::Error)), (1, 3));
+    assert_eq!((set.summary.clusters, set.count_findings(Severity::Error)), (1, 3));
     // Whichever of two reports of a cluster is shown, what either could not see is told.
     let mut unread = whole().targets.into_iter().find(|target| target.account_ids[0] == "444444444444").unwrap();
     let mut seen = unread.clone();
@@ -714,7 +714,7 @@ fn what_is_new_in_many_targets_and_what_nobody_looked_at() {
     assert!(lost[0].contains("222222222222 was not audited: sts:AssumeRole"), "{}", lost[0]);
     assert_eq!(unknown(&now, "333333333333")[0], "the account is SUSPENDED");
     assert_eq!(unknown(&now, "444444444444")[0], "this run did not audit the cluster");
-    assert_eq!(now.targets_of(TargetOutcome::Skipped), 2, "a target that nobody asked for makes nothing incomplete");
+    assert_eq!(now.count_targets(TargetOutcome::Skipped), 2, "a target that nobody asked for makes nothing incomplete");
     let all = broken + 2 * demo;
     assert_eq!(
         now.changes().unwrap(),

@@ -110,7 +110,7 @@ pub(super) fn pass(
 
 impl Passed {
     /// Reasons why changes of an interrupted run are not made; a journal holds the plan of the run.
-    pub(super) fn left_out_of(&self, broken_off: &Plan) -> BTreeMap<String, String> {
+    pub(super) fn skipped_changes(&self, broken_off: &Plan) -> BTreeMap<String, String> {
         let left = plan::left_out(broken_off, &self.again, self.before.as_ref(), &[]).into_iter();
         left.filter_map(|(change, why)| match why {
             LeftOut::InPlace => None,
@@ -130,7 +130,7 @@ pub(super) fn tell_created(
     kind: plan::Kind,
 ) -> Result<bool, Failure> {
     let mut created: Vec<(String, Finding)> = Vec::new();
-    let mut clusters: BTreeSet<String> = [before, after].into_iter().flat_map(clusters_of).collect();
+    let mut clusters: BTreeSet<String> = [before, after].into_iter().flat_map(named_clusters).collect();
     match kind {
         plan::Kind::Fix => clusters.insert(scope.cluster_id.to_owned()),
         plan::Kind::Undo => clusters.remove(scope.cluster_id),
@@ -164,7 +164,7 @@ pub(super) fn tell_created(
 }
 
 /// Clusters that an account names.
-fn clusters_of(estate: &Estate) -> BTreeSet<String> {
+fn named_clusters(estate: &Estate) -> BTreeSet<String> {
     let clusters = match estate {
         Estate::Aws(inventory) => Clusters::from_inventory(inventory),
         Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),

@@ -240,7 +240,7 @@ fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_chan
 const LOCK_FOLDER: &str = "TAGAUDIT_LOCK_FOLDER";
 
 /// Folder in which every user of a machine finds the lock of a cluster; `None` if there is none.
-fn folder_of_all() -> Option<PathBuf> {
+fn shared_folder() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
     let named = std::env::var_os(LOCK_FOLDER).filter(|folder| !folder.is_empty());
     named.map(PathBuf::from).or_else(|| cfg!(unix).then(|| PathBuf::from("/tmp")))
@@ -255,7 +255,7 @@ fn state_files(plan: &Plan) -> Option<(PathBuf, PathBuf)> {
         plan.cluster_id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
     let digest = text::hex(&Sha256::digest(plan.cluster_id.as_bytes()), 4);
     let stem = format!("{}-{readable}-{digest}", plan.account_id);
-    let of_all = folder_of_all().map(|folder| folder.join(format!("tagaudit-{stem}.lock")));
+    let of_all = shared_folder().map(|folder| folder.join(format!("tagaudit-{stem}.lock")));
     // A lock that exists but cannot be opened is not replaced by another: somebody may hold it.
     let of_all = of_all.filter(|lock| lock.symlink_metadata().is_ok() || crate::journal::open_shared(lock).is_ok());
     let lock = of_all.unwrap_or_else(|| folder.join(format!("{stem}.lock")));
@@ -366,7 +366,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let passed = gate::pass(&plan, scope, &RULES, approvals, &connected)?;
     // An interrupted run of the plan is resumed, as far as the rebuilt plan holds the rest.
     let applied = match journal.unfinished().map(|run| run.plan.clone()) {
-        Some(broken_off) => finish(&broken_off, &mut journal, None, &passed.left_out_of(&broken_off), &options)?,
+        Some(broken_off) => finish(&broken_off, &mut journal, None, &passed.skipped_changes(&broken_off), &options)?,
         None => finish(&passed.again.plan, &mut journal, None, &BTreeMap::new(), &options)?,
     };
     let after = look_again(&plan, scope, &connected)?;

@@ -173,7 +173,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         let beyond = policy::excess(&set, &prepared, &baseline.needs(), &environment, catalogue);
         reports.push(RoleReport {
             actions,
-            ..RoleReport::of_policies(role.address.clone(), baseline.name.clone(), &beyond, &tightened)
+            ..RoleReport::from_policies(role.address.clone(), baseline.name.clone(), &beyond, &tightened)
         });
     }
     Ok(PolicyDiff::new(reports, roles.into_iter().map(|(file, _)| file).collect(), unknown))

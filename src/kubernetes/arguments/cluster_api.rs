@@ -42,5 +42,5 @@ pub(super) fn rke2(document: &Document) -> Option<NodeArguments> {
     let version = version.into_iter().find_map(|path| spec.text(path)).and_then(|version| version.parse().ok());
     let is_server = Some(document.kind_name().starts_with("RKE2ControlPlane"));
     let (name, place) = (document.name.clone(), object.head());
-    Some(NodeArguments::of_configuration(name, place, Distribution::Rke2, version, is_server, arguments))
+    Some(NodeArguments::from_configuration(name, place, Distribution::Rke2, version, is_server, arguments))
 }

@@ -34,7 +34,7 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
 }
 
 /// Converts a value of a flat configuration to arguments: one for each item of a list.
-fn arguments_of(key: &str, value: Object<'_>) -> Arguments {
+fn to_arguments(key: &str, value: Object<'_>) -> Arguments {
     let items = value.node.items().map_or_else(|| vec![value], |_| value.items(&[]).collect());
     let scalars = items.into_iter().filter_map(|item| {
         let value = item.scalar()?;
@@ -76,7 +76,9 @@ const OF_SERVERS: [&str; 17] = [
 /// Source: K3s documentation, "Configuration Options", "Multiple Config Files".
 fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
     let mut groups: BTreeMap<String, Vec<&Document>> = BTreeMap::new();
-    for document in evidence.documents_of(DocumentKind::NodeConfig).filter(|document| is_read(&document.source.file)) {
+    for document in
+        evidence.documents_by_kind(DocumentKind::NodeConfig).filter(|document| is_read(&document.source.file))
+    {
         groups.entry(main_file(&document.source.file)).or_default().push(document);
     }
     // A file without a hint is of the distribution that all others share.
@@ -106,7 +108,7 @@ fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
             Some(FileDistribution::Rke2) | None => Distribution::Rke2,
         };
         let arguments = merged.into_values().flatten();
-        found.push(NodeArguments::of_configuration(file, place, distribution, None, is_server, arguments));
+        found.push(NodeArguments::from_configuration(file, place, distribution, None, is_server, arguments));
     }
     found
 }
@@ -129,9 +131,9 @@ fn is_read(file: &str) -> bool {
 fn merge(merged: &mut BTreeMap<String, Arguments>, config: Object<'_>) {
     for (key, value) in config.members(&[]) {
         if let Some(name) = key.value.strip_suffix('+') {
-            merged.entry(name.to_owned()).or_default().extend(arguments_of(name, value));
+            merged.entry(name.to_owned()).or_default().extend(to_arguments(name, value));
         } else {
-            let arguments = arguments_of(&key.value, value);
+            let arguments = to_arguments(&key.value, value);
             merged.insert(key.value, arguments);
         }
     }
@@ -175,7 +177,7 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
         let mut merged: BTreeMap<String, Arguments> = BTreeMap::new();
         let mut take = |settings: Object<'_>| {
             for (key, value) in settings.members(&[]) {
-                let arguments = arguments_of(&key.value, value);
+                let arguments = to_arguments(&key.value, value);
                 merged.insert(key.value, arguments);
             }
         };
@@ -202,7 +204,7 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
         let arguments = merged.into_values().flatten();
         let version = kubernetes.parse().ok();
         let place = object.head();
-        let mut own = NodeArguments::of_configuration(
+        let mut own = NodeArguments::from_configuration(
             document.name.clone(),
             place.clone(),
             distribution,
@@ -330,14 +332,15 @@ fn rke(document: &Document) -> Option<NodeArguments> {
     let is_rke = cluster.node.get("services").is_some() || cluster.node.get("nodes").is_some();
     is_rke.then(|| {
         let (name, place) = (document.name.clone(), document.object().head());
-        let own = NodeArguments::of_configuration(name, place, Distribution::Rke, version, Some(true), arguments);
+        let own = NodeArguments::from_configuration(name, place, Distribution::Rke, version, Some(true), arguments);
         NodeArguments { is_part: document.is_part(), ..own }
     })
 }
 
 /// Kubernetes version in the `ClusterConfiguration` of the same file.
 fn version_beside(evidence: &Evidence, document: &Document) -> Option<ControllerVersion> {
-    let beside = evidence.documents_of(DocumentKind::Kubeadm).filter(|other| other.source.file == document.source.file);
+    let beside =
+        evidence.documents_by_kind(DocumentKind::Kubeadm).filter(|other| other.source.file == document.source.file);
     let mut versions = beside.filter_map(|other| other.object().text(&["kubernetesVersion"])?.parse().ok());
     versions.next()
 }
@@ -373,7 +376,7 @@ fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVe
     };
     let is_of_kubelet = ["InitConfiguration", "JoinConfiguration"].contains(&document.kind_name());
     let own =
-        NodeArguments::of_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments);
+        NodeArguments::from_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments);
     NodeArguments { is_of_kubelet, ..own }
 }
 
@@ -394,7 +397,7 @@ fn kubelet(document: &Document, version: Option<ControllerVersion>) -> Option<No
         return None;
     }
     let name = format!("{} of {}", document.name, document.source.file);
-    let own = NodeArguments::of_configuration(name, object.head(), Distribution::Kubelet, version, None, arguments);
+    let own = NodeArguments::from_configuration(name, object.head(), Distribution::Kubelet, version, None, arguments);
     Some(NodeArguments { is_part: true, is_of_kubelet: false, ..own })
 }
 

@@ -35,7 +35,7 @@ pub(super) fn kops(document: &Document) -> Option<NodeArguments> {
     }
     let version = object.text(&["spec", "kubernetesVersion"]).and_then(|version| version.parse().ok());
     let (name, place) = (document.name.clone(), object.head());
-    let found = NodeArguments::of_configuration(name, place, Distribution::Kops, version, None, arguments);
+    let found = NodeArguments::from_configuration(name, place, Distribution::Kops, version, None, arguments);
     // kOps chooses the rest itself.
     Some(NodeArguments { is_part: true, is_of_kubelet: false, ..found })
 }

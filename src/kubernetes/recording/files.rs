@@ -76,7 +76,7 @@ impl Kept {
         let (Some(items), Some(kind)) = (whole.items, whole.kind.strip_suffix("List")) else {
             return self.object(text, "", "");
         };
-        if let Some(list) = list_of(&whole.api_version, kind) {
+        if let Some(list) = find_list(&whole.api_version, kind) {
             self.lists.entry(list).or_default();
         }
         items.iter().try_for_each(|item| self.object(item.get(), &whole.api_version, kind))
@@ -86,7 +86,7 @@ impl Kept {
     fn object(&mut self, text: &str, version: &str, kind: &str) -> Result<(), serde_json::Error> {
         let (own_version, own_kind) = first_look(text);
         let (version, kind) = (own_version.unwrap_or_else(|| version.into()), own_kind.unwrap_or_else(|| kind.into()));
-        match list_of(&version, &kind) {
+        match find_list(&version, &kind) {
             Some(list) => self.lists.entry(list).or_default().extend(recorded_text(list, text)?),
             None => self.left_out += 1,
         }
@@ -95,7 +95,7 @@ impl Kept {
 }
 
 /// List of an object in any version of its API group; workloads were in another group before.
-fn list_of(version: &str, kind: &str) -> Option<List> {
+fn find_list(version: &str, kind: &str) -> Option<List> {
     let group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
     List::ALL.into_iter().find(|list| {
         let (of_version, of_kind) = list.kind();

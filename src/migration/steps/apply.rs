@@ -6,7 +6,7 @@ use crate::kubernetes::{Evidence, MIGRATION_LOCK, UNINITIALIZED};
 
 use super::super::settings::{Arguments, rancher_selector};
 use super::super::signals::{CloudProvider, Maker, Seen, Signals};
-use super::{ANYWHERE, Step, of_kops};
+use super::{ANYWHERE, Step, kops};
 
 const OF_RANCHER: &str =
     "the Rancher Cluster (a selector replaces the lists of machineGlobalConfig, so their items are repeated here)";
@@ -18,7 +18,7 @@ pub(super) const KUBEADM_EXTERNAL: &str = "controllerManager:\n  extraArgs:\n   
 const FLAGS: &str = "sudo sed -i 's/--cloud-provider=aws/--cloud-provider=external/' /var/lib/kubelet/kubeadm-flags.env\nsudo systemctl restart kubelet\n";
 
 /// Configuration file of servers or agents.
-fn config_of(maker: Maker, of_servers: bool) -> String {
+fn config_file(maker: Maker, of_servers: bool) -> String {
     let (folder, server, agent) =
         if maker == Maker::K3s { ("k3s", "k3s", "k3s-agent") } else { ("rke2", "rke2-server", "rke2-agent") };
     let (who, service) = if of_servers { ("servers", server) } else { ("agents", agent) };
@@ -35,10 +35,10 @@ pub(super) fn use_lock(evidence: &Evidence, signals: &Signals<'_>) -> Step {
     };
     let set = ["enable-leader-migration=true"];
     let list =
-        Arguments::of(evidence, Component::ControllerManager, true, &set, &[]).list("kube-controller-manager-arg");
+        Arguments::new(evidence, Component::ControllerManager, true, &set, &[]).list("kube-controller-manager-arg");
     let step = match signals.maker {
         Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", None, &list)),
-        Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, true), list),
+        Maker::Rke2 | Maker::K3s => step.with(config_file(signals.maker, true), list),
         Maker::Rke => step.with(
             "cluster.yml, then `rke up`, which uncordons nodes",
             "services:\n  kube-controller:\n    extra_args:\n      enable-leader-migration: \"true\"\n",
@@ -147,7 +147,7 @@ fn naming(evidence: &Evidence, signals: &Signals<'_>) -> &'static str {
 /// Settings of a server without a control plane after the switch: it also has the flag of servers.
 /// Source: rancher/rancher#55579.
 fn external_etcd(evidence: &Evidence, signals: &Signals<'_>) -> String {
-    let kubelet = Arguments::of(evidence, Component::Kubelet, true, EXTERNAL, GONE).list("kubelet-arg");
+    let kubelet = Arguments::new(evidence, Component::Kubelet, true, EXTERNAL, GONE).list("kubelet-arg");
     format!("{}disable-cloud-controller: true\n{kubelet}", naming(evidence, signals))
 }
 
@@ -160,7 +160,7 @@ fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -
     let mut text = naming(evidence, signals).to_owned();
     if of_servers {
         text.push_str("disable-cloud-controller: true\n");
-        let manager = Arguments::of(evidence, Component::ControllerManager, true, EXTERNAL, GONE);
+        let manager = Arguments::new(evidence, Component::ControllerManager, true, EXTERNAL, GONE);
         text.push_str(&manager.list("kube-controller-manager-arg"));
         if signals.api_servers.iter().any(|one| one.provider == CloudProvider::InTree) {
             text.push_str(
@@ -168,7 +168,7 @@ fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -
             );
         }
     }
-    text.push_str(&Arguments::of(evidence, Component::Kubelet, of_servers, EXTERNAL, GONE).list("kubelet-arg"));
+    text.push_str(&Arguments::new(evidence, Component::Kubelet, of_servers, EXTERNAL, GONE).list("kubelet-arg"));
     text
 }
 
@@ -179,7 +179,7 @@ pub(super) fn switch_control_planes(evidence: &Evidence, signals: &Signals<'_>) 
     );
     match signals.maker {
         Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", None, &external_rke2(evidence, signals, true))),
-        Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, true), external_rke2(evidence, signals, true)),
+        Maker::Rke2 | Maker::K3s => step.with(config_file(signals.maker, true), external_rke2(evidence, signals, true)),
         Maker::Rke => step
             .about("RKE 1.4.15 or 1.5.0 and later. It changes control planes and workers in one run; `useInstanceMetadataHostname` must be in the same run, or Node names change")
             .with(
@@ -194,7 +194,7 @@ pub(super) fn switch_control_planes(evidence: &Evidence, signals: &Signals<'_>) 
                 FLAGS,
             )
             .with(KUBEADM_CONFIG, KUBEADM_EXTERNAL),
-        Maker::Kops => of_kops(signals),
+        Maker::Kops => kops(signals),
         Maker::Other => step
             .with("the arguments of kube-controller-manager", "--cloud-provider=external\n")
             .with("the arguments of kubelet", "--cloud-provider=external\n")
@@ -218,17 +218,17 @@ pub(super) fn switch_workers(evidence: &Evidence, signals: &Signals<'_>) -> Step
         }
         Maker::Rke2 | Maker::K3s => {
             let step = if other_servers(evidence, signals) {
-                step.with(config_of(signals.maker, true), external_etcd(evidence, signals))
+                step.with(config_file(signals.maker, true), external_etcd(evidence, signals))
             } else {
                 step
             };
-            step.with(config_of(signals.maker, false), settings)
+            step.with(config_file(signals.maker, false), settings)
         }
         Maker::Rke => step.about("`rke up` does it in the same run: repeat it if it stopped"),
         Maker::Kubeadm => step
             .about("a running kubelet keeps its Node; only a newly registered one asks to be initialised")
             .with("each node", FLAGS),
-        Maker::Kops => of_kops(signals),
+        Maker::Kops => kops(signals),
         Maker::Other => step.with("the arguments of kubelet", "--cloud-provider=external\n"),
     }
 }

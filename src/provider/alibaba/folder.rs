@@ -350,7 +350,7 @@ impl Files<'_> {
 
     fn principal(&mut self, account: &Account, kind: PrincipalKind, name: &str) -> Result<Principal, FolderError> {
         let mut principal = Principal::new(kind, name);
-        let arn = account.arn_of(&principal);
+        let arn = account.principal_arn(&principal);
         let Some((list, _)) = LISTS.into_iter().find(|(_, of)| *of == kind) else { return Ok(principal) };
         let read = kind.policies_read();
         let file = format!("{list}-{name}");

@@ -136,7 +136,7 @@ struct Connection {
 
 impl Connection {
     fn open(request: &Request<'_>) -> Result<Self, Error> {
-        let environment = Environment::of_process();
+        let environment = Environment::from_process();
         validate(request)?;
         let transport = Transport::new();
         let credentials =

@@ -16,7 +16,7 @@ use super::config::Session;
 
 mod convert;
 
-use convert::{role_of, tags};
+use convert::{convert_role, tags};
 
 pub(crate) use convert::decode;
 
@@ -417,7 +417,7 @@ impl Reader<'_> {
                     }
                 }
                 Item::Role(detail) => {
-                    let Some(role) = role_of(*detail, wanted_roles, &mut seen, self) else { continue };
+                    let Some(role) = convert_role(*detail, wanted_roles, &mut seen, self) else { continue };
                     wanted.extend(role.attached_policies.iter().flatten().cloned());
                     wanted.extend(role.permissions_boundary.clone());
                     self.claim(&role.arn);

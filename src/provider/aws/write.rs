@@ -200,7 +200,7 @@ impl Writer {
         dry_run: bool,
     ) -> Result<Option<String>, CallError> {
         let client = self.session.ec2_writer(region);
-        let call = TagCall::of(batch).ok_or_else(unknown)?;
+        let call = TagCall::from_batch(batch).ok_or_else(unknown)?;
         let (resources, tag) = (Some(call.resources()), call.tag());
         if is_set {
             let request = client.create_tags().set_resources(resources).tags(tag).dry_run(dry_run);
@@ -421,6 +421,6 @@ mod tests {
     /// W23: `DeleteTags` without tags removes all of them, and nothing leads to such a call.
     #[test]
     fn there_is_no_tag_call_without_a_resource_or_without_a_tag() {
-        assert!(TagCall::of(&[]).is_none());
+        assert!(TagCall::from_batch(&[]).is_none());
     }
 }

@@ -159,7 +159,7 @@ impl Rest {
 }
 
 /// The worst severity of a finding on a node of a group.
-fn worst_of(group: &NodeGroup) -> Option<Severity> {
+fn worst_severity(group: &NodeGroup) -> Option<Severity> {
     group.findings.keys().next_back().copied()
 }
 
@@ -175,7 +175,7 @@ struct Placed<'r> {
 }
 
 impl<'r> Layout<'r> {
-    fn of(vpc: &'r VpcTopology, marks: &Marks<'r>) -> Self {
+    fn new(vpc: &'r VpcTopology, marks: &Marks<'r>) -> Self {
         let known: BTreeSet<&str> = vpc.subnets.iter().map(|subnet| subnet.part.id.as_str()).collect();
         let mut nodes_of: BTreeMap<Option<&str>, Vec<&NodeGroup>> = BTreeMap::new();
         for group in &vpc.nodes {
@@ -186,7 +186,7 @@ impl<'r> Layout<'r> {
             ids.filter_map(|id| marks.get(id)?.last()).map(|(severity, _)| *severity).max()
         };
         for groups in nodes_of.values_mut().filter(|groups| groups.len() > GROUPS) {
-            groups.sort_by_cached_key(|group| (Reverse(worst_of(group)), group.tag == ClusterTag::Owned));
+            groups.sort_by_cached_key(|group| (Reverse(worst_severity(group)), group.tag == ClusterTag::Owned));
         }
         let mut shown: Vec<&Part> = vpc.security_groups.iter().collect();
         if shown.len() > SECURITY_GROUPS {
@@ -211,7 +211,7 @@ impl<'r> Layout<'r> {
             subnets.sort_by_cached_key(|subnet| {
                 let id = subnet.part.id.as_str();
                 let own = nodes_of.get(&Some(id));
-                let of_nodes = own.into_iter().flatten().filter_map(|group| worst_of(group)).max();
+                let of_nodes = own.into_iter().flatten().filter_map(|group| worst_severity(group)).max();
                 let found = of_nodes.max(worst(&mut std::iter::once(id)));
                 (Reverse(found), own.is_none(), subnet.part.tag == Some(ClusterTag::Missing), id)
             });
@@ -290,7 +290,7 @@ struct Drawing<'p, 'r> {
 
 impl Drawing<'_, '_> {
     fn draw(mut self) {
-        let layout = Layout::of(self.vpc, self.marks);
+        let layout = Layout::new(self.vpc, self.marks);
         let Layout { width, height, .. } = layout;
         self.page.raw("<div class=\"map\">").open(
             "svg",
@@ -368,7 +368,7 @@ impl Drawing<'_, '_> {
         let hidden = || groups.iter().skip(GROUPS);
         let number: usize = hidden().map(|group| group.count).sum();
         if number > 0 {
-            let worst = hidden().filter_map(|group| worst_of(group)).max();
+            let worst = hidden().filter_map(|group| worst_severity(group)).max();
             let found = worst.map(|worst| format!(", worst {}", worst.name())).unwrap_or_default();
             let line = format!("and {}{found}", text::count(number, "more node"));
             let named = hidden().filter(|group| !group.findings.is_empty()).flat_map(|group| &group.instances);
@@ -408,7 +408,7 @@ impl Drawing<'_, '_> {
         self.text(x + 8, y + 17, "", &format!("{} × {}", group.count, group.roles), width - 40);
         let first = group.instances.first().map_or("", String::as_str);
         self.text(x + 8, y + 33, "tag", &format!("{}: {first}", meaning(Some(group.tag))), width - 16);
-        if let Some(worst) = worst_of(group) {
+        if let Some(worst) = worst_severity(group) {
             let parts: Vec<String> =
                 group.findings.iter().rev().map(|(severity, number)| format!("{number} {}", severity.name())).collect();
             let total: usize = group.findings.values().sum();

@@ -17,9 +17,9 @@ pub fn html_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     let view = ReportView::from(set);
     let mut page = Markup::default();
     page.element("h1", &[], &view.subject);
-    super::verdict_of(&mut page, &view);
+    super::verdict_box(&mut page, &view);
     page.raw("<dl class=\"facts\">\n");
-    let outcomes = TargetOutcome::ALL.map(|outcome| format!("{} {}", set.targets_of(outcome), outcome.words()));
+    let outcomes = TargetOutcome::ALL.map(|outcome| format!("{} {}", set.count_targets(outcome), outcome.words()));
     page.raw("<dt>evidence</dt>").element("dd", &[], set.evidence());
     page.raw("<dt>targets</dt>").element("dd", &[], outcomes.join(", ")).raw("\n</dl>\n</div>\n");
     clusters(&mut page, set);
@@ -47,7 +47,7 @@ fn clusters(page: &mut Markup, set: &ReportSet) {
             .element("td", &[], regions.join(", "))
             .element("td", &[], report.nodes());
         for severity in Severity::WORST_FIRST {
-            let number = report.findings_of(severity);
+            let number = report.count_findings(severity);
             page.element("td", &[("class", &if number > 0 { severity.name() } else { "dim" })], number);
         }
         let unread = report.not_audited.len();

@@ -152,7 +152,7 @@ impl ReportSet {
             for region in &regions {
                 let is_there = |one: &&TargetReport| {
                     let is_in = region.is_none_or(|region| one.regions.is_empty() || one.regions.contains(region));
-                    is_in && cluster_id.map_or(one.cluster_ids.is_empty(), |id| speaks_of(one, id))
+                    is_in && cluster_id.map_or(one.cluster_ids.is_empty(), |id| covers_cluster(one, id))
                 };
                 if !there.iter().any(is_there) {
                     let what = cluster_id.map_or_else(|| "all clusters".to_owned(), |id| format!("the cluster `{id}`"));
@@ -192,7 +192,7 @@ fn present(shards: Vec<Shards>, freshness: Freshness) -> Result<Option<Shards>, 
 }
 
 /// True if a target holds the report of a cluster, or states that there is none because it could not be audited.
-fn speaks_of(target: &TargetReport, cluster_id: &str) -> bool {
+fn covers_cluster(target: &TargetReport, cluster_id: &str) -> bool {
     let is_named = target.cluster_ids.is_empty() || target.cluster_ids.iter().any(|id| id == cluster_id);
     let is_told = target.outcome == TargetOutcome::NotAudited && is_named;
     is_told || target.reports.iter().any(|report| report.cluster_id == cluster_id && !report.is_left_over())
@@ -236,7 +236,7 @@ pub(super) fn read_at(target: &TargetReport) -> Option<Timestamp> {
 fn weigh(one: &TargetReport, other: &TargetReport) -> Ordering {
     let weight = |target: &TargetReport| {
         let worst = Severity::WORST_FIRST
-            .map(|severity| target.reports.iter().map(|report| report.findings_of(severity)).sum::<usize>());
+            .map(|severity| target.reports.iter().map(|report| report.count_findings(severity)).sum::<usize>());
         (target.outcome != TargetOutcome::Skipped, read_at(target), !target.is_complete(), worst)
     };
     let text = |target: &TargetReport| serde_json::to_string(target).unwrap_or_default();

@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let maps: Vec<_> = context.evidence.documents_of(DocumentKind::ConfigMap).collect();
+    let maps: Vec<_> = context.evidence.documents_by_kind(DocumentKind::ConfigMap).collect();
     if maps.is_empty() {
         return CheckResult::not_applicable("no ConfigMap was given");
     }

@@ -75,7 +75,7 @@ fn is_of_aws(map: &Document) -> bool {
 }
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let maps = context.evidence.documents_of(DocumentKind::ConfigMap);
+    let maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
     let is_one = |map: &&Document| map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map);
     let maps: Vec<_> = maps.filter(is_one).collect();
     if maps.is_empty() {

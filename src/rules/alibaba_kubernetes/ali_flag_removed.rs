@@ -2,7 +2,7 @@ use crate::controller::ControllerVersion;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{from_two_on, of_each};
+use super::{for_each_controller, from_two_on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-removed",
@@ -47,7 +47,7 @@ const FLAGS: &[Span] = &[
 ];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_controller(context, |controller| {
         let known = |flag: &str| FLAGS.iter().find(|(name, ..)| *name == flag);
         let is_of_one = |name: &str| ["address", "bind-address", "port", "secure-port"].contains(&name);
         let name = controller.name();

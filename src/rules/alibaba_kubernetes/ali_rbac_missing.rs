@@ -5,7 +5,7 @@ use crate::rules::cloud_controller::{lacking, rights_not_given};
 use crate::rules::prelude::*;
 
 use super::ali_cloud_config_content::cloud_config;
-use super::of_each;
+use super::for_each_controller;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-rbac-missing",
@@ -51,11 +51,11 @@ fn from_flag(controller: &CloudController) -> Option<String> {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     // From 2.9.1 on they are set in the cloud configuration.
-    let maps = context.evidence.documents_of(DocumentKind::ConfigMap);
+    let maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
     let gates: Vec<String> = maps.filter_map(|map| cloud_config(map)?.feature_gates).collect();
-    of_each(context, |controller| {
+    for_each_controller(context, |controller| {
         let workload = &controller.workload;
-        let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+        let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
         let is_two = controller.version.is_some_and(|version| version >= ControllerVersion::new(2, 0, 0));
         if !is_two || !controller.acts_as_service_account() || rights.bindings.is_empty() || rights.has_unknown {
             return None;

@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.nodes_of(Provider::Alibaba) {
+    let nodes = match context.nodes_for(Provider::Alibaba) {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };

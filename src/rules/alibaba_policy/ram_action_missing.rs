@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
-    if audit.is_of_another() {
+    if audit.has_other_credentials() {
         return CheckResult::not_applicable(ELSEWHERE);
     }
     let lacking = |severity: Severity| {
@@ -64,7 +64,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         let violation =
             Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).impact(impact);
         let rank = found.len();
-        found.push(violation.of_rank(rank));
+        found.push(violation.with_rank(rank));
     }
     CheckResult::counted(1, found)
 }

@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
-    if audit.is_of_another() {
+    if audit.has_other_credentials() {
         return CheckResult::not_applicable(ELSEWHERE);
     }
     let taken: Vec<&ActionAudit> =

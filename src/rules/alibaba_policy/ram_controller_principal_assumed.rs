@@ -25,7 +25,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         );
     }
     let nodes = text::count(audit.members.len(), "node");
-    let message = if audit.is_of_another() {
+    let message = if audit.has_other_credentials() {
         format!(
             "{} of {nodes} is not compared: the controller has other credentials, whose permissions are not known",
             whom(audit)

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::{CLUSTER_TAG, SERVICE_TAG, service_tag_value};
-use crate::kubernetes::{Service, is_of_all_namespaces};
+use crate::kubernetes::{Service, covers_all_namespaces};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
-    if !is_of_all_namespaces(services) {
+    if !covers_all_namespaces(services) {
         return CheckResult::not_applicable("the Services do not cover all namespaces: give `kubectl get services -A`");
     }
     let known: BTreeSet<String> = services.iter().map(|service| service_tag_value(&service.uid)).collect();

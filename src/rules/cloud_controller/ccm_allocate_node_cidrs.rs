@@ -3,7 +3,7 @@ use crate::kubernetes::{CloudController, is_true};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-allocate-node-cidrs",
@@ -26,7 +26,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     const FLAG: &str = "allocate-node-cidrs";
     let evidence = context.evidence;
     let managers = evidence.arguments().iter().filter(|one| one.is_server == Some(true));
-    let managers = managers.map(|one| one.of_component(Component::ControllerManager)).filter(|given| !given.is_empty());
+    let managers =
+        managers.map(|one| one.component_arguments(Component::ControllerManager)).filter(|given| !given.is_empty());
     let managers: Vec<_> = managers.collect();
     let allocates = managers.iter().flatten().any(|argument| {
         argument.name == FLAG && (argument.value.is_empty() || is_true(argument.value))
@@ -37,7 +38,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if managers.is_empty() && !has_ranges && evidence.controllers().iter().any(asks) {
         return CheckResult::not_applicable("the arguments of kube-controller-manager are not known");
     }
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let flag = controller.flag(FLAG).filter(|_| asks(controller))?;
         if allocates || has_ranges {
             return None;

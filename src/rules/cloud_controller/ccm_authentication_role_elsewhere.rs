@@ -2,7 +2,7 @@ use crate::kubernetes::{DocumentKind, Object};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{bindings_not_given, of_each, on};
+use super::{bindings_not_given, for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-authentication-role-elsewhere",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         if controller.chart.is_some() && controller.workload.namespace != "kube-system" {
             let message = format!(
                 "the chart creates a RoleBinding in {} to a Role that exists only in kube-system",
@@ -36,7 +36,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 "install the chart in kube-system",
             ));
         }
-        let wrong = context.evidence.documents_of(DocumentKind::RoleBinding).find(|binding| {
+        let wrong = context.evidence.documents_by_kind(DocumentKind::RoleBinding).find(|binding| {
             let object = binding.object();
             let is_subject = |subject: Object<'_>| {
                 subject.text(&["name"]) == Some(controller.workload.service_account.as_str())

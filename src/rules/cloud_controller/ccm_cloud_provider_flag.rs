@@ -2,7 +2,7 @@ use crate::controller::ControllerVersion;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-provider-flag",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let flag = controller.flag("cloud-provider");
         let name = controller.name();
         let name = text::printable(&name);

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-routes-without-cidr",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let is_off = !controller.is_on("configure-cloud-routes", true)
             || !controller.runs(&["route", "route-controller", "node-route-controller"]);
         if is_off || !controller.knows_flags {

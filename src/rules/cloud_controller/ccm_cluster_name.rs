@@ -4,7 +4,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cluster-name",
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         .filter_map(|tag| tag.key.strip_prefix(tags::CLUSTER_TAG_PREFIX))
         .map(str::to_owned)
         .collect();
-    of_each(&context.on_kubernetes(), |controller| {
+    for_each_aws(&context.on_kubernetes(), |controller| {
         let flag = controller.flag("cluster-name")?;
         if flag.value == context.cluster_id() || !ids.contains(&flag.value) {
             return None;

@@ -3,7 +3,7 @@ use crate::kubernetes::string_slice;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-controllers-unknown",
@@ -45,7 +45,7 @@ fn has(version: Option<ControllerVersion>, name: &str) -> bool {
 }
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         if !controller.knows_flags {
             return None;
         }

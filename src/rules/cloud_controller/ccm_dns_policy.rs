@@ -1,7 +1,7 @@
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_any, on};
+use super::{for_each_audited, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-dns-policy",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_any(context, |controller| {
+    for_each_audited(context, |controller| {
         let policy =
             controller.workload.dns_policy.as_ref().filter(|policy| policy.value == "ClusterFirstWithHostNet")?;
         let name = controller.name();

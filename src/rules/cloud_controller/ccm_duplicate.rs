@@ -3,7 +3,7 @@ use crate::kubernetes::CloudController;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-duplicate",
@@ -52,7 +52,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             }
         }
     }
-    let mut counted = of_each(context, |_| None);
+    let mut counted = for_each_aws(context, |_| None);
     if let (Ok(violations), Some(found)) = (&mut counted.outcome, found) {
         violations.push(found);
     }

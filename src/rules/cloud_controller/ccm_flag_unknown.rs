@@ -3,7 +3,7 @@ use crate::kubernetes::controller_flags::{self, Known, OLDEST};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-flag-unknown",
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let target = context.evidence.target.controller;
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         // The output of a shell or a template is not known; the text behind the first dash may be separated from its
         // flag.
         if !controller.knows_flags {

@@ -2,7 +2,7 @@ use crate::kubernetes::CloudController;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{nodes, of_each, on};
+use super::{for_each_aws, nodes, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-helm-selector-merged",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let chart = controller.chart.as_ref()?;
         let place = chart.own_selector_left.as_ref()?;
         if !has_role_key(controller)

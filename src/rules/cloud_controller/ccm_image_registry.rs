@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-image-registry",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let images = controller.workload.containers.iter().map(|container| &container.image);
         let is_frozen = |image: &str| image.starts_with("k8s.gcr.io/") || image.contains("gcr.io/k8s-artifacts-prod/");
         let image = images.into_iter().find(|image| is_frozen(&image.value))?;

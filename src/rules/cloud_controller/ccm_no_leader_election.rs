@@ -2,7 +2,7 @@ use crate::kubernetes::{WorkloadKind, is_false};
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{nodes, of_any, on};
+use super::{for_each_audited, nodes, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-no-leader-election",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_any(context, |controller| {
+    for_each_audited(context, |controller| {
         let flag = controller.flag("leader-elect").filter(|flag| is_false(&flag.value))?;
         let workload = &controller.workload;
         let is_one = match workload.kind {

@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-not-host-network",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         if controller.workload.is_on_host_network || !controller.is_on_nodes() {
             return None;
         }

@@ -2,7 +2,7 @@ use crate::kubernetes::{CloudController, Rights};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{lacking, of_each, rights_not_given};
+use super::{for_each_aws, lacking, rights_not_given};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-missing",
@@ -32,9 +32,9 @@ const NEEDED: [(&str, &str, &[&str]); 5] = [
 ];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let workload = &controller.workload;
-        let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+        let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
         let is_judged = controller.acts_as_service_account() && controller.chart.is_none();
         if rights.bindings.is_empty() || rights.has_unknown || !is_judged {
             return None;

@@ -2,7 +2,7 @@ use crate::kubernetes::{Rights, is_true};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-serviceaccount-get",
@@ -22,13 +22,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let flag = controller.flag("use-service-account-credentials").filter(|flag| is_true(&flag.value))?;
         let may = if let Some(chart) = &controller.chart {
             chart.gets_service_accounts
         } else {
             let workload = &controller.workload;
-            let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+            let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
             rights.bindings.is_empty()
                 || !controller.acts_as_service_account()
                 || rights.has_unknown

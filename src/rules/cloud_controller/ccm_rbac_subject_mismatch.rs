@@ -2,7 +2,7 @@ use crate::kubernetes::{DocumentKind, Evidence, Object, Rights, WorkloadKind};
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{bindings_not_given, of_any, on};
+use super::{bindings_not_given, for_each_audited, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-subject-mismatch",
@@ -19,14 +19,14 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_any(context, |controller| {
+    for_each_audited(context, |controller| {
         if controller.chart.is_some() || !controller.acts_as_service_account() {
             return None;
         }
         let workload = &controller.workload;
         let (namespace, account) = (workload.namespace.as_str(), workload.service_account.as_str());
         // Without a namespace it gets one when it is applied; a group may have the permissions.
-        let rights = Rights::of(context.evidence, namespace, account);
+        let rights = Rights::new(context.evidence, namespace, account);
         if namespace.is_empty()
             || rights.has_unknown && !rights.bindings.is_empty()
             || rights.allows("update", "", "nodes", None)
@@ -34,7 +34,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             return None;
         }
         let bindings = || {
-            let all = context.evidence.documents_of(DocumentKind::RoleBinding);
+            let all = context.evidence.documents_by_kind(DocumentKind::RoleBinding);
             all.filter(|binding| binding.kind_name() == "ClusterRoleBinding").map(|binding| (binding, binding.object()))
         };
         let names = |subject: Object<'_>, key: &str| subject.text(&[key]).unwrap_or_default().to_owned();

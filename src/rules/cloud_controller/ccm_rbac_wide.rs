@@ -2,7 +2,7 @@ use crate::kubernetes::{Document, Rights};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on, rights_not_given};
+use super::{for_each_aws, on, rights_not_given};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-wide",
@@ -19,9 +19,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let workload = &controller.workload;
-        let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+        let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
         let is_admin = |binding: &&&Document| {
             let object = binding.object();
             object.text(&["roleRef", "name"]) == Some("cluster-admin") && binding.kind_name() == "ClusterRoleBinding"

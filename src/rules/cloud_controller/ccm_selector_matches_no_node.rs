@@ -2,7 +2,7 @@ use crate::kubernetes::WorkloadKind;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{nodes, nodes_not_given, of_any, on, selector};
+use super::{for_each_audited, nodes, nodes_not_given, on, selector};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-selector-matches-no-node",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_any(context, |controller| {
+    for_each_audited(context, |controller| {
         let is_elsewhere = !controller.is_on_nodes() && controller.flag("kubeconfig").is_some();
         if controller.workload.kind == WorkloadKind::Pod || is_elsewhere {
             return None;

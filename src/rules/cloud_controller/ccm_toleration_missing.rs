@@ -3,7 +3,7 @@ use crate::nodes::Taint;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{is_passing, nodes, nodes_not_given, of_any, on, uninitialized};
+use super::{for_each_audited, is_passing, nodes, nodes_not_given, on, uninitialized};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-toleration-missing",
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_any(context, |controller| {
+    for_each_audited(context, |controller| {
         let workload = &controller.workload;
         // Static pods and pods for a named node bypass the scheduler; a controller with a kubeconfig for another API
         // server serves another cluster than the one that runs it.

@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-version-skew",
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(kubernetes) = context.evidence.kubernetes_version() else {
         return CheckResult::not_applicable("the version of Kubernetes is not known");
     };
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         let version = controller.version?;
         let (own, of_cluster) = (version.minor()?, kubernetes.minor()?);
         let severity = match own {

@@ -36,7 +36,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 format!("{} uses `{}`, which Kubernetes removed in 1.16", text::printable(&name), workload.api_version);
             found.push(on(controller, Severity::Error, &workload.place, message, "use `apps/v1` with a `selector`"));
         }
-        let rights = Rights::of(evidence, &workload.namespace, &workload.service_account);
+        let rights = Rights::new(evidence, &workload.namespace, &workload.service_account);
         let old = rights.bindings.iter().find(|one| one.api_version() == "rbac.authorization.k8s.io/v1beta1");
         if let Some(old) = old.filter(|_| is_gone(22)) {
             let message = format!(

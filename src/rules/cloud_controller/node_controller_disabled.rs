@@ -3,7 +3,7 @@ use crate::kubernetes::CloudController;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-controller-disabled",
@@ -27,7 +27,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let all = context.evidence.controllers();
     let is_done =
         all.iter().any(|controller| controller.cloud == Provider::Aws && controller.runs(&CloudController::NODE));
-    of_each(context, |controller| {
+    for_each_aws(context, |controller| {
         if is_done {
             return None;
         }

@@ -77,7 +77,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let without_provider: BTreeSet<&str> = evidence
         .arguments()
         .iter()
-        .filter(|one| !one.of_component(Component::Kubelet).iter().any(|argument| argument.name == "cloud-provider"))
+        .filter(|one| {
+            !one.component_arguments(Component::Kubelet).iter().any(|argument| argument.name == "cloud-provider")
+        })
         .filter(|one| one.cloud_provider_name().is_none() && !one.is_part)
         .filter_map(NodeArguments::node)
         .collect();

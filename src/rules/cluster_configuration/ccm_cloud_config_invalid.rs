@@ -136,7 +136,7 @@ fn unknown_to_version(
     known: &Known,
     versions: &Versions,
 ) -> Option<Violation> {
-    let lacks = |version: ControllerVersion| !known.is_of(version);
+    let lacks = |version: ControllerVersion| !known.is_available_in(version);
     let name = known.name;
     let severity = versions.severity(lacks);
     let since = known.versions();

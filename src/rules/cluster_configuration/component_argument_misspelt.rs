@@ -3,7 +3,7 @@ use crate::kubernetes::arguments::Component;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_arguments, on, on_started};
+use super::{for_each_arguments, on, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "component-argument-misspelt",
@@ -60,7 +60,7 @@ const KNOWN: [(Component, &[&str]); 3] = [
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let of_flags = flags(context);
-    let configurations: Vec<_> = context.evidence.documents_of(DocumentKind::KubeletConfiguration).collect();
+    let configurations: Vec<_> = context.evidence.documents_by_kind(DocumentKind::KubeletConfiguration).collect();
     if configurations.is_empty() {
         return of_flags;
     }
@@ -86,9 +86,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 const FLAGS_ALONE: [&str; 3] = ["cloud-config", "cloud-provider", "hostname-override"];
 
 fn flags(context: &KubernetesContext<'_>) -> CheckResult {
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         let given = KNOWN.into_iter().flat_map(|(component, known)| {
-            arguments.of_component(component).into_iter().map(move |argument| (component, known, argument))
+            arguments.component_arguments(component).into_iter().map(move |argument| (component, known, argument))
         });
         let mut wrong = given.filter(|(_, known, argument)| {
             let name = argument.name;

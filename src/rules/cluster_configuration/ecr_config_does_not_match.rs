@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let configurations = context.evidence.documents_of(DocumentKind::CredentialProviderConfig);
+    let configurations = context.evidence.documents_by_kind(DocumentKind::CredentialProviderConfig);
     let lists = configurations.flat_map(|document| {
         let providers = document.object().items(&["providers"]);
         providers.filter_map(move |provider| Some((document, provider.at(&["matchImages"])?)))

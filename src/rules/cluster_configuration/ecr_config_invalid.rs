@@ -2,7 +2,7 @@ use crate::kubernetes::{DocumentKind, Place};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ecr-config-invalid",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::CredentialProviderConfig, |document| {
+    for_each_document(context, DocumentKind::CredentialProviderConfig, |document| {
         let object = document.object();
         let mut found = Vec::new();
         let mut add = |place: &Place, what: &str, message: String, fix: &str| {

@@ -2,7 +2,7 @@ use crate::kubernetes::arguments::Component;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_arguments, on_started};
+use super::{for_each_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "ecr-credential-flag-alone",
@@ -22,9 +22,9 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     const BOTH: [&str; 2] = ["image-credential-provider-config", "image-credential-provider-bin-dir"];
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         // RKE2 and K3s have a default for each.
-        let kubelet = arguments.of_component(Component::Kubelet);
+        let kubelet = arguments.component_arguments(Component::Kubelet);
         let given = BOTH.map(|name| kubelet.iter().rfind(|argument| argument.name == name));
         let own = BOTH.map(|name| arguments.value(name).is_some());
         let own = if arguments.is_part { [true, true] } else { own };

@@ -32,7 +32,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some((workload, image)) = pulled.first() else {
         return CheckResult::not_applicable(NOTHING_PULLED);
     };
-    if context.evidence.documents_of(DocumentKind::CredentialProviderConfig).next().is_some() {
+    if context.evidence.documents_by_kind(DocumentKind::CredentialProviderConfig).next().is_some() {
         return CheckResult::counted(1, []);
     }
     let says = |arguments: &&NodeArguments| arguments.is_of_kubelet && !arguments.is_part;

@@ -3,7 +3,7 @@ use crate::kubernetes::arguments::Component;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_arguments, on_started};
+use super::{for_each_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "kcm-external-volume-plugin",
@@ -30,8 +30,8 @@ const FLAG: &str = "external-cloud-volume-plugin";
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let first = ControllerVersion::new(1, 27, 0);
     let target = context.evidence.target.kubernetes.filter(|target| *target >= first);
-    of_arguments(context, |arguments| {
-        let given = arguments.of_component(Component::ControllerManager);
+    for_each_arguments(context, |arguments| {
+        let given = arguments.component_arguments(Component::ControllerManager);
         let last = |name| given.iter().rfind(|argument| argument.name == name);
         last("cloud-provider").filter(|provider| provider.value == "external")?;
         let plugin = last(FLAG).filter(|plugin| plugin.value == "aws")?;

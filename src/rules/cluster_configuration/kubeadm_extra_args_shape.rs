@@ -2,7 +2,7 @@ use crate::kubernetes::{DocumentKind, is_empty};
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubeadm-extra-args-shape",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::Kubeadm, |document| {
+    for_each_document(context, DocumentKind::Kubeadm, |document| {
         let object = document.object();
         let version = document.api_version().rsplit('/').next().unwrap_or_default();
         let takes_list = version == "v1beta4";

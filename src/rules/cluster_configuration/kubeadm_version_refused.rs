@@ -3,7 +3,7 @@ use crate::kubernetes::DocumentKind;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubeadm-version-refused",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::Kubeadm, |document| {
+    for_each_document(context, DocumentKind::Kubeadm, |document| {
         let object = document.object();
         let Some(version) = object.located(&["apiVersion"]) else { return Vec::new() };
         let minor = object.text(&["kubernetesVersion"]).and_then(|text| text.parse::<ControllerVersion>().ok());

@@ -2,7 +2,7 @@ use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Start
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{is_declared_for, of_arguments, on_started};
+use super::{for_each_arguments, is_declared_for, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-provider-missing",
@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         );
     }
     let nodes_say = controllers.iter().any(|one| one.chart.is_none());
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         // Configurations in a file are for the cluster of that file.
         let is_asked = match &arguments.started {
             Started::Node(_) => nodes_say,
@@ -86,7 +86,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         // kubeadm's kubelets may have it from their unit (`KUBELET_EXTRA_ARGS`).
         let may_have_it = arguments.distribution == Distribution::Kubeadm;
         let severity = if may_have_it && misspelt.is_none() { Severity::Warning } else { Severity::Error };
-        Some(on_started(arguments, severity, arguments.place_of("kubelet-arg"), "kubelet", message, fix))
+        Some(on_started(arguments, severity, arguments.place("kubelet-arg"), "kubelet", message, fix))
     })
 }
 

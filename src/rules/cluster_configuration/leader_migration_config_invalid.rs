@@ -3,7 +3,7 @@ use crate::kubernetes::{Document, DocumentKind, Object, Place};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-config-invalid",
@@ -45,9 +45,9 @@ const VERSIONS: [(&str, u32); 2] =
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let minor = context.evidence.kubernetes_version().and_then(ControllerVersion::minor);
-    let all: Vec<&Document> = context.evidence.documents_of(DocumentKind::LeaderMigration).collect();
+    let all: Vec<&Document> = context.evidence.documents_by_kind(DocumentKind::LeaderMigration).collect();
     let name = |document: &Document| document.object().text(&["leaderName"]).unwrap_or_default().to_owned();
-    of_each(context, DocumentKind::LeaderMigration, |document| {
+    for_each_document(context, DocumentKind::LeaderMigration, |document| {
         let object = document.object();
         let called = format!("{} of {}", document.name, document.source.file);
         let mut found: Vec<Violation> = Vec::new();

@@ -2,7 +2,7 @@ use crate::kubernetes::arguments::Component;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{migration, of_arguments, on_started};
+use super::{for_each_arguments, migration, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-kcm-external",
@@ -18,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_arguments(context, |arguments| {
-        let given = arguments.of_component(Component::ControllerManager);
+    for_each_arguments(context, |arguments| {
+        let given = arguments.component_arguments(Component::ControllerManager);
         let migration = migration(&given)?;
         let mut external = given.iter().rev().filter(|argument| argument.name == "cloud-provider");
         external.next().filter(|found| found.value == "external")?;

@@ -3,7 +3,7 @@ use crate::kubernetes::{DocumentKind, Evidence, MIGRATION_LOCK, Object};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{migration, of_arguments};
+use super::{for_each_arguments, migration};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-lock-denied",
@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
 const USER: &str = "system:kube-controller-manager";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let uses_lock = of_arguments(context, |arguments| {
-        let given = arguments.of_component(Component::ControllerManager);
+    let uses_lock = for_each_arguments(context, |arguments| {
+        let given = arguments.component_arguments(Component::ControllerManager);
         migration(&given)?;
         let mut old = given.iter().rev().filter(|argument| argument.name == "cloud-provider");
         old.next().filter(|found| found.value == "aws")?;
@@ -48,7 +48,7 @@ fn may_update(evidence: &Evidence) -> Option<bool> {
     let is_user =
         |subject: Object<'_>| subject.text(&["kind"]) == Some("User") && subject.text(&["name"]) == Some(USER);
     let bindings: Vec<_> = evidence
-        .documents_of(DocumentKind::RoleBinding)
+        .documents_by_kind(DocumentKind::RoleBinding)
         .filter(|binding| {
             let namespace = binding.object().text(&["metadata", "namespace"]);
             binding.kind_name() == "ClusterRoleBinding" || namespace == Some("kube-system")
@@ -62,7 +62,7 @@ fn may_update(evidence: &Evidence) -> Option<bool> {
         let object = binding.object();
         let (kind, name) = (object.text(&["roleRef", "kind"])?, object.text(&["roleRef", "name"])?);
         let role = evidence
-            .documents_of(DocumentKind::Role)
+            .documents_by_kind(DocumentKind::Role)
             .find(|role| role.kind_name() == kind && role.object().text(&["metadata", "name"]) == Some(name))?;
         may_get |= role.object().items(&["rules"]).any(|rule| allows(rule, "get"));
         may_update |= role.object().items(&["rules"]).any(|rule| allows(rule, "update"));

@@ -3,7 +3,7 @@ use crate::kubernetes::arguments::{Component, Started};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{migration, of_arguments, on_started};
+use super::{for_each_arguments, migration, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-one-side",
@@ -26,8 +26,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             "neither a workload nor values of a chart of an AWS cloud controller were given",
         );
     }
-    of_arguments(context, |arguments| {
-        let given = arguments.of_component(Component::ControllerManager);
+    for_each_arguments(context, |arguments| {
+        let given = arguments.component_arguments(Component::ControllerManager);
         let provider =
             given.iter().rfind(|argument| argument.name == "cloud-provider").filter(|one| one.value == "aws")?;
         let migrates = migration(&given).is_some();

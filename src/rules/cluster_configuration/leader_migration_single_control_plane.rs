@@ -3,7 +3,7 @@ use crate::rules::AWS;
 use crate::rules::kubernetes_context::NODES_NOT_GIVEN;
 use crate::rules::prelude::*;
 
-use super::{migration, of_arguments, on_started};
+use super::{for_each_arguments, migration, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-single-control-plane",
@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(nodes) = &context.evidence.nodes else { return CheckResult::not_applicable(NODES_NOT_GIVEN) };
     let is_alone = nodes.iter().filter(|node| node.has_control_plane_label()).count() == 1;
-    of_arguments(context, |arguments| {
-        let given = arguments.of_component(Component::ControllerManager);
+    for_each_arguments(context, |arguments| {
+        let given = arguments.component_arguments(Component::ControllerManager);
         let flag = migration(&given).filter(|_| is_alone)?;
         let message = "kube-controller-manager has `enable-leader-migration`, but there is only one control plane";
         let fix = "omit it: the switch takes one step";

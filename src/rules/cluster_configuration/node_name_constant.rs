@@ -2,7 +2,7 @@ use crate::kubernetes::arguments::{Component, Started};
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_arguments, on_started};
+use super::{for_each_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-name-constant",
@@ -22,15 +22,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         let Started::Declared { machines: Some(machines), .. } = &arguments.started else { return None };
         if machines.count.is_some_and(|count| count <= 1) {
             return None;
         }
-        let kubelet = arguments.of_component(Component::Kubelet);
+        let kubelet = arguments.component_arguments(Component::Kubelet);
         let by_kubelet = kubelet.iter().rfind(|argument| argument.name == "hostname-override");
         let (what, given, place) = match (arguments.value("node-name"), by_kubelet) {
-            (Some(given), _) => ("node-name", given, arguments.place_of("node-name")),
+            (Some(given), _) => ("node-name", given, arguments.place("node-name")),
             (None, Some(argument)) => ("hostname-override", argument.value, argument.place),
             (None, None) => return None,
         };

@@ -3,7 +3,7 @@ use crate::nodes;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_arguments, on_started};
+use super::{for_each_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "provider-id-constant",
@@ -22,9 +22,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         let Started::Declared { machines, .. } = &arguments.started else { return None };
-        let kubelet = arguments.of_component(Component::Kubelet);
+        let kubelet = arguments.component_arguments(Component::Kubelet);
         let argument = kubelet.iter().rfind(|argument| argument.name == "provider-id")?;
         let id = argument.value;
         // Filled in on each node.

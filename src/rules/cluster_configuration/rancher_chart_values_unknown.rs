@@ -2,7 +2,7 @@ use crate::kubernetes::DocumentKind;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-chart-values-unknown",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 const BUNDLED: [&str; 2] = ["rancher-vsphere-cpi", "harvester-cloud-provider"];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::RancherCluster, |document| {
+    for_each_document(context, DocumentKind::RancherCluster, |document| {
         let is_controller = |name: &str| {
             ["cloud-provider", "cloud-controller", "aws-ccm"].iter().any(|part| name.contains(part))
                 && !BUNDLED.contains(&name)

@@ -2,7 +2,7 @@ use crate::kubernetes::{DocumentKind, is_empty};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-config-misindented",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::RancherCluster, |document| {
+    for_each_document(context, DocumentKind::RancherCluster, |document| {
         let entries = document.object().items(&["spec", "rkeConfig", "machineSelectorConfig"]);
         let found = entries.enumerate().filter_map(|(index, entry)| {
             let beside: Vec<_> = entry

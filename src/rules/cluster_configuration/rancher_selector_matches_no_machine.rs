@@ -3,7 +3,7 @@ use crate::kubernetes::arguments::{machines, selector_matches};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-matches-no-machine",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::RancherCluster, |document| {
+    for_each_document(context, DocumentKind::RancherCluster, |document| {
         let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
         let sets = machines(config);
         let entries = config.items(&["machineSelectorConfig"]).enumerate();

@@ -5,7 +5,7 @@ use crate::kubernetes::{DocumentKind, Object, Place};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-replaces-list",
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::RancherCluster, |document| {
+    for_each_document(context, DocumentKind::RancherCluster, |document| {
         let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
         let mut found: BTreeMap<Place, Violation> = BTreeMap::new();
         for Machines { name: names, labels, .. } in machines(config) {

@@ -2,7 +2,7 @@ use crate::kubernetes::arguments::Distribution;
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_arguments, on_started};
+use super::{for_each_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke2-cloud-options-conflict",
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         if arguments.distribution != Distribution::Rke2 {
             return None;
         }
@@ -33,6 +33,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         } else {
             return None;
         };
-        Some(on_started(arguments, Severity::Error, arguments.place_of(option), option, message, fix))
+        Some(on_started(arguments, Severity::Error, arguments.place(option), option, message, fix))
     })
 }

@@ -3,7 +3,7 @@ use crate::kubernetes::arguments::{Component, Distribution, is_name_only};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_arguments, on_started};
+use super::{for_each_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke2-cloud-provider-aws",
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 const FIRST_WITHOUT: ControllerVersion = ControllerVersion::new(1, 27, 0);
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         if arguments.distribution != Distribution::Rke2 || arguments.cloud_provider_name() != Some("aws") {
             return None;
         }
@@ -60,6 +60,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             _ => (Severity::Info, "`cloud-provider-name: aws` is deprecated and only names the node".to_owned()),
         };
         let fix = "write `cloud-provider-name: external` and `node-name-from-cloud-provider-metadata: true`";
-        Some(on_started(arguments, severity, arguments.place_of("cloud-provider-name"), "aws", message, fix))
+        Some(on_started(arguments, severity, arguments.place("cloud-provider-name"), "aws", message, fix))
     })
 }

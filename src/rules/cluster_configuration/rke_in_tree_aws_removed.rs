@@ -3,7 +3,7 @@ use crate::kubernetes::{DocumentKind, rke_part};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-in-tree-aws-removed",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::RkeCluster, |document| {
+    for_each_document(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
         let name = cluster.located(&["cloud_provider", "name"]).or_else(|| cluster.located(&["cloudProvider", "name"]));
         let Some(name) = name.filter(|name| name.value == "aws") else { return Vec::new() };

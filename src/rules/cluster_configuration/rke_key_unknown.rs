@@ -2,7 +2,7 @@ use crate::kubernetes::{DocumentKind, Located, rke_part};
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-key-unknown",
@@ -70,7 +70,7 @@ const OF_SERVICES: [&str; 12] = [
 ];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::RkeCluster, |document| {
+    for_each_document(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
         let mut found = Vec::new();
         let mut add = |key: &Located<String>, known: &[&str], severity: Severity| {

@@ -2,7 +2,7 @@ use crate::kubernetes::{DocumentKind, Located, is_no, is_yes, rke_part};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_document, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-metadata-hostname-off",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, DocumentKind::RkeCluster, |document| {
+    for_each_document(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
         let Some(name) = cluster.located(&["cloud_provider", "name"]).filter(|name| name.value == "external-aws")
         else {

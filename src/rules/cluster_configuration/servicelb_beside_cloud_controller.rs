@@ -4,7 +4,7 @@ use crate::kubernetes::arguments::{Distribution, Started};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{is_declared_for, of_arguments, on_started};
+use super::{for_each_arguments, is_declared_for, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "servicelb-beside-cloud-controller",
@@ -26,7 +26,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("no AWS cloud controller with its service controller was given");
     }
     let nodes_say = with_services.iter().any(|one| one.chart.is_none());
-    of_arguments(context, |arguments| {
+    for_each_arguments(context, |arguments| {
         let is_asked = match &arguments.started {
             Started::Node(_) => nodes_say,
             Started::Declared { place, .. } => is_declared_for(with_services.iter().copied(), place),
@@ -48,6 +48,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             | Distribution::Kops => return None,
         };
         let message = format!("{name} runs ServiceLB alongside the AWS cloud controller");
-        is_on.then(|| on_started(arguments, Severity::Error, arguments.place_of(option), "servicelb", message, fix))
+        is_on.then(|| on_started(arguments, Severity::Error, arguments.place(option), "servicelb", message, fix))
     })
 }

@@ -5,7 +5,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::view::NodeRole;
 
-use super::{BARE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, grant_fix, instances, is_bare, not_asked, severity_of};
+use super::{BARE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, call_severity, grant_fix, instances, is_bare, not_asked};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-controller-action-missing",
@@ -58,7 +58,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
         .filter(|entry| matches!(entry.assessment.verdict, Verdict::Missing | Verdict::Denied))
         .filter(|entry| entry.assessment.verdict == Verdict::Missing || !is_told(entry))
         .collect();
-    let worst = lacking.iter().map(|entry| severity_of(entry.call.need)).max();
+    let worst = lacking.iter().map(|entry| call_severity(entry.call.need)).max();
     let Some(worst) = worst else { return CheckResult::clean() };
     let target = context.kubernetes.target.controller;
     let is_known = context.controller_version.or(target).is_some();

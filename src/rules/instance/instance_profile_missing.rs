@@ -36,7 +36,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .map(|association| association.instance_id.as_str())
         .collect();
     let bare = region.members.iter().filter(|member| {
-        let etcd_only = member.roles.roles == RoleSet::of(NodeRole::Etcd);
+        let etcd_only = member.roles.roles == RoleSet::from_role(NodeRole::Etcd);
         member.instance.instance_profile_arn.is_none()
             && !on_the_way.contains(member.instance.id.as_str())
             && !etcd_only

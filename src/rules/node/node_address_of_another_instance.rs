@@ -5,7 +5,7 @@ use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{INSTANCES, NODE, instance_of, resource};
+use super::{INSTANCES, NODE, provider_id_instance, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-address-of-another-instance",
@@ -36,7 +36,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     nodes
         .iter()
         .filter_map(|node| {
-            let (_, named) = instance_of(context, node)?;
+            let (_, named) = provider_id_instance(context, node)?;
             let vpc = named.vpc_id.as_deref()?;
             let own = named.private_ip_address.as_deref()?;
             // A Node may have several addresses; one that matches is enough.

@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.nodes_of(Provider::Aws) {
+    let nodes = match context.nodes_for(Provider::Aws) {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };

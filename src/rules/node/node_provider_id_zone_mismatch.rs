@@ -2,7 +2,7 @@ use crate::nodes::{self, KubernetesNode};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{INSTANCES, NODE, instance_of, resource};
+use super::{INSTANCES, NODE, provider_id_instance, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-zone-mismatch",
@@ -27,7 +27,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         .iter()
         .filter(|node| nodes::names_its_zone(&node.provider_id))
         .filter_map(|node| {
-            let (_, instance) = instance_of(context, node)?;
+            let (_, instance) = provider_id_instance(context, node)?;
             let said = node.provider_id.strip_prefix("aws:///")?.split('/').next()?;
             let zone = instance.availability_zone.as_deref().filter(|zone| *zone != said)?;
             let message = format!(

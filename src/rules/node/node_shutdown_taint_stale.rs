@@ -3,7 +3,7 @@ use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{INSTANCES, NODE, instance_of, resource};
+use super::{INSTANCES, NODE, provider_id_instance, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-shutdown-taint-stale",
@@ -26,7 +26,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         .iter()
         .filter(|node| node.taints.iter().any(|taint| taint.key == TAINT))
         .filter_map(|node| {
-            let (_, instance) = instance_of(context, node)?;
+            let (_, instance) = provider_id_instance(context, node)?;
             if instance.state != InstanceState::Running {
                 return None;
             }

@@ -2,7 +2,7 @@ use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{INSTANCES, NODE, instance_of, resource};
+use super::{INSTANCES, NODE, provider_id_instance, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-zone-label-mismatch",
@@ -27,7 +27,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     nodes
         .iter()
         .filter_map(|node| {
-            let (region, instance) = instance_of(context, node)?;
+            let (region, instance) = provider_id_instance(context, node)?;
             let zone = instance.availability_zone.as_deref()?;
             let wrong = |labels: [&'static str; 2], is: &str| {
                 labels.into_iter().find(|label| node.labels.get(*label).is_some_and(|value| value != is))

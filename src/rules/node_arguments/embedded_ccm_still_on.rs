@@ -7,7 +7,7 @@ use crate::rules::ANY_CLOUD;
 use crate::rules::cluster_configuration::is_declared_for;
 use crate::rules::prelude::*;
 
-use super::{UNSAID, of_configuration, of_nodes};
+use super::{UNSAID, configuration_finding, nodes_finding};
 
 pub(super) const RULE: Rule = Rule {
     id: "embedded-ccm-still-on",
@@ -67,7 +67,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let who = text::count(nodes.len(), "server");
         let message = told(&who, nodes.len() == 1, distribution.name(), asked, when);
         let name = distribution.name();
-        of_nodes(context, when.severity(), message, fix(when), &nodes)
+        nodes_finding(context, when.severity(), message, fix(when), &nodes)
             .with_respect_to(Key::from_parts([name, asked.key()]))
     }));
     let is_off = servers.iter().all(|arguments| arguments.is_on("disable-cloud-controller"));
@@ -139,14 +139,14 @@ fn of_declared(
 ) -> Violation {
     let message = told("servers", false, arguments.distribution.name(), asked, when);
     let at = match asked {
-        Asked::ByName => arguments.place_of("cloud-provider-name"),
+        Asked::ByName => arguments.place("cloud-provider-name"),
         Asked::ByKubelet => {
-            let kubelet = arguments.of_component(Component::Kubelet);
+            let kubelet = arguments.component_arguments(Component::Kubelet);
             kubelet.iter().rfind(|argument| argument.name == "cloud-provider").and_then(|argument| argument.place)
         }
         Asked::Beside => None,
     };
-    let violation = of_configuration(context, when.severity(), name, message, fix(when));
+    let violation = configuration_finding(context, when.severity(), name, message, fix(when));
     violation.with_respect_to(asked.key()).at(at.unwrap_or(place))
 }
 

@@ -71,8 +71,8 @@ impl RuleContext for Context<'_> {
     /// A gap concerns either the trust policy of a principal or its permissions.
     fn is_missed(&self, rule: &Rule, gap: &RoleGap) -> bool {
         match rule.check {
-            rule::Check::Alibaba(Check::Trust(_)) => gap.is_of_trust(),
-            _ => rule.check.inspects_policies() && !gap.is_of_trust(),
+            rule::Check::Alibaba(Check::Trust(_)) => gap.concerns_trust_policy(),
+            _ => rule.check.inspects_policies() && !gap.concerns_trust_policy(),
         }
     }
 

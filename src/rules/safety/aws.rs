@@ -68,7 +68,9 @@ fn neighbours(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
         if change.target.kind != ResourceKind::Subnet || !is_ours {
             continue;
         }
-        for (neighbour, seen) in region.vpc_of(&change.target.id).into_iter().flat_map(|vpc| region.neighbours(vpc)) {
+        for (neighbour, seen) in
+            region.resource_vpc_id(&change.target.id).into_iter().flat_map(|vpc| region.neighbours(vpc))
+        {
             found.entry(neighbour.to_string()).or_insert(seen);
         }
     }
@@ -114,7 +116,7 @@ fn managers(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
             let role = account.and_then(|account| account.roles.iter().find(|known| known.name == *id));
             managers.extend(role.and_then(|role| manager(role.tags.as_deref().unwrap_or_default())));
         } else if let Some(region) = name.as_deref().and_then(|name| region(view, account, name)) {
-            managers.extend(region.tags_of(id).and_then(manager));
+            managers.extend(region.tags_by_id(id).and_then(manager));
         }
     }
     (!managers.is_empty()).then(|| Caveat::ManagedBy(managers.into_iter().collect()))
@@ -153,7 +155,7 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
     let (name, id, kind) = (change.target.region(), change.target.id.as_str(), change.target.kind);
     let region = region(view, account, name).ok_or(None)?;
     let own = view.cluster_id;
-    let held = region.tags_of(id).ok_or(None)?;
+    let held = region.tags_by_id(id).ok_or(None)?;
     let instance = region.instance(id);
     let is_network = matches!(kind, ResourceKind::Subnet | ResourceKind::Vpc);
     let is_valid = if *key == tags::cluster_key(own) {
@@ -163,7 +165,7 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
     };
     let is_untagged_for_others = !tags::has_foreign_cluster_tag(held, own)
         && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own);
-    let vpc = region.vpc_of(id).ok_or(None)?;
+    let vpc = region.resource_vpc_id(id).ok_or(None)?;
     // Tags of an instance grant rights over it: only a Node of the cluster proves that it is one of its nodes.
     let is_node =
         instance.is_none_or(|instance| region.member(&instance.id).is_some_and(|member| member.node.is_some()));

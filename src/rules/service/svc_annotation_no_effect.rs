@@ -4,7 +4,7 @@ use crate::rules::AWS;
 use crate::rules::prelude::*;
 use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER};
 
-use super::{Owner, of_each, on, strictest_version, value};
+use super::{Owner, for_each_service, on, strictest_version, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-no-effect",
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let version = strictest_version(context);
     let minor = version.and_then(ControllerVersion::minor);
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let mut found = Vec::new();
         for known in &OF_CLOUD_CONTROLLER {
             if value(service, known.suffix).is_none() {

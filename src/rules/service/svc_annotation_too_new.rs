@@ -2,7 +2,7 @@ use crate::rules::AWS;
 use crate::rules::prelude::*;
 use crate::service_annotations::{OF_CLOUD_CONTROLLER, is_in};
 
-use super::{of_each, on, value};
+use super::{for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-too-new",
@@ -24,7 +24,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             "the version of the cloud controller is not known: see --controller-version",
         );
     };
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         if !owner.is_cloud_controller() {
             return Vec::new();
         }

@@ -2,10 +2,11 @@ use crate::kubernetes::Place;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 use crate::service_annotations::{
-    OF_CLOUD_CONTROLLER, OF_LOAD_BALANCER_CONTROLLER, PREFIX, is_of_load_balancer_controller, of_cloud_controller,
+    OF_CLOUD_CONTROLLER, OF_LOAD_BALANCER_CONTROLLER, PREFIX, cloud_controller_annotation,
+    is_load_balancer_controller_only,
 };
 
-use super::of_each;
+use super::for_each_service;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-unknown",
@@ -25,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, _| {
+    for_each_service(context, |service, _| {
         let name = service.full_name();
         let unread = |(key, (place, _)): (&String, &(Place, Place))| {
             if is_read(key) {
@@ -53,7 +54,7 @@ fn is_read(key: &str) -> bool {
     let Some((prefix, name)) = key.split_once('/').filter(|(_, name)| name.starts_with("aws-")) else { return true };
     let own = PREFIX.trim_end_matches('/');
     if prefix == own {
-        return of_cloud_controller(name).is_some() || is_of_load_balancer_controller(name);
+        return cloud_controller_annotation(name).is_some() || is_load_balancer_controller_only(name);
     }
     // Other prefixes belong to other software.
     let is_meant =

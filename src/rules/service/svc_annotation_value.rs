@@ -3,7 +3,7 @@ use crate::rules::AWS;
 use crate::rules::prelude::*;
 use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER, PREFIX, load_balancer_controller, wrong};
 
-use super::{Owner, of_each, on, value};
+use super::{Owner, for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-value",
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         if owner == Owner::LoadBalancerController {
             return of_load_balancer_controller(service);
         }

@@ -1,8 +1,8 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
-use crate::service_annotations::{PREFIX, is_of_load_balancer_controller, of_cloud_controller};
+use crate::service_annotations::{PREFIX, cloud_controller_annotation, is_load_balancer_controller_only};
 
-use super::{Owner, of_each, on};
+use super::{Owner, for_each_service, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-wrong-controller",
@@ -26,15 +26,17 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let mut found = Vec::new();
         for (key, value) in &service.annotations {
             let Some(suffix) = key.strip_prefix(PREFIX) else { continue };
             let name = service.full_name();
             let name = text::printable(&name);
             let is_foreign = match owner {
-                Owner::Classic | Owner::Network => is_of_load_balancer_controller(suffix),
-                Owner::LoadBalancerController => of_cloud_controller(suffix).is_some_and(|known| !known.is_shared),
+                Owner::Classic | Owner::Network => is_load_balancer_controller_only(suffix),
+                Owner::LoadBalancerController => {
+                    cloud_controller_annotation(suffix).is_some_and(|known| !known.is_shared)
+                }
                 Owner::OtherClass | Owner::Nobody => false,
             };
             if !is_foreign {

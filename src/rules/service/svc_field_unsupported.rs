@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on_field, value};
+use super::{for_each_service, on_field, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-field-unsupported",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         if !owner.is_cloud_controller() {
             return Vec::new();
         }

@@ -3,7 +3,7 @@ use crate::kubernetes::CloudConfig;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, of_each, on, value};
+use super::{Owner, for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-health-check-overridden",
@@ -36,7 +36,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let is_shared =
         |config: &&CloudConfig| config.global("ClusterServiceLoadBalancerHealthProbeMode") == Some("Shared");
     let shared = configurations.iter().find(is_shared).filter(|_| knows_mode);
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let Some(shared) = shared.filter(|_| owner == Owner::Network && !service.is_local) else { return Vec::new() };
         let of = |name: &str, default: &'static str| shared.global(name).unwrap_or(default).to_owned();
         let checks = [

@@ -3,7 +3,7 @@ use crate::kubernetes::Ingress;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, kind_of_host, of_each, on, strictest_version};
+use super::{Owner, for_each_service, host_kind, on, strictest_version};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-host-name-not-classic",
@@ -24,12 +24,12 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let refuses = strictest_version(context).is_some_and(|version| version >= ControllerVersion::new(1, 36, 0));
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let Some(ingress) = service.ingress.first().filter(|_| owner == Owner::Classic) else { return Vec::new() };
         let reached = match ingress {
             Ingress::Hostname(name) if name.ends_with(".elb.amazonaws.com") => return Vec::new(),
             // `svc-type-annotation-changed` reports a load balancer of another kind.
-            Ingress::Hostname(_) if kind_of_host(service) == Some(Owner::Network) => return Vec::new(),
+            Ingress::Hostname(_) if host_kind(service) == Some(Owner::Network) => return Vec::new(),
             Ingress::Hostname(name) | Ingress::Address(name) => name,
         };
         let name = service.full_name();

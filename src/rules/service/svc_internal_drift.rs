@@ -2,7 +2,7 @@ use crate::kubernetes::Ingress;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, kind_of_host, of_each, on, value};
+use super::{Owner, for_each_service, host_kind, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-internal-drift",
@@ -22,10 +22,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         const SUFFIX: &str = "aws-load-balancer-internal";
         let Some(Ingress::Hostname(host)) = service.ingress.first() else { return Vec::new() };
-        if owner != Owner::Classic || kind_of_host(service) != Some(Owner::Classic) {
+        if owner != Owner::Classic || host_kind(service) != Some(Owner::Classic) {
             return Vec::new();
         }
         let asks = value(service, SUFFIX).is_some_and(|value| !value.is_empty() && value != "false");

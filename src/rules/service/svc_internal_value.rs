@@ -2,7 +2,7 @@ use crate::kubernetes::{is_false, is_no, is_true};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, of_each, on, value};
+use super::{Owner, for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-internal-value",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         const SUFFIX: &str = "aws-load-balancer-internal";
         let Some(internal) = value(service, SUFFIX) else { return Vec::new() };
         let name = service.full_name();

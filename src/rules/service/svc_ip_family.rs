@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on_field};
+use super::{for_each_service, on_field};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-ip-family",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         // With another policy the API server adds the other family.
         let is_single = service.ip_family_policy.as_deref().is_none_or(|policy| policy == "SingleStack");
         if !owner.is_cloud_controller() || !is_single || service.ip_families != ["IPv6"] {

@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on, value};
+use super::{for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-local-health-check",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         if !owner.is_cloud_controller() || !service.is_local {
             return Vec::new();
         }

@@ -4,7 +4,7 @@ use crate::nodes::{self, EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode, ProviderI
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on, value};
+use super::{for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-no-eligible-node",
@@ -37,7 +37,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         |node: &KubernetesNode| matches!(nodes::parse_provider_id(&node.provider_id), Some(ProviderId::Instance(_)));
     let is_leaving =
         |node: &KubernetesNode| node.taints.iter().any(|taint| taint.key == "ToBeDeletedByClusterAutoscaler");
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         if !owner.is_cloud_controller() {
             return Vec::new();
         }

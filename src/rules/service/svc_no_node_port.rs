@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on_field};
+use super::{for_each_service, on_field};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-no-node-port",
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let without: Vec<String> =
             service.ports.iter().filter(|port| port.node_port.is_none()).map(|port| port.port.to_string()).collect();
         if !owner.is_cloud_controller() || !service.is_without_node_ports || without.is_empty() {

@@ -7,7 +7,7 @@ use crate::rules::AWS;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::prelude::*;
 
-use super::{CLEANUP, is_of_aws, on};
+use super::{CLEANUP, is_on_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-orphan-finalizer",
@@ -46,7 +46,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let orphan = |service: &Service| {
         let deleted: Timestamp = service.deleted_at.as_deref()?.parse().ok()?;
         let age = now?.duration_since(deleted);
-        if runs || age <= WAIT || !service.finalizers.iter().any(|one| one == CLEANUP) || !is_of_aws(context, service) {
+        if runs || age <= WAIT || !service.finalizers.iter().any(|one| one == CLEANUP) || !is_on_aws(context, service) {
             return None;
         }
         let since = text::lasted(age);

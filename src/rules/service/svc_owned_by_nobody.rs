@@ -3,7 +3,7 @@ use crate::kubernetes::{CloudController, WorkloadKind};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, has_load_balancer_controller, of_each, on};
+use super::{Owner, for_each_service, has_load_balancer_controller, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-owned-by-nobody",
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let mut clouds = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws).peekable();
     let is_without =
         knows_workloads && clouds.peek().is_some() && clouds.all(|one| !one.runs(&CloudController::SERVICE));
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let name = service.full_name();
         let name = text::printable(&name);
         let (suffix, message, fix) = match owner {

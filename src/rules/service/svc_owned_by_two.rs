@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{CLEANUP, RESOURCES, of_each, on};
+use super::{CLEANUP, RESOURCES, for_each_service, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-owned-by-two",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, _| {
+    for_each_service(context, |service, _| {
         let has = |finalizer: &str| service.finalizers.iter().any(|found| found == finalizer);
         if !has(CLEANUP) || !has(RESOURCES) {
             return Vec::new();

@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, of_each, on_field};
+use super::{Owner, for_each_service, on_field};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-protocol-unsupported",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         if !owner.is_cloud_controller() {
             return Vec::new();
         }

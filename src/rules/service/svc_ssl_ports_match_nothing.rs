@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, of_each, on, value};
+use super::{Owner, for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-ssl-ports-match-nothing",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         const SUFFIX: &str = "aws-load-balancer-ssl-ports";
         let Some(given) = value(service, SUFFIX).filter(|given| !given.trim().is_empty()) else { return Vec::new() };
         let is_all = |item: &str| item == "*" && owner.is_cloud_controller();

@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, of_each, on, value};
+use super::{Owner, for_each_service, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-static-ip-count",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let count = |list: &str| list.split(',').filter(|item| !item.trim().is_empty()).count();
         let Some(subnets) = value(service, "aws-load-balancer-subnets").map(count).filter(|_| owner != Owner::Classic)
         else {

@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{CLEANUP, Owner, RESOURCES, kind_of_host, of_each, on};
+use super::{CLEANUP, Owner, RESOURCES, for_each_service, host_kind, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-type-annotation-changed",
@@ -21,11 +21,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |service, owner| {
+    for_each_service(context, |service, owner| {
         let name = service.full_name();
         let name = text::printable(&name);
         let has = |finalizer: &str| service.finalizers.iter().any(|found| found == finalizer);
-        let message = match (owner, kind_of_host(service)) {
+        let message = match (owner, host_kind(service)) {
             (Owner::Classic | Owner::Network, Some(made)) if made != owner && !has(RESOURCES) => format!(
                 "Service {name} requests {}, but its host name is that of {}",
                 owner.load_balancer(),

@@ -34,10 +34,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         object.at(&["spec", "awsElasticBlockStore"]).is_some()
             && object.at(&["metadata", "annotations", "pv.kubernetes.io/migrated-to"]).is_none()
     };
-    if evidence.documents_of(DocumentKind::PersistentVolume).next().is_none() {
+    if evidence.documents_by_kind(DocumentKind::PersistentVolume).next().is_none() {
         return CheckResult::not_applicable(NO_VOLUME);
     }
-    let count = evidence.documents_of(DocumentKind::PersistentVolume).filter(own).count();
+    let count = evidence.documents_by_kind(DocumentKind::PersistentVolume).filter(own).count();
     let kubelets = evidence.nodes.iter().flatten().filter_map(|node| node.kubelet_version.parse().ok());
     let Some(today) = kubelets.min().or_else(|| evidence.kubernetes_version()) else {
         return CheckResult::not_applicable("the version of Kubernetes is not known");

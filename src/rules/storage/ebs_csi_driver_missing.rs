@@ -3,7 +3,7 @@ use crate::kubernetes::{EBS_DRIVER, WorkloadKind};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{has_driver, of_each, on};
+use super::{for_each_class, has_driver, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ebs-csi-driver-missing",
@@ -31,7 +31,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
     let runs = has_driver(evidence);
-    of_each(context, |class, _| {
+    for_each_class(context, |class, _| {
         let is_live = class.object().text(&["metadata", "uid"]).is_some();
         if runs || minor < 23 || !is_live {
             return Vec::new();

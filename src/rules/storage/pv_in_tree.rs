@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let is_live = |volume: &&Document| volume.object().text(&["metadata", "uid"]).is_some();
-    let volumes: Vec<&Document> = evidence.documents_of(DocumentKind::PersistentVolume).filter(is_live).collect();
+    let volumes: Vec<&Document> = evidence.documents_by_kind(DocumentKind::PersistentVolume).filter(is_live).collect();
     if volumes.is_empty() {
         return CheckResult::not_applicable(NO_VOLUME);
     }

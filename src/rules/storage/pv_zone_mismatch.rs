@@ -29,7 +29,7 @@ const ZONES: [&str; 3] =
     ["topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let volumes = context.kubernetes.documents_of(DocumentKind::PersistentVolume);
+    let volumes = context.kubernetes.documents_by_kind(DocumentKind::PersistentVolume);
     let volumes = volumes.filter_map(|document| Some((document.object(), volume_id(document.object())?)));
     let volumes: Vec<(Object<'_>, &str)> = volumes.collect();
     if volumes.is_empty() {

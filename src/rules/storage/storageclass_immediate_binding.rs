@@ -1,7 +1,7 @@
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_class, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-immediate-binding",
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |class, _| {
+    for_each_class(context, |class, _| {
         let object = class.object();
         let mode = object.located(&["volumeBindingMode"]);
         let expressions = object

@@ -3,7 +3,7 @@ use crate::kubernetes::{EBS_DRIVER, Object};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{IN_TREE, of_each, on};
+use super::{IN_TREE, for_each_class, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-in-tree-provisioner",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |class, provisioner| {
+    for_each_class(context, |class, provisioner| {
         let before =
             context.evidence.kubernetes_version().and_then(ControllerVersion::minor).is_some_and(|minor| minor < 23);
         if provisioner != IN_TREE || before {

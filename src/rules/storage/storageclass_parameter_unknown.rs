@@ -2,7 +2,7 @@ use crate::kubernetes::EBS_DRIVER;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{IN_TREE, of_each, on};
+use super::{IN_TREE, for_each_class, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-parameter-unknown",
@@ -44,7 +44,7 @@ const KNOWN: [&str; 19] = [
 ];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    of_each(context, |class, provisioner| {
+    for_each_class(context, |class, provisioner| {
         let object = class.object();
         let has_topologies = object.items(&["allowedTopologies"]).next().is_some();
         let names: Vec<String> = object.members(&["parameters"]).map(|(key, _)| key.value.to_lowercase()).collect();

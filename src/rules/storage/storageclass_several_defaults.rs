@@ -2,7 +2,7 @@ use crate::kubernetes::{Document, DocumentKind};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{of_each, on};
+use super::{for_each_class, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-several-defaults",
@@ -25,8 +25,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             && object.text(&["metadata", "uid"]).is_some()
     };
     let defaults: Vec<&Document> =
-        context.evidence.documents_of(DocumentKind::StorageClass).filter(is_default).collect();
-    let mut counted = of_each(context, |_, _| Vec::new());
+        context.evidence.documents_by_kind(DocumentKind::StorageClass).filter(is_default).collect();
+    let mut counted = for_each_class(context, |_, _| Vec::new());
     if let (Ok(found), [first, _, ..]) = (&mut counted.outcome, defaults.as_slice()) {
         let names = defaults.iter().filter_map(|class| class.object().text(&["metadata", "name"]));
         let names: Vec<&str> = names.collect();

@@ -97,7 +97,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             };
             let others = subnets.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
             let violation = Violation::new(severity.0, region.resource(Tagged::Subnet(first)), message, fix);
-            Some(violation.related(others).cause(Cause::Pair(vpc_id.into(), Key::from_parts(ids))).of_rank(*rank - 1))
+            Some(violation.related(others).cause(Cause::Pair(vpc_id.into(), Key::from_parts(ids))).with_rank(*rank - 1))
         })
         .collect()
 }

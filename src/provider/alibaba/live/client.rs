@@ -82,7 +82,7 @@ impl CallErrorKind {
 
     /// Classifies a status and a code. Sources: ECS and RAM 2021-07 tables of errors; STS error codes; the substrings
     /// that the official Terraform provider and cloud controller test for.
-    fn of(status: u16, code: &str) -> Self {
+    fn classify(status: u16, code: &str) -> Self {
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| code.starts_with(prefix));
         if code.contains("Throttling") || status == 429 {
             Self::Throttled
@@ -121,7 +121,7 @@ impl CallError {
 }
 
 /// Refusal in XML, which a few products answer whatever format is requested.
-fn refusal_of_xml(body: &str) -> Option<Refusal> {
+fn parse_xml_refusal(body: &str) -> Option<Refusal> {
     let element = |name: &str| {
         let (_, rest) = body.split_once(&format!("<{name}>"))?;
         rest.split_once(&format!("</{name}>")).map(|(text, _)| text.to_owned())
@@ -338,7 +338,7 @@ impl Client {
         if self.limits.verbose {
             log(&format!("{} in {}", call.action, call.region));
         }
-        self.transport.send(request, timeout).map_err(|error| (of_transport(&error), None))
+        self.transport.send(request, timeout).map_err(|error| (transport_failure(&error), None))
     }
 
     fn slot(&self) -> Slot<'_> {
@@ -370,7 +370,7 @@ fn log(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text::printable(line));
 }
 
-fn of_transport(error: &TransportError) -> CallError {
+fn transport_failure(error: &TransportError) -> CallError {
     let (kind, code) = if error.is_timeout {
         (CallErrorKind::Timeout, "Timeout")
     } else {
@@ -396,7 +396,7 @@ fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (Call
         });
     }
     let text = String::from_utf8_lossy(&body);
-    let refusal = serde_json::from_slice::<Refusal>(&body).ok().or_else(|| refusal_of_xml(&text));
+    let refusal = serde_json::from_slice::<Refusal>(&body).ok().or_else(|| parse_xml_refusal(&text));
     let refusal = refusal.filter(|refusal| !refusal.code.is_empty()).unwrap_or_else(|| Refusal {
         code: if status >= 500 { format!("Http{status}") } else { "Protocol".to_owned() },
         message: format!("HTTP {status} without a reason"),
@@ -405,10 +405,10 @@ fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (Call
     let kind = match refusal.code.as_str() {
         "Protocol" => CallErrorKind::Protocol,
         code if retry_after.is_some() && status != 403 => {
-            let known = CallErrorKind::of(status, code);
+            let known = CallErrorKind::classify(status, code);
             if known == CallErrorKind::Other { CallErrorKind::Throttled } else { known }
         }
-        code => CallErrorKind::of(status, code),
+        code => CallErrorKind::classify(status, code),
     };
     let request =
         if refusal.request_id.is_empty() { String::new() } else { format!(" (request {})", refusal.request_id) };
@@ -417,7 +417,7 @@ fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (Call
 }
 
 /// Product and action of a read.
-pub(super) fn api_of(read: Read) -> Option<(Product, &'static str)> {
+pub(super) fn api_for_read(read: Read) -> Option<(Product, &'static str)> {
     let (product, action) = read.action().split_once(':')?;
     let product = match product {
         "ecs" => Product::Ecs,
@@ -434,7 +434,7 @@ pub(super) fn api_of(read: Read) -> Option<(Product, &'static str)> {
 }
 
 /// Product and action of a write; `None` for those of other clouds.
-pub(super) fn api_of_operation(operation: Operation) -> Option<(Product, &'static str)> {
+pub(super) fn api_for_operation(operation: Operation) -> Option<(Product, &'static str)> {
     match operation.action().split_once(':')? {
         ("ecs", action) => Some((Product::Ecs, action)),
         ("ram", action) => Some((Product::Ram, action)),
@@ -462,7 +462,7 @@ mod tests {
             (404, "InvalidRegionId.NotFound", CallErrorKind::NoSuchRegion),
             (400, "MissingParameter", CallErrorKind::Other),
         ] {
-            assert_eq!(CallErrorKind::of(status, code), kind, "{status} {code}");
+            assert_eq!(CallErrorKind::classify(status, code), kind, "{status} {code}");
         }
     }
 

@@ -134,7 +134,7 @@ impl Credentials {
             current: Mutex::new(None),
         };
         if let Some(profile) = profile {
-            return Ok(Self::of_profile(&Profile::load(environment, Some(profile))?, endpoint_url, made));
+            return Ok(Self::from_profile(&Profile::load(environment, Some(profile))?, endpoint_url, made));
         }
         if let (Some(id), Some(secret)) =
             (environment.get("ALIBABA_CLOUD_ACCESS_KEY_ID"), environment.get("ALIBABA_CLOUD_ACCESS_KEY_SECRET"))
@@ -154,7 +154,7 @@ impl Credentials {
         }
         if !NO_PROFILES.iter().any(|name| environment.is_true(name)) {
             match Profile::load(environment, None) {
-                Ok(profile) => return Ok(Self::of_profile(&profile, endpoint_url, made)),
+                Ok(profile) => return Ok(Self::from_profile(&profile, endpoint_url, made)),
                 Err(error) if Profile::is_there(environment) => return Err(error),
                 Err(_) => {}
             }
@@ -182,7 +182,7 @@ impl Credentials {
         ))
     }
 
-    fn of_profile(profile: &Profile, endpoint_url: Option<&str>, made: impl Fn(Source, &str) -> Self) -> Self {
+    fn from_profile(profile: &Profile, endpoint_url: Option<&str>, made: impl Fn(Source, &str) -> Self) -> Self {
         let name = format!("profile `{}`", profile.name);
         let source = match &profile.mode {
             Mode::Keys { id, secret, token } => {

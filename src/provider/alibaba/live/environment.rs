@@ -11,7 +11,7 @@ pub(super) struct Environment(pub(super) HashMap<String, String>);
 
 impl Environment {
     /// Reads the environment of the process.
-    pub(super) fn of_process() -> Self {
+    pub(super) fn from_process() -> Self {
         let all = std::env::vars_os();
         let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
         Self(all.map(|(name, value)| (text(name), text(value))).filter(|(_, value)| !value.is_empty()).collect())

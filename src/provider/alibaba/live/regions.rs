@@ -41,7 +41,7 @@ impl Session {
     }
 
     fn listed_regions(&self, at: &str) -> Result<Vec<String>, CallError> {
-        let answer: Regions = self.call(&Self::of(Read::EcsDescribeRegions, at))?;
+        let answer: Regions = self.call(&Self::call_for_read(Read::EcsDescribeRegions, at))?;
         Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect())
     }
 

@@ -18,7 +18,7 @@ use crate::provider::error::{Error, ErrorKind};
 use crate::target;
 
 use super::Request;
-use super::client::{Call, CallError, CallErrorKind, Client, api_of};
+use super::client::{Call, CallError, CallErrorKind, Client, api_for_read};
 use super::credentials::{Assume, Credentials, Keys};
 use super::endpoint::Product;
 
@@ -126,8 +126,8 @@ impl Session {
     }
 
     /// Call of a read.
-    pub(super) fn of(read: Read, region: &str) -> Call<'_> {
-        let (product, action) = api_of(read).unwrap_or((Product::Sts, "GetCallerIdentity"));
+    pub(super) fn call_for_read(read: Read, region: &str) -> Call<'_> {
+        let (product, action) = api_for_read(read).unwrap_or((Product::Sts, "GetCallerIdentity"));
         Call::new(product, action, region)
     }
 
@@ -156,7 +156,7 @@ impl Session {
 
     /// Reads a whole list of a region; a gap and nothing if it cannot be read.
     fn list<P: Page>(&self, region: &str, size: (&str, usize)) -> Vec<P::Item> {
-        let call = Self::of(P::READ, region).with("RegionId", region);
+        let call = Self::call_for_read(P::READ, region).with("RegionId", region);
         let items = self.keys().and_then(|keys| self.client.pages::<P>(&keys, &call, size));
         items.unwrap_or_else(|error| {
             self.gap(P::READ, (Some(region), None), error);
@@ -166,8 +166,9 @@ impl Session {
 
     /// Identity of the caller, with its account.
     pub(super) fn identity(&self) -> Result<CallerIdentity, Error> {
-        let identity: CallerIdentity =
-            self.call(&Self::of(Read::GetCallerIdentity, &self.home)).map_err(|error| unreachable(&error))?;
+        let identity: CallerIdentity = self
+            .call(&Self::call_for_read(Read::GetCallerIdentity, &self.home))
+            .map_err(|error| unreachable(&error))?;
         let of_arn = identity.arn.split(':').nth(3).unwrap_or_default();
         if !target::is_alibaba_account(&identity.account_id) || (!of_arn.is_empty() && of_arn != identity.account_id) {
             let message = "cannot determine the account";
@@ -211,10 +212,10 @@ impl Session {
         })?;
         self.check_regions(&account.regions, request)?;
         account.regions.iter().for_each(|region| self.note_unseen(region));
-        let before = machines_of(&account);
+        let before = count_machines(&account);
         account.regions.iter_mut().for_each(|region| self.ask_again(region));
-        if machines_of(&account) > before {
-            self.roles_of_late_instances(&mut account, request);
+        if count_machines(&account) > before {
+            self.read_late_roles(&mut account, request);
         }
         for gap in self.gaps().iter_mut() {
             gap.account_id = Some(account.account_id.clone());
@@ -223,7 +224,7 @@ impl Session {
     }
 
     /// Reads the roles of instances that were found after the roles of the others had been read.
-    fn roles_of_late_instances(&self, account: &mut Account, request: &Request<'_>) {
+    fn read_late_roles(&self, account: &mut Account, request: &Request<'_>) {
         let used: BTreeSet<(PrincipalKind, String)> = roles_in_use(account, request)
             .into_iter()
             .filter(|name| account.principal(PrincipalKind::Role, name).is_none())
@@ -291,7 +292,7 @@ impl Session {
                     .map(|chunk| {
                         scope.spawn(move || {
                             let list = serde_json::json!(chunk).to_string();
-                            let call = Self::of(read, name).with("RegionId", name).with("InstanceIds", list);
+                            let call = Self::call_for_read(read, name).with("RegionId", name).with("InstanceIds", list);
                             self.keys().and_then(|keys| self.client.pages::<InstanceRoles>(&keys, &call, PAGE_SIZE))
                         })
                     })
@@ -386,7 +387,7 @@ impl Session {
             PrincipalKind::Group => "GroupName",
         };
         let failed = |read: Read, error: CallError| self.gap(read, (None, Some(arn.clone())), error);
-        let ask = |read: Read| Self::of(read, &self.home).with(parameter, name);
+        let ask = |read: Read| Self::call_for_read(read, &self.home).with(parameter, name);
         std::thread::scope(|scope| {
             let trust = scope.spawn(|| -> Result<(Option<String>, Option<String>), CallError> {
                 if kind != PrincipalKind::Role {
@@ -414,7 +415,7 @@ impl Session {
                     PrincipalKind::Role => format!("{name}@role.{account_id}.onaliyunservice.com"),
                     PrincipalKind::Group => format!("{name}@group.{account_id}.onaliyun.com"),
                 };
-                let call = Self::of(Read::ListPolicyAttachments, &self.home)
+                let call = Self::call_for_read(Read::ListPolicyAttachments, &self.home)
                     .with("PrincipalType", crate::provider::alibaba::principal_type(kind))
                     .with("PrincipalName", full);
                 self.keys().and_then(|keys| self.client.pages::<AttachmentAnswer>(&keys, &call, ATTACHMENT_PAGE))
@@ -450,7 +451,7 @@ impl Session {
     }
 
     fn get_policy(&self, attachment: &Attachment) -> Result<Option<Policy>, CallError> {
-        let call = Self::of(Read::RamGetPolicy, &self.home)
+        let call = Self::call_for_read(Read::RamGetPolicy, &self.home)
             .with("PolicyName", &attachment.policy)
             .with("PolicyType", attachment.policy_type.name());
         self.call::<PolicyAnswer>(&call).map(PolicyAnswer::into_policy)
@@ -470,7 +471,7 @@ fn is_named(account_id: &str, request: &Request<'_>, role: &str) -> bool {
     named.any(|(kind, name)| kind == PrincipalKind::Role && name.eq_ignore_ascii_case(role))
 }
 
-fn machines_of(account: &Account) -> usize {
+fn count_machines(account: &Account) -> usize {
     account.regions.iter().map(|region| region.instances.len()).sum()
 }
 

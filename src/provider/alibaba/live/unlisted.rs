@@ -106,7 +106,9 @@ impl Session {
     /// One call with ids; if one of them is refused, all are requested one by one.
     fn with_ids<P: Page>(&self, region: &str, ids: &[String], by_id: &ById) -> Result<Vec<P::Item>, CallError> {
         let ask = |ids: &[String]| {
-            let call = Self::of(P::READ, region).with("RegionId", region).with(by_id.parameter, (by_id.written)(ids));
+            let call = Self::call_for_read(P::READ, region)
+                .with("RegionId", region)
+                .with(by_id.parameter, (by_id.written)(ids));
             self.keys().and_then(|keys| self.client().pages::<P>(&keys, &call, by_id.size))
         };
         match ask(ids) {

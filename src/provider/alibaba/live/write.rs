@@ -16,7 +16,7 @@ use crate::resource::ResourceKind;
 use crate::role_audit::grant::undone_version;
 use crate::transition::{Attribute, Operation, Transition, Value, policy_name};
 
-use super::client::{Call, CallError, CallErrorKind, api_of_operation, is_passing};
+use super::client::{Call, CallError, CallErrorKind, api_for_operation, is_passing};
 use super::endpoint::Product;
 use super::session::{Session, joined, whole};
 use super::{Connection, Request};
@@ -152,7 +152,9 @@ impl Writer {
         let mut region = Region::new(name);
         for chunk in ids.iter().collect::<Vec<_>>().chunks(IDS) {
             let list = serde_json::json!(chunk).to_string();
-            let call = Session::of(Read::EcsDescribeInstances, name).with("RegionId", name).with("InstanceIds", list);
+            let call = Session::call_for_read(Read::EcsDescribeInstances, name)
+                .with("RegionId", name)
+                .with("InstanceIds", list);
             let found = self.session.client().pages::<Instances>(&self.session.keys()?, &call, ("MaxResults", IDS))?;
             region.instances.extend(found.into_iter().map(Into::into));
         }
@@ -161,22 +163,23 @@ impl Writer {
 
     fn role(&self, name: &str) -> Result<Option<Principal>, CallError> {
         let home = self.session.home();
-        let answer: RoleAnswer = match self.session.call(&Session::of(Read::RamGetRole, home).with("RoleName", name)) {
-            Err(error) if error.kind == CallErrorKind::NotFound => return Ok(None),
-            other => other?,
-        };
+        let answer: RoleAnswer =
+            match self.session.call(&Session::call_for_read(Read::RamGetRole, home).with("RoleName", name)) {
+                Err(error) if error.kind == CallErrorKind::NotFound => return Ok(None),
+                other => other?,
+            };
         let mut role = Principal::new(PrincipalKind::Role, name);
         role.id = answer.role.role_id;
         role.trust_policy = answer.role.assume_role_policy_document;
         let listed: PolicyList =
-            self.session.call(&Session::of(Read::ListPoliciesForRole, home).with("RoleName", name))?;
+            self.session.call(&Session::call_for_read(Read::ListPoliciesForRole, home).with("RoleName", name))?;
         whole(listed.is_truncated)?;
         role.attachments = listed.into_attachments();
         Ok(Some(role))
     }
 
     fn get_policy(&self, name: &str) -> Result<Option<PolicyAnswer>, CallError> {
-        let call = Session::of(Read::RamGetPolicy, self.session.home())
+        let call = Session::call_for_read(Read::RamGetPolicy, self.session.home())
             .with("PolicyName", name)
             .with("PolicyType", PolicyType::Custom.name());
         match self.session.call(&call) {
@@ -211,7 +214,7 @@ impl Writer {
         region: &str,
         arguments: &[(&str, &str)],
     ) -> Result<Option<String>, CallError> {
-        let (product, action) = api_of_operation(operation).ok_or_else(unknown)?;
+        let (product, action) = api_for_operation(operation).ok_or_else(unknown)?;
         let call = Call::new(product, action, region);
         let call = arguments.iter().fold(call, |call, (name, value)| call.with(name, *value));
         let done: Done = self.session.client().once(&self.session.keys()?, &call)?;

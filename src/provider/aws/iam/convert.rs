@@ -20,7 +20,7 @@ pub(super) fn tags(raw: Vec<types::Tag>) -> Vec<Tag> {
 }
 
 /// A role of the whole-account answer, if one of the profiles holds it or it is the controller's own.
-pub(super) fn role_of(
+pub(super) fn convert_role(
     detail: types::RoleDetail,
     wanted: &Wanted<'_>,
     seen: &mut BTreeSet<String>,

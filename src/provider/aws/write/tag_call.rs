@@ -14,7 +14,7 @@ pub(super) struct TagCall {
 }
 
 impl TagCall {
-    pub(super) fn of(batch: &[&PlannedChange]) -> Option<Self> {
+    pub(super) fn from_batch(batch: &[&PlannedChange]) -> Option<Self> {
         let (first, others) = batch.split_first()?;
         let (key, new) = first.transition.tag()?;
         Some(Self {
