@@ -168,6 +168,9 @@ pub fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Res
         }
         let open = applier.open();
         applier.conclude(&open, Outcome::NotAttempted, None)?;
+        if let Some(stop) = applier.delete_undone_versions().await? {
+            return Ok(applier.ended(Some(stop)));
+        }
         applier.end()?;
         Ok(applier.ended(None))
     })

@@ -115,6 +115,18 @@ pub enum Record {
         /// True if the answer refused it; otherwise no effect was seen, which may be premature.
         refused: bool,
     },
+    /// The default version of a policy just before a change replaced it. An undo makes exactly this version the default again, and
+    /// deletes exactly the version that it replaced itself: other versions may hold the same text.
+    PolicyVersion {
+        /// Run.
+        run: String,
+        /// Time.
+        at: String,
+        /// Id of the change.
+        change: String,
+        /// Id of the version, such as `v3`.
+        version: String,
+    },
     /// The outcome of changes is known.
     Settled {
         /// Run.
@@ -164,6 +176,8 @@ pub struct Run {
     pub details: BTreeMap<String, String>,
     /// Changes with a call whose answer never arrived: if they are found in place later, they count as the run's own.
     pub doubtful: BTreeSet<String>,
+    /// Default versions of policies before changes replaced them, by change.
+    pub versions: BTreeMap<String, String>,
     /// True if it has ended.
     pub is_over: bool,
 }
@@ -467,6 +481,7 @@ fn note(runs: &mut Vec<Run>, record: Record) {
                 progress: BTreeMap::new(),
                 details: BTreeMap::new(),
                 doubtful: BTreeSet::new(),
+                versions: BTreeMap::new(),
                 is_over: false,
             });
         }
@@ -486,6 +501,11 @@ fn note(runs: &mut Vec<Run>, record: Record) {
             set(runs, &run, &changes, Progress::Open);
             if let Some(run) = runs.iter_mut().find(|known| known.id == run).filter(|_| !refused) {
                 run.doubtful.extend(changes);
+            }
+        }
+        Record::PolicyVersion { run, change, version, .. } => {
+            if let Some(run) = runs.iter_mut().find(|known| known.id == run) {
+                run.versions.entry(change).or_insert(version);
             }
         }
         Record::Settled { run, changes, outcome, detail, .. } => {

@@ -31,7 +31,7 @@ pub use file::{MAX_PLAN_BYTES, PlanError};
 pub use gate::{LeftOut, left_out, undo_needs_consent, unlike_inverse};
 pub use guard::created;
 pub(crate) use planner::own_actions;
-pub use state::{Fit, Observed, fit, observe, simulate};
+pub use state::{Fit, Observed, default_version, fit, observe, simulate};
 pub(crate) use trial::Trial;
 pub use undo::undo;
 

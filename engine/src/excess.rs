@@ -98,27 +98,7 @@ pub fn excess(
         let grants = |statement: &&Statement| statement.effect == Effect::Allow && !statement.is_placeholder;
         for statement in named.document.statements.iter().filter(grants) {
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
-            let patterns: Vec<(String, Vec<&Action>)> = if statement.action.negated {
-                let except: Vec<ActionPattern> = statement
-                    .action
-                    .folded
-                    .iter()
-                    .map(|folded| ActionPattern::from_text(folded, catalogue.dialect))
-                    .collect();
-                let all = catalogue.matching(&ActionPattern::Everything).into_iter();
-                let rest = all.filter(|action| !except.iter().any(|pattern| pattern.matches(&action.folded)));
-                let names: Vec<&str> = statement.action.patterns.iter().map(|pattern| &**pattern).collect();
-                vec![(format!("not {}", names.join(" | ")), rest.collect())]
-            } else {
-                let patterns = statement.action.patterns.iter().zip(&statement.action.folded);
-                patterns
-                    .filter(|(_, folded)| !folded.is_known() || !needed.covers(folded))
-                    .map(|(pattern, folded)| {
-                        (pattern.to_string(), catalogue.matching(&ActionPattern::from_text(folded, catalogue.dialect)))
-                    })
-                    .collect()
-            };
-            for (pattern, covered) in patterns {
+            for (pattern, covered) in expand(statement, &needed, catalogue) {
                 let is_open_ended = statement.action.negated || pattern.contains('*');
                 let is_unknown = covered.is_empty();
                 let folded = pattern.to_lowercase();
@@ -161,6 +141,21 @@ pub fn excess(
         ))
     });
     ExcessGrants { excess: found, services: by_service(&beyond), paths }
+}
+
+/// Patterns of a statement that may exceed what is needed, each with the actions that it covers. A `NotAction` is one pattern.
+fn expand<'c>(statement: &Statement, needed: &Needed, catalogue: &'c Catalogue) -> Vec<(String, Vec<&'c Action>)> {
+    let parse = |folded| ActionPattern::from_text(folded, catalogue.dialect);
+    if statement.action.negated {
+        let except: Vec<ActionPattern> = statement.action.folded.iter().map(parse).collect();
+        let all = catalogue.matching(&ActionPattern::Everything).into_iter();
+        let rest = all.filter(|action| !except.iter().any(|pattern| pattern.matches(&action.folded)));
+        let names: Vec<&str> = statement.action.patterns.iter().map(|pattern| &**pattern).collect();
+        return vec![(format!("not {}", names.join(" | ")), rest.collect())];
+    }
+    let patterns = statement.action.patterns.iter().zip(&statement.action.folded);
+    let open = patterns.filter(|(_, folded)| !folded.is_known() || !needed.covers(folded));
+    open.map(|(pattern, folded)| (pattern.to_string(), catalogue.matching(&parse(folded)))).collect()
 }
 
 fn describe(

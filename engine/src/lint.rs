@@ -312,11 +312,8 @@ fn finish(remarks: Remarks<'_>) -> Vec<LintFinding> {
     found
 }
 
-fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
-    let start = document.root.span.start;
-    let whole = Span { start, end: document.root.span.end.min(start + 1) };
-    let is_trust = matches!(kind, PolicyKind::Trust | PolicyKind::ResourceControl)
-        || (kind == PolicyKind::Unknown && document.statements.iter().any(|statement| statement.principal.is_some()));
+/// Reports a policy that is longer than its limit.
+fn check_size(document: &Document, kind: PolicyKind, whole: Span, remarks: &mut Remarks<'_>) {
     if let Some(quota) = (document.dialect.quota)(kind) {
         let is_of_organization = matches!(kind, PolicyKind::Control | PolicyKind::ResourceControl);
         let (compact, written) = (document.characters(), document.text.chars().count());
@@ -334,6 +331,14 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
             remarks.report("size-white-space", None, whole, message);
         }
     }
+}
+
+fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    let start = document.root.span.start;
+    let whole = Span { start, end: document.root.span.end.min(start + 1) };
+    let is_trust = matches!(kind, PolicyKind::Trust | PolicyKind::ResourceControl)
+        || (kind == PolicyKind::Unknown && document.statements.iter().any(|statement| statement.principal.is_some()));
+    check_size(document, kind, whole, remarks);
     let is_taken = |character: char| document.dialect.accepts.is_none_or(|takes| takes(character));
     let mut refuse = |character: char, span: Span| {
         let code = u32::from(character);

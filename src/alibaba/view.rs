@@ -302,7 +302,7 @@ fn roles_from_tags(tags: &[Tag]) -> RoleSet {
             }
             "k8s.io/role/node" => roles = roles.union(RoleSet::from_role(NodeRole::Worker)),
             key if key.starts_with("kubernetes.io/role/worker/") => {
-                roles = roles.union(RoleSet::from_role(NodeRole::Worker))
+                roles = roles.union(RoleSet::from_role(NodeRole::Worker));
             }
             _ => {}
         }

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::estate::Estate;
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record};
-use crate::plan::{Fit, Kind, Plan, PlannedChange, batches, fit, observe, waves};
-use crate::provider::account_writer::AccountWriter;
+use crate::plan::{Fit, Kind, Plan, PlannedChange, batches, default_version, fit, observe, waves};
+use crate::provider::account_writer::{AccountWriter, RecordedVersions};
 use crate::provider::signals::SignalGuard;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
 use crate::transition::{Attribute, Transition};
@@ -45,6 +45,32 @@ impl<'a> Applier<'a, '_> {
 
     fn is_doubtful(&self, change: &PlannedChange) -> bool {
         self.journal.run(self.run).is_some_and(|run| run.doubtful.contains(&change.id))
+    }
+
+    /// Records the default versions of policies that are about to get another document.
+    fn record_versions(&mut self, changes: &[&PlannedChange], seen: &Estate) -> Result<(), JournalError> {
+        for change in changes {
+            let is_known = self.journal.run(self.run).is_some_and(|run| run.versions.contains_key(&change.id));
+            if let Some(version) = default_version(seen.as_ref(), change).filter(|_| !is_known) {
+                let (run, change) = (self.run.to_owned(), change.id.clone());
+                self.journal.append(&Record::PolicyVersion { run, at: now(), change, version })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Versions of the policy of a change that this run and the run that it undoes recorded.
+    fn recorded_versions(&self, change: &PlannedChange) -> RecordedVersions {
+        let Some(run) = self.journal.run(self.run) else { return RecordedVersions::default() };
+        let undone = run.undoes.as_deref().and_then(|undone| self.journal.run(undone));
+        let Transition { target, attribute, .. } = &change.transition;
+        let restored = undone.and_then(|undone| {
+            let mut changes = undone.plan.changes.iter();
+            let fixed =
+                changes.find(|fixed| fixed.transition.target == *target && fixed.transition.attribute == *attribute)?;
+            undone.versions.get(&fixed.id).cloned()
+        });
+        RecordedVersions { restored, replaced: run.versions.get(&change.id).cloned() }
     }
 
     pub(super) fn signal(&self) -> Option<Stop> {
@@ -155,7 +181,7 @@ impl<'a> Applier<'a, '_> {
 
     /// Deletes versions of policies that the fix created and this undo replaced. An interrupted undo finds them again:
     /// the run stays open until none is left.
-    async fn delete_undone_versions(&self) -> Step {
+    pub(super) async fn delete_undone_versions(&self) -> Step {
         if self.plan.kind != Kind::Undo {
             return Ok(None);
         }
@@ -164,7 +190,8 @@ impl<'a> Applier<'a, '_> {
             if !is_undone {
                 continue;
             }
-            if let Err(error) = self.writer.delete_undone_version(change).await {
+            let versions = self.recorded_versions(change);
+            if let Err(error) = self.writer.delete_undone_version(change, &versions).await {
                 let policy = &change.transition.target.id;
                 return Ok(Some(Stop::Blocked(format!(
                     "cannot delete the version of `{policy}` that the fix created: {}",
@@ -228,6 +255,7 @@ impl<'a> Applier<'a, '_> {
         if fitting.is_empty() {
             return Ok(None);
         }
+        self.record_versions(&fitting, &seen)?;
         match self.send(&fitting).await? {
             Sent::Yes => {
                 sent.extend(fitting);
@@ -305,7 +333,8 @@ impl<'a> Applier<'a, '_> {
                 operation: operation.clone(),
                 changes: ids.clone(),
             })?;
-            let answer = self.writer.write(self.plan, batch).await;
+            let versions = batch.first().map(|change| self.recorded_versions(change)).unwrap_or_default();
+            let answer = self.writer.write(self.plan, batch, &versions).await;
             let error = answer.as_ref().err().cloned();
             self.journal.append(&Record::Result {
                 run: self.run.to_owned(),

@@ -31,7 +31,7 @@ mod live;
 #[cfg(not(any(feature = "aws", feature = "alibaba")))]
 mod offline;
 
-use live::{carry_out_and_scan, dry_run};
+use live::{carry_out_and_scan, dry_run, settle_earlier};
 
 pub(super) use live::{apply, undo};
 
@@ -131,6 +131,7 @@ pub(super) fn scan(
     }
     tell_plan(&planned, &BTreeMap::new(), &out);
     if planned.plan.changes.is_empty() {
+        settle_earlier(args, scope, &planned.plan)?;
         write_report(args, scope, report)?;
         return Ok(ended);
     }

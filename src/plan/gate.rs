@@ -92,6 +92,11 @@ pub fn undo_needs_consent<'p>(
     let view = ClusterView::new(inventory, &undo.cluster_id, nodes, &[]);
     let asked = undo.changes.iter().filter(|change| !change.rules.iter().any(|rule| allow.contains(rule)));
     let reason = |change: &'p PlannedChange| {
+        // What an interrupted undo already restored is not written again.
+        let Transition { target, attribute, new, .. } = &change.transition;
+        if observe(estate, target, attribute).is_some_and(|found| found.value == *new) {
+            return None;
+        }
         let why = if writes_foreign_tag(change, &undo.cluster_id) {
             "it changes the tag of another cluster"
         } else if !belongs(&view, change) {

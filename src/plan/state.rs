@@ -2,12 +2,13 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::alibaba::PolicyType;
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Provider, Tag};
 use crate::role_audit::grant;
 use crate::tags;
 use crate::text;
-use crate::transition::{Attribute, Target, Transition, Value};
+use crate::transition::{Attribute, Target, Transition, Value, policy_name};
 
 use super::{PlannedChange, Sibling};
 
@@ -77,6 +78,30 @@ pub(super) fn quotas(provider: Provider) -> Quotas {
 
 pub(super) fn digest(document: &str) -> String {
     text::hex(&Sha256::digest(document.as_bytes()), 32)
+}
+
+/// Id of the default version of the policy that a change gives another document.
+#[must_use]
+pub fn default_version(estate: EstateRef<'_>, change: &PlannedChange) -> Option<String> {
+    let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(_), new: Some(_) } = &change.transition
+    else {
+        return None;
+    };
+    // Each cloud keeps its policies in an inventory of its own.
+    match estate {
+        EstateRef::Aws(inventory) => {
+            let mut policies = inventory.accounts.iter().flat_map(|account| &account.managed_policies);
+            policies.find(|policy| policy.arn == target.id)?.version_id.clone()
+        }
+        EstateRef::Alibaba(inventory) => {
+            let name = policy_name(&target.id);
+            let mut policies = inventory.accounts.iter().flat_map(|account| &account.policies);
+            policies
+                .find(|policy| policy.policy_type == PolicyType::Custom && policy.name == name)?
+                .default_version
+                .clone()
+        }
+    }
 }
 
 /// Observes the state that a change depends on, in the one account of an estate; `None` if the resource does not exist

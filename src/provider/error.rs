@@ -65,13 +65,14 @@ pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<
         return Err(Error::usage(format!("{name} holds a user name or password")));
     }
     if url.query().is_some() || url.fragment().is_some() || value.trim() != value {
-        return Err(Error::usage(format!("{name} is `{value}`: an endpoint has no query, no fragment and no blanks")));
+        return Err(Error::usage(format!("{name} is refused: an endpoint has no query, no fragment and no blanks")));
     }
     let loopback = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => return Err(Error::usage(format!("{name} is `{value}`, which names no host"))),
+        // Without a scheme, a user name is taken for it, and the rest may hold a password.
+        None => return Err(Error::usage(format!("{name} names no host")).help("for example https://ec2.example.com")),
     };
     match url.scheme() {
         "https" => Ok(()),

@@ -88,14 +88,36 @@ pub fn inline_name(node_role: CallRole) -> String {
     format!("{NAME_PREFIX}{}", node_role.name())
 }
 
-/// The newest version, by id, that is not the default and holds a document that an undo replaced: a fix created it.
+/// The version that a fix created and its undo replaced: it is not the default, and holds the document that the undo
+/// replaced. If the journal recorded its id, no other version counts; otherwise the newest does, by id.
 /// Versions are tuples of id, true for the default version, and document.
 #[must_use]
-pub fn undone_version<'v>(versions: &'v [(String, bool, Option<String>)], undone: Option<&str>) -> Option<&'v str> {
+pub fn undone_version<'v>(
+    versions: &'v [(String, bool, Option<String>)],
+    undone: Option<&str>,
+    recorded: Option<&str>,
+) -> Option<&'v str> {
     let number = |id: &str| id.trim_start_matches('v').parse::<u64>().unwrap_or_default();
-    let left =
-        versions.iter().filter(|(_, is_default, held)| !is_default && undone.is_some() && held.as_deref() == undone);
+    let left = versions.iter().filter(|(id, is_default, held)| {
+        let is_recorded = recorded.is_none_or(|recorded| recorded == id);
+        is_recorded && !is_default && undone.is_some() && held.as_deref() == undone
+    });
     left.map(|(id, ..)| id.as_str()).max_by_key(|id| number(id))
+}
+
+/// The version that an undo makes the default again: the recorded one, if it still holds the document, otherwise the first
+/// that does.
+#[must_use]
+pub fn restored_version<'v>(
+    versions: &'v [(String, bool, Option<String>)],
+    document: &str,
+    recorded: Option<&str>,
+) -> Option<&'v str> {
+    let holds = |(_, _, held): &&(String, bool, Option<String>)| held.as_deref() == Some(document);
+    let is_recorded = |(id, ..): &&(String, bool, Option<String>)| recorded == Some(id.as_str());
+    let mut all = versions.iter().filter(holds);
+    let found = all.clone().find(is_recorded).or_else(|| all.next());
+    found.map(|(id, ..)| id.as_str())
 }
 
 /// The node role whose inline policy of tagaudit has this name.

@@ -427,7 +427,7 @@ pub fn roles_from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> RoleSet
                 }
                 "etcd" => roles = roles.union(RoleSet::from_role(NodeRole::Etcd)),
                 "worker" | "workers" | "node" | "nodes" | "agent" => {
-                    roles = roles.union(RoleSet::from_role(NodeRole::Worker))
+                    roles = roles.union(RoleSet::from_role(NodeRole::Worker));
                 }
                 _ => {}
             }

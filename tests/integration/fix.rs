@@ -785,6 +785,121 @@ fn an_undo_that_was_interrupted_deletes_the_version_of_the_fix() {
     }
 }
 
+/// Stored versions of the only policy that tagaudit wrote, and its default one.
+fn versions(site: &Site) -> (Vec<String>, String) {
+    let inventory = site.mock.inventory();
+    let policies = &inventory.accounts[0].managed_policies;
+    let policy = policies.iter().find(|policy| policy.arn.contains("tagaudit-baseline")).unwrap();
+    (site.mock.stored_versions(&policy.arn), policy.version_id.clone().unwrap())
+}
+
+/// A role whose policy of tagaudit has these versions, `v1` first, the last one in force; `None` stands for the document of the fix.
+fn versioned(documents: &[Option<&str>], fault: Option<Fault>) -> Site {
+    let fixed = Site::of(&full_role(true));
+    assert_eq!(fixed.fix(ALLOW_GRANT).code, Some(0));
+    let fixed = fixed.mock.inventory();
+    let is_own = |policy: &&tagaudit::inventory::ManagedPolicy| policy.arn.contains("tagaudit-baseline");
+    let made = fixed.accounts[0].managed_policies.iter().find(is_own).unwrap().document.clone().unwrap();
+    let document = |action: &str| tagaudit::role_audit::grant::document(&[action.to_owned()]);
+    let stored = documents
+        .iter()
+        .enumerate()
+        .map(|(index, action)| (format!("v{}", index + 1), action.map_or_else(|| made.clone(), document)));
+    let stored: Vec<(String, String)> = stored.collect();
+    let mut inventory = full_role(true);
+    let policies = &mut inventory.accounts[0].managed_policies;
+    let policy = policies.iter_mut().find(|policy| policy.arn.contains("tagaudit-baseline")).unwrap();
+    let (id, text) = stored.last().unwrap().clone();
+    (policy.version_id, policy.document) = (Some(id), Some(text));
+    let arn = policy.arn.clone();
+    let mock = Mock::serve(&inventory).versions(&arn, stored);
+    Site::new(match fault {
+        Some(fault) => mock.fault_on("iam:DeletePolicyVersion", &[1], fault),
+        None => mock,
+    })
+}
+
+const UNDO: [&str; 5] = ["undo", "journal.jsonl", "--yes", "--expect-account", ACCOUNT];
+
+/// The delete was carried out and its answer lost: another version with the text of the fix is the operator's.
+#[test]
+fn a_repeated_undo_deletes_no_version_of_the_same_text() {
+    for fault in [Fault::KillAfter, Fault::DropAfter] {
+        let site = versioned(&[None, Some("ec2:DescribeRegions")], Some(fault));
+        let ended = site.fix(&[ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert_eq!(versions(&site).0, ["v1", "v2", "v3"]);
+        let _ = site.start(&UNDO).wait().unwrap();
+        site.mock.heal();
+        let undone = site.undo(&[]);
+        assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+        assert_eq!(versions(&site), (vec!["v1".to_owned(), "v2".to_owned()], "v2".to_owned()), "{}", undone.stderr);
+    }
+}
+
+#[test]
+fn an_undo_restores_the_version_that_was_the_default_not_one_of_the_same_text() {
+    let site = versioned(&[Some("ec2:DescribeRegions"), Some("ec2:DescribeRegions")], None);
+    let ended = site.fix(&[ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let undone = site.undo(&[]);
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert_eq!(versions(&site), (vec!["v1".to_owned(), "v2".to_owned()], "v2".to_owned()));
+}
+
+/// Rounds of fix and interrupted undo would fill the five versions of a policy.
+#[test]
+fn a_fix_after_an_interrupted_undo_deletes_the_version_of_the_first_fix() {
+    let site = versioned(&[Some("ec2:DescribeRegions")], Some(Fault::KillBefore));
+    let fix = [ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat();
+    assert_eq!(site.fix(&fix).code, Some(0));
+    assert_eq!(site.start(&UNDO).wait().unwrap().code(), None);
+    assert_eq!(versions(&site).0.len(), 2, "the undo left the version of the fix");
+    site.mock.heal();
+    let ended = site.fix(&fix);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(versions(&site).0.len(), 2, "{}", ended.stderr);
+    assert_eq!(site.undo(&[]).code, Some(0));
+    assert_eq!(versions(&site), (vec!["v1".to_owned()], "v1".to_owned()));
+}
+
+/// Once an undo took the tag from an instance, nothing but the journal connects it with the cluster.
+#[test]
+fn an_interrupted_undo_of_tags_goes_on_without_consent() {
+    let agreed = ["--yes", "--expect-account", "123456789012"];
+    let fix = ["scan", "--cluster-id", "demo", "--fix", "--journal", "journal.jsonl", "--fail-on", "never"];
+    let allow = ["--allow", "instance-cluster-tag-missing", "--allow", "subnet-foreign-cluster-tag"];
+    let undo = [&["undo", "journal.jsonl"][..], &agreed].concat();
+    for (write, fault) in [(3, Fault::KillAfter), (4, Fault::KillBefore), (4, Fault::KillAfter)] {
+        let mock = Mock::serve(&named("demo").inventory).fault_on("write", &[write], fault);
+        let site = Site { cluster_id: "demo", ..Site::new(mock) };
+        let before = site.mock.inventory();
+        let ended = site.run(&[&fix[..], &allow, &agreed].concat());
+        has(&ended.stderr, "3 changes: 3 applied");
+        assert_eq!(site.mock.writes().len(), 2);
+        assert_eq!(site.start(&undo).wait().unwrap().code(), None);
+        site.mock.heal();
+        let undone = site.run(&undo);
+        assert!(site.mock.inventory() == before, "write {write}: {}", undone.stderr);
+        assert!(!undone.stderr.contains("consent"), "write {write}: {}", undone.stderr);
+    }
+}
+
+/// The last write was made, and nothing is left to plan: the same command still finds out and ends the run.
+#[test]
+fn a_fix_that_was_killed_after_its_last_write_is_settled_by_the_same_command() {
+    let site = Site::new(Mock::serve(&untagged(1)).fault_on("write", &[1], Fault::KillAfter));
+    let fix =
+        ["scan", "--cluster-id", CLUSTER, "--fix", "--yes", "--expect-account", ACCOUNT, "--journal", "journal.jsonl"];
+    assert_eq!(site.start(&fix).wait().unwrap().code(), None);
+    site.mock.heal();
+    let ended = site.run(&fix);
+    has(&ended.stderr, "Nothing to write.");
+    let journal = std::fs::read_to_string(site.path("journal.jsonl")).unwrap();
+    assert!(journal.lines().last().unwrap().contains("\"record\":\"end\""), "{journal}");
+    assert_eq!(site.mock.writes().len(), 1);
+}
+
 /// An undo of a later fix was interrupted between `SetDefaultPolicyVersion` and `DeletePolicyVersion`: its version is still stored.
 #[test]
 fn a_policy_is_deleted_with_the_versions_that_tagaudit_left() {

@@ -233,6 +233,12 @@ impl Mock {
         })
     }
 
+    /// Ids of the stored versions of a managed policy.
+    pub(crate) fn stored_versions(&self, arn: &str) -> Vec<String> {
+        let world = self.world.lock().unwrap();
+        world.versions.get(arn).into_iter().flatten().map(|(id, _)| id.clone()).collect()
+    }
+
     /// Names the process that the faults kill.
     pub(crate) fn client(&self, process: u32) {
         self.world.lock().unwrap().client = Some(process);

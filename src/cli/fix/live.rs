@@ -119,6 +119,21 @@ fn reconcile_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engin
     Err(Failure::new(exit, format!("cannot determine the outcome of the run {id}; nothing was written")).cause(why))
 }
 
+/// Settles a fix that was interrupted after its last write, if nothing is left to plan. Nothing is sent: an interrupted undo waits for
+/// the next fix or undo.
+pub(super) fn settle_earlier(args: &ScanArgs, scope: &Scope<'_>, plan: &Plan) -> Result<(), Failure> {
+    let named = args.fix.journal.clone().or_else(|| state_files(plan).map(|(path, _)| path));
+    if !named.is_some_and(|path| path.exists()) {
+        return Ok(());
+    }
+    let mut journal = open(args.fix.journal.as_ref(), plan)?;
+    let fix = journal.unfinished().filter(|run| run.plan.kind == plan::Kind::Fix).map(|run| run.plan.clone());
+    let Some(fix) = fix else { return Ok(()) };
+    let connection = connection(&args.source.connection, &args.output.terminal, Some(scope), &fix)?;
+    let options = options(&connection, &args.fix.carry_out, args.output.terminal.quiet);
+    reconcile_earlier(&mut journal, None, &options)
+}
+
 pub(super) fn carry_out_and_scan(
     args: &ScanArgs,
     scope: &Scope<'_>,

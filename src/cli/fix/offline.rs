@@ -37,3 +37,7 @@ pub(in crate::cli) fn apply(_: &ApplyArgs) -> Result<Exit, Failure> {
 pub(in crate::cli) fn undo(_: &UndoArgs) -> Result<Exit, Failure> {
     refuse()
 }
+
+pub(super) fn settle_earlier(_: &ScanArgs, _: &Scope<'_>, _: &Plan) -> Result<(), Failure> {
+    Ok(())
+}

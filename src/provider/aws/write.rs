@@ -13,7 +13,7 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use crate::estate::Estate;
 use crate::inventory::Read;
 use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
-use crate::provider::account_writer::{AccountWriter, Answer};
+use crate::provider::account_writer::{AccountWriter, Answer, RecordedVersions};
 use crate::provider::write_error::WriteError;
 use crate::role_audit::grant;
 use crate::transition::{
@@ -64,8 +64,9 @@ impl AccountWriter for Writer {
         &'w self,
         plan: &'w Plan,
         batch: &'w [&'w PlannedChange],
+        versions: &'w RecordedVersions,
     ) -> Answer<'w, Result<Option<String>, WriteError>> {
-        Box::pin(self.send_batch(plan, batch, false))
+        Box::pin(self.send_batch(plan, batch, Some(versions)))
     }
 
     fn try_out<'w>(&'w self, plan: &'w Plan, batch: &'w [&'w PlannedChange]) -> Answer<'w, (DryRunAnswer, bool)> {
@@ -73,7 +74,7 @@ impl AccountWriter for Writer {
             if !batch.first().is_some_and(|change| Self::has_dry_run(change)) {
                 return (DryRunAnswer::Unknown, false);
             }
-            match self.send_batch(plan, batch, true).await {
+            match self.send_batch(plan, batch, None).await {
                 Ok(_) => (DryRunAnswer::Allowed, false),
                 Err(error) => {
                     let is_ignored = error.code == DRY_RUN_IGNORED;
@@ -83,8 +84,12 @@ impl AccountWriter for Writer {
         })
     }
 
-    fn delete_undone_version<'w>(&'w self, change: &'w PlannedChange) -> Answer<'w, Result<(), WriteError>> {
-        Box::pin(self.delete_undone_version(change))
+    fn delete_undone_version<'w>(
+        &'w self,
+        change: &'w PlannedChange,
+        versions: &'w RecordedVersions,
+    ) -> Answer<'w, Result<(), WriteError>> {
+        Box::pin(self.delete_undone_version(change, versions))
     }
 }
 
@@ -114,17 +119,17 @@ impl Writer {
     }
 
     /// Makes a batch of changes in one call (several for managed policies), or dry-runs it in EC2. Returns the request
-    /// id of the answer.
+    /// id of the answer. `recorded` is absent in a dry run.
     async fn send_batch(
         &self,
         plan: &Plan,
         batch: &[&PlannedChange],
-        dry_run: bool,
+        recorded: Option<&RecordedVersions>,
     ) -> Result<Option<String>, WriteError> {
         let sent = match batch.first() {
             None => Ok(None),
-            Some(change) if dry_run && !Self::has_dry_run(change) => Ok(None),
-            Some(change) => self.make(plan, batch, &change.transition, dry_run).await,
+            Some(change) if recorded.is_none() && !Self::has_dry_run(change) => Ok(None),
+            Some(change) => self.make(plan, batch, &change.transition, recorded).await,
         };
         sent.map_err(|error| WriteError::from(&error))
     }
@@ -157,9 +162,10 @@ impl Writer {
         plan: &Plan,
         batch: &[&PlannedChange],
         transition: &Transition,
-        dry_run: bool,
+        recorded: Option<&RecordedVersions>,
     ) -> Result<Option<String>, CallError> {
-        let Transition { target, attribute, old, new } = transition;
+        let dry_run = recorded.is_none();
+        let Transition { target, attribute, new, .. } = transition;
         let id = target.id.as_str();
         let sent = match attribute {
             Attribute::Tag { .. } => self.write_tag(batch, target.region(), new.is_some(), dry_run).await,
@@ -176,7 +182,7 @@ impl Writer {
             }
             Attribute::ManagedPolicy {} => {
                 return self
-                    .write_managed_policy(plan, id, old.is_some(), new.as_ref().and_then(Value::document))
+                    .write_managed_policy(plan, transition, recorded.and_then(|versions| versions.restored.as_deref()))
                     .await;
             }
         };
@@ -290,14 +296,15 @@ impl Writer {
     async fn write_managed_policy(
         &self,
         plan: &Plan,
-        arn: &str,
-        is_there: bool,
-        document: Option<&str>,
+        transition: &Transition,
+        restored: Option<&str>,
     ) -> Result<Option<String>, CallError> {
-        let client = self.session.iam_writer();
-        match document {
+        let (client, arn) = (self.session.iam_writer(), transition.target.id.as_str());
+        match transition.new.as_ref().and_then(Value::document) {
             None => self.delete_policy(&client, arn).await,
-            Some(document) if is_there => self.new_default(&client, plan, arn, document).await,
+            Some(document) if transition.old.is_some() => {
+                self.new_default(&client, plan, arn, document, restored).await
+            }
             Some(document) => {
                 let (path, name) = managed_policy_path(arn);
                 let request = client.create_policy().policy_name(name).path(path).policy_document(document);
@@ -337,7 +344,11 @@ impl Writer {
 
     /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before
     /// the fix, and stays.
-    async fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
+    async fn delete_undone_version(
+        &self,
+        change: &PlannedChange,
+        recorded: &RecordedVersions,
+    ) -> Result<(), WriteError> {
         let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
             &change.transition
         else {
@@ -345,7 +356,7 @@ impl Writer {
         };
         let (client, arn) = (self.session.iam_writer(), target.id.as_str());
         let versions = self.versions(&client, arn).await.map_err(|error| WriteError::from(&error))?;
-        if let Some(version) = grant::undone_version(&versions, undone.document()) {
+        if let Some(version) = grant::undone_version(&versions, undone.document(), recorded.replaced.as_deref()) {
             let request = client.delete_policy_version().policy_arn(arn).version_id(version);
             let sent = self.send(Operation::DeletePolicyVersion, "", || request.send()).await;
             sent.map_err(|error| WriteError::from(&error))?;
@@ -361,6 +372,7 @@ impl Writer {
         plan: &Plan,
         arn: &str,
         document: &str,
+        restored: Option<&str>,
     ) -> Result<Option<String>, CallError> {
         let attaches = plan.kind == Kind::Fix
             && plan.changes.iter().any(|change| {
@@ -368,8 +380,8 @@ impl Writer {
             });
         self.check_attachments(client, arn, i32::from(!attaches)).await?;
         let versions = self.versions(client, arn).await?;
-        let earlier = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document));
-        let Some((version, ..)) = earlier.filter(|_| plan.kind == Kind::Undo) else {
+        let earlier = grant::restored_version(&versions, document, restored);
+        let Some(version) = earlier.filter(|_| plan.kind == Kind::Undo) else {
             if versions.len() >= STORED_VERSIONS {
                 return Err(CallError::new(
                     "LimitExceeded",

@@ -8,12 +8,12 @@ use crate::alibaba::{Account, Inventory, Policy, PolicyType, Principal, Principa
 use crate::estate::Estate;
 use crate::inventory::{Provider, Read};
 use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
-use crate::provider::account_writer::{AccountWriter, Answer};
+use crate::provider::account_writer::{AccountWriter, Answer, RecordedVersions};
 use crate::provider::alibaba::answers::{Done, Instances, PolicyAnswer, PolicyList, PolicyVersions, RoleAnswer};
 use crate::provider::error::Error;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
 use crate::resource::ResourceKind;
-use crate::role_audit::grant::undone_version;
+use crate::role_audit::grant::{restored_version, undone_version};
 use crate::transition::{Attribute, Operation, Transition, Value, policy_name};
 
 use super::client::{Call, CallError, CallErrorKind, api_for_operation, is_passing};
@@ -67,8 +67,9 @@ impl AccountWriter for Writer {
         &'w self,
         plan: &'w Plan,
         batch: &'w [&'w PlannedChange],
+        versions: &'w RecordedVersions,
     ) -> Answer<'w, Result<Option<String>, WriteError>> {
-        Box::pin(ready(self.write(plan, batch)))
+        Box::pin(ready(self.write(plan, batch, versions)))
     }
 
     /// Of the calls that are made here none has a dry run.
@@ -76,8 +77,12 @@ impl AccountWriter for Writer {
         Box::pin(ready((DryRunAnswer::Unknown, false)))
     }
 
-    fn delete_undone_version<'w>(&'w self, change: &'w PlannedChange) -> Answer<'w, Result<(), WriteError>> {
-        Box::pin(ready(self.delete_undone_version(change)))
+    fn delete_undone_version<'w>(
+        &'w self,
+        change: &'w PlannedChange,
+        versions: &'w RecordedVersions,
+    ) -> Answer<'w, Result<(), WriteError>> {
+        Box::pin(ready(self.delete_undone_version(change, versions)))
     }
 }
 
@@ -202,9 +207,14 @@ impl Writer {
     }
 
     /// Makes a batch of changes in one call (several for policies). Returns the request id of the answer.
-    fn write(&self, plan: &Plan, batch: &[&PlannedChange]) -> Result<Option<String>, WriteError> {
+    fn write(
+        &self,
+        plan: &Plan,
+        batch: &[&PlannedChange],
+        recorded: &RecordedVersions,
+    ) -> Result<Option<String>, WriteError> {
         let Some(first) = batch.first() else { return Ok(None) };
-        self.make(plan, batch, &first.transition).map_err(|error| WriteError::from(&error))
+        self.make(plan, batch, &first.transition, recorded).map_err(|error| WriteError::from(&error))
     }
 
     /// Makes one call, once, and returns the request id of its answer.
@@ -226,6 +236,7 @@ impl Writer {
         plan: &Plan,
         batch: &[&PlannedChange],
         transition: &Transition,
+        recorded: &RecordedVersions,
     ) -> Result<Option<String>, CallError> {
         let Transition { target, attribute, old, new } = transition;
         match attribute {
@@ -243,7 +254,9 @@ impl Writer {
                 let name = policy_name(&target.id);
                 match new.as_ref().and_then(Value::document) {
                     None => self.delete_policy(name),
-                    Some(document) if old.is_some() => self.new_default(plan, &target.id, document),
+                    Some(document) if old.is_some() => {
+                        self.new_default(plan, &target.id, document, recorded.restored.as_deref())
+                    }
                     Some(document) => {
                         let arguments = [("PolicyName", name), ("PolicyDocument", document)];
                         self.send(Operation::RamCreatePolicy, self.session.home(), &arguments)
@@ -314,7 +327,7 @@ impl Writer {
 
     /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before
     /// the fix, and stays.
-    fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
+    fn delete_undone_version(&self, change: &PlannedChange, recorded: &RecordedVersions) -> Result<(), WriteError> {
         let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
             &change.transition
         else {
@@ -322,7 +335,7 @@ impl Writer {
         };
         let name = policy_name(&target.id);
         let versions = self.versions(name).map_err(|error| WriteError::from(&error))?;
-        if let Some(version) = undone_version(&versions, undone.document()) {
+        if let Some(version) = undone_version(&versions, undone.document(), recorded.replaced.as_deref()) {
             self.delete_version(name, version).map_err(|error| WriteError::from(&error))?;
         }
         Ok(())
@@ -330,7 +343,13 @@ impl Writer {
 
     /// Makes a document the default of a custom policy with a new version; an undo makes the version that holds the old
     /// document the default again. No version is deleted to make room.
-    fn new_default(&self, plan: &Plan, arn: &str, document: &str) -> Result<Option<String>, CallError> {
+    fn new_default(
+        &self,
+        plan: &Plan,
+        arn: &str,
+        document: &str,
+        restored: Option<&str>,
+    ) -> Result<Option<String>, CallError> {
         let name = policy_name(arn);
         let attaches = plan.kind == Kind::Fix
             && plan.changes.iter().any(|change| {
@@ -338,8 +357,8 @@ impl Writer {
             });
         self.check_attachments(name, u64::from(!attaches))?;
         let versions = self.versions(name)?;
-        let earlier = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document));
-        let Some((version, ..)) = earlier.filter(|_| plan.kind == Kind::Undo) else {
+        let earlier = restored_version(&versions, document, restored);
+        let Some(version) = earlier.filter(|_| plan.kind == Kind::Undo) else {
             if versions.len() >= STORED_VERSIONS {
                 let message =
                     format!("{STORED_VERSIONS} versions of the policy are stored, as many as RAM allows: delete one");
@@ -348,7 +367,7 @@ impl Writer {
             let arguments = [("PolicyName", name), ("PolicyDocument", document), ("SetAsDefault", "true")];
             return self.send(Operation::RamCreatePolicyVersion, self.session.home(), &arguments);
         };
-        let arguments = [("PolicyName", name), ("VersionId", version.as_str())];
+        let arguments = [("PolicyName", name), ("VersionId", version)];
         self.send(Operation::RamSetDefaultPolicyVersion, self.session.home(), &arguments)
     }
 
