@@ -29,7 +29,7 @@ fuzz_target!(|input: Input| {
     ]});
     let Ok(document) = Document::parse(&text.to_string()) else { return };
     let compiled = [CompiledPolicy::new(&document)];
-    let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
+    let set = PolicySet::for_identity(vec![NamedDocument { name: "p".into(), document }]);
     let environment = Environment {
         partition: "aws".into(),
         account_id: "1".into(),
@@ -39,7 +39,7 @@ fuzz_target!(|input: Input| {
     let question = Question::on("ec2:DeleteVolume", &[]);
     let answer = PreparedPolicies::new(&set).assess(question, &environment, Catalogue::embedded());
     let allowed = |resource: &str| {
-        let policies = Policies::of_identity(&compiled);
+        let policies = Policies::for_identity(&compiled);
         decide(policies, &Request::new("ec2:DeleteVolume", resource, Context::default())).0 == Decision::Allowed
     };
     let thought_of = allowed(&format!("arn:aws:ec2:us-east-1:1:volume/{}", input.volume));

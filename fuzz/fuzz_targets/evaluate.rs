@@ -46,13 +46,13 @@ fuzz_target!(|input: Input| {
     let everything = r#"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*"}]}"#;
     let guard = CompiledPolicy::new(&Document::parse(everything).expect("a plain policy"));
     let identity = [CompiledPolicy::new(&document)];
-    let alone = Policies::of_identity(&identity);
+    let alone = Policies::for_identity(&identity);
     let (decision, matched) = decide(alone, &request);
     match decision {
         Decision::Allowed => assert_eq!(matched.identity_allow, [(0, 0)]),
         Decision::ExplicitlyDenied => assert_eq!(matched.identity_deny, [(0, 0)]),
         Decision::ImplicitlyDenied => assert!(matched.identity_deny.is_empty()),
     }
-    let guarded = Policies { boundary: Some(&guard), ..Policies::of_identity(&identity) };
+    let guarded = Policies { boundary: Some(&guard), ..Policies::for_identity(&identity) };
     assert_eq!(decide(guarded, &request).0, Decision::ExplicitlyDenied);
 });
