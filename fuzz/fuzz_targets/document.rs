@@ -9,7 +9,7 @@ use tagaudit_policy::templates::{self, Pseudo};
 use tagaudit_policy::{Catalogue, Document};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(text) = json::text_of(bytes) else { return };
+    let Ok(text) = json::decode_utf8(bytes) else { return };
     if let Ok(node) = Node::parse(text) {
         let printed = node.to_string();
         let again = Node::parse(&printed).expect("what was printed is JSON");
