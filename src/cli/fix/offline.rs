@@ -39,5 +39,5 @@ pub(in crate::cli) fn undo(_: &UndoArgs) -> Result<Exit, Failure> {
 }
 
 pub(super) fn settle_earlier(_: &ScanArgs, _: &Scope<'_>, _: &Plan) -> Result<(), Failure> {
-    Ok(())
+    refuse()
 }
