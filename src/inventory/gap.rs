@@ -67,6 +67,12 @@ impl Gap {
     pub fn concerns_account(&self, account_id: &str) -> bool {
         self.account_id.as_deref().is_none_or(|id| id == account_id)
     }
+
+    /// True if it concerns a region of an account; a gap without a region concerns all of them.
+    #[must_use]
+    pub fn concerns_region(&self, account_id: &str, region: &str) -> bool {
+        self.concerns_account(account_id) && self.region.as_deref().is_none_or(|name| name == region)
+    }
 }
 
 /// Reason of a gap for an answer without entries that must exist: some products answer unauthorised callers with an

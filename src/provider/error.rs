@@ -71,7 +71,7 @@ pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
-        // Without a scheme, a user name is taken for it, and the rest may hold a password.
+        // Without a scheme, a user name is mistaken for it, and the rest may hold a password.
         None => return Err(Error::usage(format!("{name} names no host")).help("for example https://ec2.example.com")),
     };
     match url.scheme() {

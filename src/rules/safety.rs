@@ -1,4 +1,4 @@
-//! Whether a fix may be made without asking, by cloud.
+//! Limits of fixes that are made without asking, by cloud.
 
 pub(super) mod alibaba;
 pub(crate) mod aws;

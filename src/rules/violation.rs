@@ -1,4 +1,4 @@
-//! What checks find, before the runner completes it from the rule.
+//! Findings of checks, before the runner completes them from the rule.
 
 use std::collections::HashMap;
 

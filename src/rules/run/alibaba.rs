@@ -29,10 +29,7 @@ impl RuleContext for Context<'_> {
         match check {
             Check::Region(check) => {
                 let regions = self.view.regions.iter().filter(|view| {
-                    !needed.iter().any(|gap| {
-                        gap.concerns_account(&view.account.account_id)
-                            && gap.region.as_ref().is_none_or(|name| *name == view.region.name)
-                    })
+                    !needed.iter().any(|gap| gap.concerns_region(&view.account.account_id, &view.region.name))
                 });
                 regions.map(|view| -> Task<'_> { Box::new(move || check(self, view)) }).collect()
             }

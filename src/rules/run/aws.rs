@@ -35,10 +35,7 @@ impl RuleContext for Context<'_> {
         match check {
             Check::Region(check) => {
                 let regions = self.view.regions.iter().filter(|region| {
-                    !needed.iter().any(|gap| {
-                        gap.concerns_account(&region.account.account_id)
-                            && gap.region.as_ref().is_none_or(|name| *name == region.region.name)
-                    })
+                    !needed.iter().any(|gap| gap.concerns_region(&region.account.account_id, &region.region.name))
                 });
                 let task = |region| -> Task<'_> {
                     Box::new(move || {
