@@ -17,11 +17,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tagaudit::baseline;
-use tagaudit::policy::lint::{PolicyKind, lint};
-use tagaudit::policy::{
-    Catalogue, CompiledPolicy, Context, ContextValue, Dialect, Document, Environment, IAM, NamedDocument, Need,
-    Policies, PolicySet, PreparedPolicies, Question, RAM, Request, decide, excess,
+use tagaudit::internals::baseline;
+use tagaudit::internals::policy::lint::{PolicyKind, lint};
+use tagaudit::internals::policy::{
+    Catalogue, Context, ContextValue, Dialect, Document, Environment, IAM, NamedDocument, Need, PolicySet,
+    PreparedPolicies, Question, RAM, Request, excess,
 };
 
 fn main() {
@@ -44,9 +44,12 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn compiled(list: &Value) -> Vec<CompiledPolicy> {
+fn named(list: &Value) -> Vec<NamedDocument> {
     let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    let one = |entry: &Value| CompiledPolicy::new(&Document::parse(&entry["document"].to_string()).unwrap());
+    let one = |entry: &Value| NamedDocument {
+        name: entry["name"].to_string(),
+        document: Document::parse(&entry["document"].to_string()).unwrap(),
+    };
     entries.iter().map(one).collect()
 }
 
@@ -60,7 +63,7 @@ fn decisions() {
             let case: Value = serde_json::from_str(line).unwrap();
             let boundary = case["permissions_boundary"].as_object().map(|_| vec![case["permissions_boundary"].clone()]);
             let levels = case["scps"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let scps: Vec<Vec<CompiledPolicy>> = levels.iter().map(compiled).collect();
+            let scps = levels.iter().map(named).collect();
             let mut context = Context::default();
             for (key, value) in case["request"]["context"].as_object().unwrap() {
                 let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -72,16 +75,17 @@ fn decisions() {
             }
             let ask = |part: &str| case["request"][part].as_str().unwrap_or_default().to_owned();
             let request = Request::new(&ask("action"), &ask("resource"), context);
-            let boundary = compiled(&boundary.map_or(Value::Null, Value::from));
-            (compiled(&case["identity_policies"]), boundary, scps, request)
+            let set = PolicySet::for_identity(named(&case["identity_policies"]))
+                .with_boundary(named(&boundary.map_or(Value::Null, Value::from)).pop())
+                .with_control_policies(scps);
+            (PreparedPolicies::new(&set), request)
         })
         .collect();
     let rounds = 4_000;
     let started = Instant::now();
     for _ in 0..rounds {
-        for (identity, boundary, scps, request) in &cases {
-            let policies = Policies { boundary: boundary.first(), scps, ..Policies::for_identity(identity) };
-            black_box(decide(policies, black_box(request)));
+        for (policies, request) in &cases {
+            black_box(policies.decide(black_box(request)));
         }
     }
     let each = started.elapsed().as_secs_f64() / (rounds * cases.len()) as f64;
@@ -96,12 +100,12 @@ fn published(name: &str, dialect: &'static Dialect, resource: &str) {
         .allowed_actions()
         .map(|action| Request::new(&action.replace('*', "Anything"), resource, Context::default()))
         .collect();
-    let policies = [CompiledPolicy::new(&document)];
+    let policies = PreparedPolicies::new(&PolicySet::from(document));
     let rounds = 20_000;
     let started = Instant::now();
     for _ in 0..rounds {
         for request in &requests {
-            black_box(decide(Policies::for_identity(&policies), black_box(request)));
+            black_box(policies.decide(black_box(request)));
         }
     }
     let each = started.elapsed().as_secs_f64() / (rounds * requests.len()) as f64;

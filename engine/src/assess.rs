@@ -7,7 +7,6 @@
 //! granted in every region under every combination of facts, and any remainder is reported with a resource that shows
 //! it.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::automaton::{self, Class, Language, Relation};
@@ -24,20 +23,24 @@ use super::truth::{Atom, Expression, Holds};
 mod answer;
 mod asked;
 mod assessment;
+mod decide;
 mod judge;
 mod limit;
 mod policy_set;
 mod question;
 mod scope;
 mod witness;
+mod work;
 
 use answer::{Answer, combine_actions};
 use asked::{Requested, RequestedInRegion, RequestedResource};
-use judge::{Active, LastFacts, RegionQuestion, judge};
+use judge::{Active, RegionQuestion, judge};
 use scope::{Kinds, Scope, Target};
 use witness::{readable, sample};
+use work::Work;
 
 pub use assessment::{Assessment, NotGranted, StatementRef, Verdict};
+pub use decide::{Decided, MatchedStatement};
 pub use limit::{DeniedOn, Limit, OpenCondition};
 pub use policy_set::{NamedDocument, PolicySet, Stage, StageKind, control_levels};
 pub use question::{Environment, Question};
@@ -68,9 +71,10 @@ pub struct PreparedPolicies {
     statements: Vec<Prepared>,
     /// Layers that must each allow, with their names: identity policies first.
     stages: Vec<(String, StageKind)>,
-    /// Remaining budget of automaton steps, over all questions: hostile policies end undecided, not in minutes.
-    work_left: Cell<usize>,
-    last_facts: LastFacts,
+    /// Language of the first policy; `None` without policies.
+    dialect: Option<&'static Dialect>,
+    /// True if every policy is in a language that defines the result of a condition on an absent key.
+    absent_keys_decide: bool,
 }
 
 impl std::fmt::Debug for PreparedPolicies {
@@ -79,18 +83,16 @@ impl std::fmt::Debug for PreparedPolicies {
     }
 }
 
-/// Automaton steps for one principal: forty times the limit of the hardest question, or about a second.
-const ALL_WORK: usize = 40 * automaton::BUDGET;
-
 impl PreparedPolicies {
     /// Prepares the policies of a principal.
     #[must_use]
     pub fn new(set: &PolicySet) -> Self {
+        let dialects = || set.stages.iter().flat_map(|stage| &stage.policies).map(|named| named.document.dialect);
         let mut prepared = Self {
             statements: Vec::new(),
             stages: Vec::with_capacity(set.stages.len()),
-            work_left: Cell::new(ALL_WORK),
-            last_facts: LastFacts::default(),
+            dialect: dialects().next(),
+            absent_keys_decide: dialects().all(|dialect| dialect.absent_keys_decide),
         };
         for (at, stage) in set.stages.iter().enumerate() {
             prepared.stages.push((stage.name(), stage.kind));
@@ -154,22 +156,24 @@ impl PreparedPolicies {
         !plain
     }
 
-    /// Answers a question.
+    /// Answers a question. The answer depends on nothing but the arguments: each question has its own budget of work,
+    /// and is undecided if that does not suffice.
     #[must_use]
     pub fn assess(&self, question: Question<'_>, environment: &Environment, catalogue: &Catalogue) -> Assessment {
         let folded = question.action.to_lowercase();
         if !folded.contains(['*', '?']) {
             let spelt = catalogue.action(&folded).map_or(question.action, |(_, action)| action.name.as_str());
-            return self.assess_one(spelt, &folded, question, environment, catalogue);
+            return self.assess_one(spelt, &folded, question, environment, catalogue, &mut Work::for_actions(1));
         }
         let covered = catalogue.expand(&folded);
         if covered.is_empty() || covered.len() > 2_000 {
             // The catalogue has no action for the pattern, or it covers nearly everything: assess the pattern itself.
-            return self.assess_one(question.action, &folded, question, environment, catalogue);
+            return self.assess_one(question.action, &folded, question, environment, catalogue, &mut Work::whole());
         }
+        let mut work = Work::for_actions(covered.len());
         let each = covered
             .iter()
-            .map(|action| self.assess_one(&action.name, &action.folded, question, environment, catalogue));
+            .map(|action| self.assess_one(&action.name, &action.folded, question, environment, catalogue, &mut work));
         combine_actions(each.collect(), &covered)
     }
 
@@ -197,16 +201,17 @@ impl PreparedPolicies {
         let service = if service == "sts" || is_global { service } else { "" };
         let region = environment.regions.first().map(String::as_str);
         let signature = (service.to_owned(), spoken, scope.target_texts(region, Kinds::All), absent);
-        *alike.known.entry(signature).or_insert_with(|| self.may_grant_somewhere(&scope, &relevant))
+        let EquivalentActions { known, work } = alike;
+        *known.entry(signature).or_insert_with(|| self.may_grant_somewhere(&scope, &relevant, work))
     }
 
     /// Same as `may_grant`, without the cache; stops at the first resource on which the action may be granted.
-    fn may_grant_somewhere(&self, scope: &Scope<'_>, relevant: &[(&Prepared, Match)]) -> bool {
+    fn may_grant_somewhere(&self, scope: &Scope<'_>, relevant: &[(&Prepared, Match)], work: &mut Work) -> bool {
         scope.regions().into_iter().any(|region| {
             let active = Self::active(relevant, scope, region);
             scope.targets(region, Kinds::All).iter().any(|target| {
                 let mut answer = Answer::default();
-                self.assess_target(target, RequestedInRegion::default(), &active, scope, region, &mut answer);
+                self.assess_target(target, RequestedInRegion::default(), &active, scope, region, work, &mut answer);
                 answer.undecided || answer.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Never)
             })
         })
@@ -219,6 +224,7 @@ impl PreparedPolicies {
         question: Question<'_>,
         environment: &Environment,
         catalogue: &Catalogue,
+        work: &mut Work,
     ) -> Assessment {
         let resources = question.resources;
         let spoken = self.statements.iter().map(|statement| (statement, match_action(&statement.compiled, folded)));
@@ -249,6 +255,7 @@ impl PreparedPolicies {
                 region,
                 Requested { resources: &asked, denies: &denies },
                 &relevant,
+                work,
                 &mut answer,
             );
         }
@@ -266,6 +273,7 @@ impl PreparedPolicies {
                     &everything,
                     &scope,
                     None,
+                    work,
                     &mut answer,
                 );
             }
@@ -325,6 +333,7 @@ impl PreparedPolicies {
         region: Option<&str>,
         meant: Requested<'_>,
         relevant: &[(&Prepared, Match)],
+        work: &mut Work,
         answer: &mut Answer,
     ) {
         let active = Self::active(relevant, scope, region);
@@ -338,6 +347,7 @@ impl PreparedPolicies {
                 &active,
                 scope,
                 region,
+                work,
                 answer,
             );
         }
@@ -356,14 +366,14 @@ impl PreparedPolicies {
         active: &[Active<'_>],
         scope: &Scope<'_>,
         region: Option<&str>,
+        work: &mut Work,
         answer: &mut Answer,
     ) {
         let terms = active.iter().chain(denies).map(|each| each.prepared.terms.len()).sum::<usize>() + active.len();
-        if answer.undecided || terms > self.work_left.get() {
+        if answer.undecided || !work.spend(terms) {
             answer.undecided = true;
             return;
         }
-        self.work_left.set(self.work_left.get() - terms);
         // Tracks each pattern once; one that matches all or nothing of the target needs no automaton.
         let mut tracked = Tracked::default();
         let mut asked_bits = Vec::with_capacity(asked.len());
@@ -378,10 +388,7 @@ impl PreparedPolicies {
         }
         let regions = match &target.universe {
             Some(universe) if !tracked.languages.is_empty() => {
-                let mut budget = self.work_left.get();
-                let explored = automaton::explore(universe, &tracked.languages, &mut budget);
-                self.work_left.set(budget);
-                let Some(regions) = explored else {
+                let Some(regions) = automaton::explore(universe, &tracked.languages, &mut work.left) else {
                     answer.undecided = true;
                     return;
                 };
@@ -390,17 +397,16 @@ impl PreparedPolicies {
             _ => vec![Class { matches: Vec::new(), witness: sample(&target.text, scope.dialect) }],
         };
         let open: Vec<Expression> = denies.iter().flat_map(Active::open).collect();
-        let facts = self.last_facts.get_or_build(
+        let facts = work.facts.get_or_build(
             active,
             &asked_bits.iter().map(|(_, expression)| expression).chain(&open).collect::<Vec<_>>(),
         );
         // Checking one combination of facts costs a fraction of an automaton step.
         let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, |facts| facts.combinations())) / 8;
-        if cost > self.work_left.get() {
+        if !work.spend(cost) {
             answer.undecided = true;
             return;
         }
-        self.work_left.set(self.work_left.get() - cost);
         let index = answer.targets.len();
         answer.targets.push(target.text.clone());
         for region in regions {
@@ -432,9 +438,16 @@ impl PreparedPolicies {
 
 /// Cached results for equivalent actions: the same statements match them, they apply to the same resources, in the same
 /// region, and lack the same keys.
-#[derive(Default)]
 pub(super) struct EquivalentActions {
     known: HashMap<(String, Vec<(usize, Match)>, Vec<String>, Vec<bool>), bool>,
+    /// Work left for all actions together: they are one question.
+    work: Work,
+}
+
+impl Default for EquivalentActions {
+    fn default() -> Self {
+        Self { known: HashMap::new(), work: Work::whole() }
+    }
 }
 
 /// Result of matching a pattern: the same in every region, or tracked by region.

@@ -19,8 +19,8 @@
 //! a W DeleteVolume 0! 0,2                            an action: level, name, types (`!` required), condition keys
 //! ```
 //!
-//! Types and keys are numbered from 0 within their service; `-` is an empty list. Levels: `L` list, `R` read, `T` tagging,
-//! `W` write, `P` permissions management.
+//! Types and keys are numbered from 0 within their service; `-` is an empty list. Levels: `L` list, `R` read, `T`
+//! tagging, `W` write, `P` permissions management.
 
 use std::collections::HashMap;
 use std::ops::Range;

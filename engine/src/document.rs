@@ -1,6 +1,6 @@
-//! Policy documents: lossless, with the position of every element. Rejects what the cloud rejects.
-//! Grammar: AWS IAM User Guide, "Grammar of the IAM JSON policy language"; Alibaba Cloud RAM documentation, "Policy
-//! structure and syntax".
+//! Policy documents: lossless, with the position of every element. Rejects what the cloud rejects. Grammar: AWS IAM
+//! User Guide, "Grammar of the IAM JSON policy language"; Alibaba Cloud RAM documentation, "Policy structure and
+//! syntax".
 
 use std::borrow::Cow;
 

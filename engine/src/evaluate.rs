@@ -1,17 +1,11 @@
-//! Evaluates one request against the policies that apply to it.
-//! Order of decision in AWS: IAM User Guide, "Policy evaluation logic": an explicit Deny in any policy wins; then every
-//! level of service control policies, the permissions boundary and the identity policies must each allow. In RAM:
-//! Alibaba Cloud RAM documentation, "Policy evaluation process": control policies, then the session policy, must allow;
-//! then the principal's own policies, those of the account first, and those of the resource group only if the former do
-//! not decide.
-
-use std::cell::Cell;
+//! Requests and callers, statements prepared for evaluation, and trust policies. [`PreparedPolicies`] decides requests.
+//!
+//! [`PreparedPolicies`]: crate::PreparedPolicies
 
 use super::condition::{Compiled, Truth};
 use super::context::Context;
-use super::dialect::{Dialect, IAM};
 use super::document::{Document, Effect, Guard};
-use super::pattern::{ARN_PARTS, ActionPattern, Match, ResourcePattern, split_arn, split_name};
+use super::pattern::{ARN_PARTS, ActionPattern, Match, ResourcePattern, split_arn};
 
 /// A request.
 #[derive(Debug, Clone)]
@@ -27,6 +21,19 @@ impl Request {
     #[must_use]
     pub fn new(action: &str, resource: &str, context: Context) -> Self {
         Self { action: action.to_lowercase(), resource: resource.to_owned(), context }
+    }
+
+    /// The action, in lower case.
+    pub(super) fn action(&self) -> &str {
+        &self.action
+    }
+
+    pub(super) fn resource(&self) -> &str {
+        &self.resource
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
     }
 }
 
@@ -124,29 +131,6 @@ pub enum Decision {
     Undecided,
 }
 
-/// Statements that match a request, each as (position of the policy in its list, position of the statement).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Matched {
-    /// Allow statements of identity policies.
-    pub identity_allow: Vec<(usize, usize)>,
-    /// Deny statements of identity policies.
-    pub identity_deny: Vec<(usize, usize)>,
-    /// Allow statements that apply to the resource group.
-    pub group_allow: Vec<(usize, usize)>,
-    /// Deny statements that apply to the resource group.
-    pub group_deny: Vec<(usize, usize)>,
-    /// Allow statements of the session policy.
-    pub session_allow: Vec<usize>,
-    /// Deny statements of the session policy.
-    pub session_deny: Vec<usize>,
-    /// Allow statements of the boundary.
-    pub boundary_allow: Vec<usize>,
-    /// Deny statements of the boundary.
-    pub boundary_deny: Vec<usize>,
-    /// Deny statements of control policies, preceded by the position of their level.
-    pub scp_deny: Vec<(usize, usize, usize)>,
-}
-
 /// A statement prepared for evaluation.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one property of the statement")]
@@ -169,15 +153,14 @@ pub(super) struct CompiledStatement {
 
 /// A policy prepared for evaluation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CompiledPolicy {
+pub(super) struct CompiledPolicy {
     pub(super) statements: Vec<CompiledStatement>,
-    dialect: &'static Dialect,
 }
 
 impl CompiledPolicy {
     /// Prepares a document.
     #[must_use]
-    pub fn new(document: &Document) -> Self {
+    pub(super) fn new(document: &Document) -> Self {
         let with_variables = document.has_variables();
         let statements = document
             .statements
@@ -211,7 +194,7 @@ impl CompiledPolicy {
                 is_placeholder: statement.is_placeholder,
             })
             .collect();
-        Self { statements, dialect: document.dialect }
+        Self { statements }
     }
 }
 
@@ -223,7 +206,7 @@ impl CompiledStatement {
     }
 
     /// Matches a request; open if the result depends on unknown values.
-    fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
+    pub(super) fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
         let of_actions = self.matches_action(action);
         if of_actions == Match::No {
             return Match::No;
@@ -250,117 +233,6 @@ impl CompiledStatement {
             Match::Yes | Match::Open => Match::Yes,
         }
     }
-}
-
-/// Policies that apply to a request.
-#[derive(Debug, Clone, Copy)]
-pub struct Policies<'p> {
-    /// Inline and attached policies, of which any may allow.
-    pub identity: &'p [CompiledPolicy],
-    /// Attached policies in RAM that apply to the resource group of the resource. They are evaluated if the others
-    /// neither allow nor deny.
-    pub resource_group: &'p [CompiledPolicy],
-    /// Session policy: must also allow.
-    pub session: Option<&'p CompiledPolicy>,
-    /// Permissions boundary: must also allow, and never allows by itself.
-    pub boundary: Option<&'p CompiledPolicy>,
-    /// Service control policies, level by level from the root: one policy on each level must allow.
-    pub scps: &'p [Vec<CompiledPolicy>],
-}
-
-impl<'p> Policies<'p> {
-    /// Creates a set with the policies of the principal only.
-    #[must_use]
-    pub fn for_identity(identity: &'p [CompiledPolicy]) -> Self {
-        Self { identity, resource_group: &[], session: None, boundary: None, scps: &[] }
-    }
-
-    fn all(self) -> impl Iterator<Item = &'p CompiledPolicy> {
-        let own = self.identity.iter().chain(self.resource_group).chain(self.session).chain(self.boundary);
-        own.chain(self.scps.iter().flatten())
-    }
-}
-
-/// Decides a request.
-#[must_use]
-pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) {
-    let is_open = Cell::new(false);
-    let (decision, matched) = decide_with(policies, request, Effect::Deny, &is_open);
-    // If nothing depends on unknown values, both readings are the same.
-    if !is_open.get() || policies.all().all(|policy| policy.dialect.absent_keys_decide) {
-        return (decision, matched);
-    }
-    // With two languages, the stricter reading and the wider one must agree.
-    let (wider, widely) = decide_with(policies, request, Effect::Allow, &is_open);
-    if (wider == Decision::Allowed) == (decision == Decision::Allowed) {
-        (decision, matched)
-    } else {
-        (Decision::Undecided, widely)
-    }
-}
-
-/// Decides a request, with unknown values resolved in favour of the effect `unknown`.
-fn decide_with(
-    policies: Policies<'_>,
-    request: &Request,
-    unknown: Effect,
-    is_open: &Cell<bool>,
-) -> (Decision, Matched) {
-    let dialect = policies.all().next().map_or(&IAM, |policy| policy.dialect);
-    let parts = split_name(&request.resource, dialect);
-    let resource = (request.resource != "*").then_some(&parts);
-    let matching = |statement: &&CompiledStatement| {
-        let met = statement.matches(&request.action, resource, &request.context);
-        is_open.set(is_open.get() || met == Match::Open);
-        met == Match::Yes || (met == Match::Open && statement.effect == unknown)
-    };
-    let of = |policy: &CompiledPolicy, effect: Effect| -> Vec<usize> {
-        let of_effect = policy.statements.iter().filter(|statement| statement.effect == effect);
-        of_effect.filter(matching).map(|statement| statement.index).collect()
-    };
-    let each = |policies: &[CompiledPolicy], effect: Effect| -> Vec<(usize, usize)> {
-        let numbered = policies.iter().enumerate();
-        numbered.flat_map(|(at, policy)| of(policy, effect).into_iter().map(move |index| (at, index))).collect()
-    };
-    let one = |policy: Option<&CompiledPolicy>, effect: Effect| policy.map(|policy| of(policy, effect));
-    let mut matched = Matched {
-        identity_allow: each(policies.identity, Effect::Allow),
-        identity_deny: each(policies.identity, Effect::Deny),
-        group_allow: each(policies.resource_group, Effect::Allow),
-        group_deny: each(policies.resource_group, Effect::Deny),
-        session_allow: one(policies.session, Effect::Allow).unwrap_or_default(),
-        session_deny: one(policies.session, Effect::Deny).unwrap_or_default(),
-        boundary_allow: one(policies.boundary, Effect::Allow).unwrap_or_default(),
-        boundary_deny: one(policies.boundary, Effect::Deny).unwrap_or_default(),
-        scp_deny: Vec::new(),
-    };
-    let mut every_level_allows = true;
-    for (level, documents) in policies.scps.iter().enumerate() {
-        every_level_allows &= !each(documents, Effect::Allow).is_empty();
-        let denying = each(documents, Effect::Deny).into_iter();
-        matched.scp_deny.extend(denying.map(|(policy, statement)| (level, policy, statement)));
-    }
-    // An Allow in the account ends the step of the principal's own policies.
-    if !matched.identity_allow.is_empty() || !matched.identity_deny.is_empty() {
-        matched.group_allow.clear();
-        matched.group_deny.clear();
-    }
-    let denied = !matched.identity_deny.is_empty()
-        || !matched.group_deny.is_empty()
-        || !matched.session_deny.is_empty()
-        || !matched.boundary_deny.is_empty()
-        || !matched.scp_deny.is_empty();
-    let bounded = (policies.boundary.is_some() && matched.boundary_allow.is_empty())
-        || (policies.session.is_some() && matched.session_allow.is_empty());
-    let granted = !matched.identity_allow.is_empty() || !matched.group_allow.is_empty();
-    let decision = if denied {
-        Decision::ExplicitlyDenied
-    } else if !granted || bounded || !every_level_allows {
-        Decision::ImplicitlyDenied
-    } else {
-        Decision::Allowed
-    };
-    (decision, matched)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! knowledge of EC2, Kubernetes or tags. [`Dialect`] has the differences between the two languages.
 //!
 //! - [`Document`] reads policies losslessly, with the position of every element ([`json`]).
-//! - [`decide`] answers one request: allowed, explicitly or implicitly denied, and by which statements.
+//! - [`PreparedPolicies::decide`] answers one request: allowed, explicitly or implicitly denied, and by which statements.
 //! - [`PreparedPolicies::assess`] answers for all resources at once, over a partly known context: granted, partial,
 //!   denied, missing or undecided, with the statements, the conditions, and the remainder that is not granted.
 //! - [`Catalogue`] describes every action: its access level, resource types and condition keys.
@@ -37,15 +37,15 @@ mod variables;
 pub mod yaml;
 
 pub use assess::{
-    Assessment, DeniedOn, Environment, Limit, NamedDocument, NotGranted, OpenCondition, PolicySet, PreparedPolicies,
-    Question, Stage, StageKind, StatementRef, Verdict, control_levels,
+    Assessment, Decided, DeniedOn, Environment, Limit, MatchedStatement, NamedDocument, NotGranted, OpenCondition,
+    PolicySet, PreparedPolicies, Question, Stage, StageKind, StatementRef, Verdict, control_levels,
 };
 pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
 pub use context::{Context, ContextValue};
 pub use dialect::{DIALECTS, Dialect, IAM, RAM};
 pub use document::{Condition, Document, DocumentError, Effect, Element, Guard, Malformed, Principal, Statement};
 pub use escalation::{EscalationPath, Step};
-pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request, decide, trusts};
+pub use evaluate::{Caller, Decision, Request, trusts};
 pub use excess::{Excess, ExcessGrants, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};
 pub use methods::{Impact, METHODS, Method, RAM_METHODS};

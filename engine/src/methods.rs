@@ -1,6 +1,6 @@
-//! Known privilege escalation paths.
-//! Facts: `PRIVILEGE_ESCALATION_METHODS` of salesforce/cloudsplaining, the table of prowler-cloud/prowler, and the
-//! paths of pathfinding.cloud; those marked "reasoned" are derived from the behaviour of the actions.
+//! Known privilege escalation paths. Facts: `PRIVILEGE_ESCALATION_METHODS` of salesforce/cloudsplaining, the table of
+//! prowler-cloud/prowler, and the paths of pathfinding.cloud; those marked "reasoned" are derived from the behaviour of
+//! the actions.
 
 /// Result of an escalation path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

@@ -4,17 +4,17 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect has failed")]
 
 use serde_json::Value;
-use tagaudit_policy::{CompiledPolicy, Context, ContextValue, Document, Policies, Request, decide};
+use tagaudit_policy::{
+    Context, ContextValue, Document, Effect, NamedDocument, PolicySet, PreparedPolicies, Request, StageKind,
+};
 
-fn policies(list: &Value) -> (Vec<String>, Vec<CompiledPolicy>) {
+fn policies(list: &Value) -> Vec<NamedDocument> {
     let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    entries
-        .iter()
-        .map(|entry| {
-            let document = Document::parse(&entry["document"].to_string()).unwrap();
-            (entry["name"].as_str().unwrap().to_owned(), CompiledPolicy::new(&document))
-        })
-        .unzip()
+    let named = |entry: &Value| NamedDocument {
+        name: entry["name"].as_str().unwrap().to_owned(),
+        document: Document::parse(&entry["document"].to_string()).unwrap(),
+    };
+    entries.iter().map(named).collect()
 }
 
 #[test]
@@ -23,13 +23,12 @@ fn every_sample_question_has_its_decision_and_its_statements() {
     let mut number = 0;
     for line in text.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
-        let (names, identity) = policies(&case["identity_policies"]);
         let boundary = Some(&case["permissions_boundary"]).filter(|boundary| !boundary.is_null());
-        let (boundary_names, boundary) =
-            policies(&boundary.map_or(Value::Null, |boundary| Value::from(vec![boundary.clone()])));
-        let levels: Vec<(Vec<String>, Vec<CompiledPolicy>)> =
-            case["scps"].as_array().map(Vec::as_slice).unwrap_or_default().iter().map(policies).collect();
-        let (scp_names, scps): (Vec<_>, Vec<_>) = levels.into_iter().unzip();
+        let boundary = policies(&boundary.map_or(Value::Null, |boundary| Value::from(vec![boundary.clone()]))).pop();
+        let levels = case["scps"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let set = PolicySet::for_identity(policies(&case["identity_policies"]))
+            .with_boundary(boundary)
+            .with_control_policies(levels.iter().map(policies).collect());
         let mut context = Context::default();
         for (key, value) in case["request"]["context"].as_object().unwrap() {
             let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -43,27 +42,20 @@ fn every_sample_question_has_its_decision_and_its_statements() {
         }
         let ask = |part: &str| case["request"][part].as_str().unwrap();
         let request = Request::new(ask("action"), ask("resource"), context);
-        let (decision, matched) =
-            decide(Policies { boundary: boundary.first(), scps: &scps, ..Policies::for_identity(&identity) }, &request);
-        let by_name = |list: &[(usize, usize)]| -> Value {
-            list.iter().map(|(policy, statement)| serde_json::json!([names[*policy], statement])).collect()
+        let policies = PreparedPolicies::new(&set);
+        let decided = policies.decide(&request);
+        let matching = |stage: StageKind, effect: Effect| -> Value {
+            let matched = decided.matched.iter().filter(|one| one.stage == stage && one.effect == effect);
+            matched.map(|one| serde_json::json!([one.policy, one.statement])).collect()
         };
-        let bounded = |list: &[usize]| -> Value {
-            list.iter().map(|statement| serde_json::json!([boundary_names[0], statement])).collect()
-        };
-        let scp_deny: Value = matched
-            .scp_deny
-            .iter()
-            .map(|(level, policy, statement)| serde_json::json!([scp_names[*level][*policy], statement]))
-            .collect();
         let found = serde_json::json!({
-            "identity_allow": by_name(&matched.identity_allow),
-            "identity_deny": by_name(&matched.identity_deny),
-            "boundary_allow": bounded(&matched.boundary_allow),
-            "boundary_deny": bounded(&matched.boundary_deny),
-            "scp_deny": scp_deny,
+            "identity_allow": matching(StageKind::Identity, Effect::Allow),
+            "identity_deny": matching(StageKind::Identity, Effect::Deny),
+            "boundary_allow": matching(StageKind::Boundary, Effect::Allow),
+            "boundary_deny": matching(StageKind::Boundary, Effect::Deny),
+            "scp_deny": matching(StageKind::ControlPolicy, Effect::Deny),
         });
-        assert_eq!(serde_json::json!(decision), case["expected"], "{}: {}", case["id"], case["title"]);
+        assert_eq!(serde_json::json!(decided.decision), case["expected"], "{}: {}", case["id"], case["title"]);
         assert_eq!(found, case["matched"], "{}: {}", case["id"], case["title"]);
         number += 1;
     }

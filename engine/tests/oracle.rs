@@ -16,8 +16,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tagaudit_policy::templates::{self, FoundPolicy, Pseudo};
 use tagaudit_policy::{
-    Assessment, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, NamedDocument,
-    Policies, PolicySet, PreparedPolicies, Question, Request, Verdict, decide,
+    Assessment, Catalogue, Context, ContextValue, Decision, Document, Environment, NamedDocument, PolicySet,
+    PreparedPolicies, Question, Request, Verdict,
 };
 
 type Keys = BTreeMap<String, Vec<String>>;
@@ -199,10 +199,6 @@ fn named(documents: &[Value]) -> Vec<NamedDocument> {
     documents.iter().enumerate().map(parse).collect()
 }
 
-fn compiled(documents: &[Value]) -> Vec<CompiledPolicy> {
-    named(documents).iter().map(|named| CompiledPolicy::new(&named.document)).collect()
-}
-
 /// What the engine says of deleting volumes, all of them at once.
 fn on_volumes(set: &PolicySet) -> Assessment {
     let environment = Environment {
@@ -240,12 +236,11 @@ proptest! {
         layers.extend(scps.clone());
         let expected = naive(&layers, action, resource, &keys);
         let context: Context = keys.iter().map(|(key, values)| (key, values[0].clone())).collect();
-        let bound = boundary.as_deref().map(compiled);
-        let levels: Vec<Vec<CompiledPolicy>> = scps.iter().map(|level| compiled(level)).collect();
-        let identity = compiled(&identity);
-        let policies = Policies { boundary: bound.as_ref().map(|one| &one[0]), scps: &levels, ..Policies::for_identity(&identity) };
-        let (decision, _) = decide(policies, &Request::new(action, resource, context));
-        prop_assert_eq!(decision, expected);
+        let set = PolicySet::for_identity(named(&identity))
+            .with_boundary(boundary.as_deref().map(|documents| named(documents).remove(0)))
+            .with_control_policies(scps.iter().map(|level| named(level)).collect());
+        let decided = PreparedPolicies::new(&set).decide(&Request::new(action, resource, context)).decision;
+        prop_assert_eq!(decided, expected);
     }
 
     #[test]
@@ -383,7 +378,7 @@ fn a_list_under_a_plain_operator_matches_nothing() {
         "Condition": {"StringEquals": {"aws:TagKeys": "a"}}}]});
     let mut context = Context::default();
     context.insert("aws:TagKeys", ContextValue::Many(vec!["a".into()]));
-    let identity = compiled(&[document]);
-    let policies = Policies::for_identity(&identity);
-    assert_eq!(decide(policies, &Request::new("ec2:CreateTags", "*", context)).0, Decision::ImplicitlyDenied);
+    let policies = PreparedPolicies::new(&PolicySet::for_identity(named(&[document])));
+    let decided = policies.decide(&Request::new("ec2:CreateTags", "*", context));
+    assert_eq!(decided.decision, Decision::ImplicitlyDenied);
 }

@@ -6,8 +6,8 @@
 use proptest::prelude::*;
 use tagaudit_policy::lint::{LintFinding, PolicyKind, lint};
 use tagaudit_policy::{
-    Caller, Catalogue, CompiledPolicy, Context, Decision, Dialect, Document, Environment, IAM, NamedDocument, Policies,
-    PolicySet, PreparedPolicies, Question, RAM, Request, Verdict, decide, excess, json, shrink, trusts,
+    Caller, Catalogue, Context, Decision, Dialect, Document, Environment, IAM, NamedDocument, PolicySet,
+    PreparedPolicies, Question, RAM, Request, Verdict, excess, json, shrink, trusts,
 };
 
 fn document(statements: &str) -> Document {
@@ -27,9 +27,9 @@ fn deny(actions: &str, resource: &str) -> String {
 }
 
 fn one(statements: &str, action: &str, resource: &str, context: &[(&str, &str)]) -> Decision {
-    let policies = [CompiledPolicy::new(&document(statements))];
+    let policies = PreparedPolicies::new(&PolicySet::from(document(statements)));
     let context: Context = context.iter().copied().collect();
-    decide(Policies::for_identity(&policies), &Request::new(action, resource, context)).0
+    policies.decide(&Request::new(action, resource, context)).decision
 }
 
 fn verdict(set: &PolicySet, action: &str) -> Verdict {
@@ -160,19 +160,14 @@ proptest! {
     fn the_account_decides_before_the_resource_group(
         control: [bool; 2], session: Option<[bool; 2]>, account: [bool; 2], group: [bool; 2],
     ) {
-        let compile = |bits: [bool; 2]| CompiledPolicy::new(&document(&statements(bits)));
-        let (own, in_group, level) = ([compile(account)], [compile(group)], [vec![compile(control)]]);
-        let of_session = session.map(compile);
-        let policies = Policies {
-            resource_group: &in_group, session: of_session.as_ref(), scps: &level, ..Policies::for_identity(&own)
-        };
-        let (decision, _) = decide(policies, &Request::new("ecs:StopInstance", "*", Context::default()));
-        prop_assert_eq!(decision, naive(control, session, account, group));
-        // The same over all requests: what a resource group allows is allowed in that group only.
         let set = PolicySet::for_identity(vec![named(&statements(account))])
             .with_resource_group("rg-1", vec![named(&statements(group))])
             .with_session_policy(session.map(|bits| named(&statements(bits))))
             .with_control_policies(vec![vec![named(&statements(control))]]);
+        let request = Request::new("ecs:StopInstance", "*", Context::default());
+        let decided = PreparedPolicies::new(&set).decide(&request).decision;
+        prop_assert_eq!(decided, naive(control, session, account, group));
+        // The same over all requests: what a resource group allows is allowed in that group only.
         let without = naive(control, session, account, [false, false]);
         let with = naive(control, session, account, group);
         let expected = match (without == Decision::Allowed, with == Decision::Allowed) {

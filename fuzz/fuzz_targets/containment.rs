@@ -5,8 +5,8 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use tagaudit_policy::{
-    Catalogue, CompiledPolicy, Context, Decision, Document, Environment, PolicySet, NamedDocument, Policies, PreparedPolicies,
-    Question, Request, Verdict, decide,
+    Catalogue, Context, Decision, Document, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Request,
+    Verdict,
 };
 
 #[derive(Arbitrary, Debug)]
@@ -28,7 +28,6 @@ fuzz_target!(|input: Input| {
         {"Effect": "Deny", "Action": "ec2:DeleteVolume", "Resource": on(&input.denied)},
     ]});
     let Ok(document) = Document::parse(&text.to_string()) else { return };
-    let compiled = [CompiledPolicy::new(&document)];
     let set = PolicySet::for_identity(vec![NamedDocument { name: "p".into(), document }]);
     let environment = Environment {
         partition: "aws".into(),
@@ -37,10 +36,11 @@ fuzz_target!(|input: Input| {
         ..Environment::default()
     };
     let question = Question::on("ec2:DeleteVolume", &[]);
-    let answer = PreparedPolicies::new(&set).assess(question, &environment, Catalogue::embedded());
+    let policies = PreparedPolicies::new(&set);
+    let answer = policies.assess(question, &environment, Catalogue::embedded());
     let allowed = |resource: &str| {
-        let policies = Policies::for_identity(&compiled);
-        decide(policies, &Request::new("ec2:DeleteVolume", resource, Context::default())).0 == Decision::Allowed
+        let request = Request::new("ec2:DeleteVolume", resource, Context::default());
+        policies.decide(&request).decision == Decision::Allowed
     };
     let thought_of = allowed(&format!("arn:aws:ec2:us-east-1:1:volume/{}", input.volume));
     match answer.verdict {

@@ -3,7 +3,9 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tagaudit_policy::{CompiledPolicy, Context, ContextValue, Decision, Document, Policies, Request, decide};
+use tagaudit_policy::{
+    Context, ContextValue, Decision, Document, Effect, NamedDocument, PolicySet, PreparedPolicies, Request,
+};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -44,16 +46,17 @@ fuzz_target!(|input: Input| {
     }
     let request = Request::new(&input.asked_action, &input.asked_resource, context);
     let everything = r#"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*"}]}"#;
-    let guard = CompiledPolicy::new(&Document::parse(everything).expect("a plain policy"));
-    let identity = [CompiledPolicy::new(&document)];
-    let alone = Policies::for_identity(&identity);
-    let (decision, matched) = decide(alone, &request);
-    match decision {
-        Decision::Allowed => assert_eq!(matched.identity_allow, [(0, 0)]),
-        Decision::ExplicitlyDenied => assert_eq!(matched.identity_deny, [(0, 0)]),
+    let guard = NamedDocument { name: "guard".into(), document: Document::parse(everything).expect("a plain policy") };
+    let set = PolicySet::from(document);
+    let alone = PreparedPolicies::new(&set);
+    let decided = alone.decide(&request);
+    let matched = |effect| decided.matched.iter().filter(|one| one.effect == effect).count();
+    match decided.decision {
+        Decision::Allowed => assert_eq!((matched(Effect::Allow), matched(Effect::Deny)), (1, 0)),
+        Decision::ExplicitlyDenied => assert_eq!(matched(Effect::Deny), 1),
         // A statement that may deny leaves the decision open, as one that may allow does.
-        Decision::ImplicitlyDenied | Decision::Undecided => assert!(matched.identity_deny.is_empty()),
+        Decision::ImplicitlyDenied | Decision::Undecided => assert_eq!(matched(Effect::Deny), 0),
     }
-    let guarded = Policies { boundary: Some(&guard), ..Policies::for_identity(&identity) };
-    assert_eq!(decide(guarded, &request).0, Decision::ExplicitlyDenied);
+    let guarded = PreparedPolicies::new(&set.with_boundary(Some(guard)));
+    assert_eq!(guarded.decide(&request).decision, Decision::ExplicitlyDenied);
 });

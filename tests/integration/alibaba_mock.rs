@@ -12,9 +12,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tagaudit::alibaba::{Account, Inventory, LoadBalancer, LoadBalancerKind, Principal, PrincipalKind, Region};
-use tagaudit::policy::{CompiledPolicy, Context, Decision, Document, Policies, RAM, Request as PolicyRequest, decide};
-use tagaudit::tags::Tag;
+use tagaudit::internals::alibaba::{
+    Account, Inventory, LoadBalancer, LoadBalancerKind, Principal, PrincipalKind, Region,
+};
+use tagaudit::internals::policy::{
+    Context, Decision, Document, PolicySet, PreparedPolicies, RAM, Request as PolicyRequest,
+};
+use tagaudit::internals::tags::Tag;
 
 use super::alibaba_writes::{self, Effect, Versions};
 
@@ -92,7 +96,7 @@ struct World {
     page: Option<usize>,
     latency: Duration,
     /// What the caller may; everything without it.
-    policy: Option<CompiledPolicy>,
+    policy: Option<PolicySet>,
     /// What the mock refused for reasons of its own, which no test may meet unawares.
     complaints: Vec<String>,
     /// Secrets of keys and tokens that were handed out.
@@ -184,7 +188,7 @@ impl Mock {
     /// What the caller may.
     pub(crate) fn policy(self, text: &str) -> Self {
         let document = Document::parse_as(text, &RAM).unwrap();
-        self.change(|world| world.policy = Some(CompiledPolicy::new(&document)))
+        self.change(|world| world.policy = Some(PolicySet::from(document)))
     }
 
     /// Reads show what was before a write for this long.
@@ -629,7 +633,7 @@ fn may(world: &World, name: &str, parameters: &BTreeMap<String, String>) -> bool
     let Some(policy) = &world.policy else { return true };
     // RAM authorises what the resource manager answers.
     let action = name.replace("resourcemanager:", "ram:");
-    let policies = [policy.clone()];
+    let policies = PreparedPolicies::new(policy);
     // A write is authorised on all that it is made on; of reads the policies of this project limit none.
     let account = &world.inventory.as_ref().unwrap().accounts[0].account_id;
     let get = |key: &str| parameters.get(key).map(String::as_str);
@@ -645,7 +649,7 @@ fn may(world: &World, name: &str, parameters: &BTreeMap<String, String>) -> bool
     }
     let is_allowed = |resource: &String| {
         let request = PolicyRequest::new(&action, resource, Context::default());
-        decide(Policies::for_identity(&policies), &request).0 == Decision::Allowed
+        policies.decide(&request).decision == Decision::Allowed
     };
     name == "sts:GetCallerIdentity" || resources.iter().all(is_allowed)
 }
@@ -989,7 +993,7 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
     let text = |key: &str| parameters.get(key).map(String::as_str).unwrap_or_default();
     let missing = |what: &str| (404, refusal(&format!("EntityNotExist.{what}"), "The entity does not exist."));
     let find = |kind: PrincipalKind, key: &str| account.principal(kind, text(key));
-    let policies = |principal: Option<&tagaudit::alibaba::Principal>, what: &str| match principal {
+    let policies = |principal: Option<&tagaudit::internals::alibaba::Principal>, what: &str| match principal {
         None => missing(what),
         Some(principal) => {
             let attached = principal.attachments.iter().flatten().map(|one| {
@@ -1034,7 +1038,7 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
             }
         }
         "ram:ListPolicyVersions" => {
-            let is_it = |one: &&tagaudit::alibaba::Policy| {
+            let is_it = |one: &&tagaudit::internals::alibaba::Policy| {
                 one.name == text("PolicyName") && one.policy_type.name() == text("PolicyType")
             };
             let Some(policy) = account.policies.iter().find(is_it) else { return missing("Policy") };

@@ -1,7 +1,7 @@
 //! The printed policies against what is asked for.
 
-use tagaudit::permissions::{self, FixLimits};
-use tagaudit::policy::{CompiledPolicy, Decision, Document, Policies, Request, decide};
+use tagaudit::internals::permissions::{self, FixLimits};
+use tagaudit::internals::policy::{Decision, Document, PolicySet, PreparedPolicies, Request};
 
 fn limits(cluster_id: &str, roles: &[&str]) -> FixLimits {
     let arn = |name: &&str| format!("arn:aws:iam::111122223333:role/{name}");
@@ -15,8 +15,7 @@ fn limits(cluster_id: &str, roles: &[&str]) -> FixLimits {
 }
 
 pub(crate) fn decision(policy: &str, action: &str, resource: &str, keys: &[&str]) -> Decision {
-    use tagaudit::policy::{Context, ContextValue};
-    let compiled = CompiledPolicy::new(&Document::parse(policy).unwrap());
+    use tagaudit::internals::policy::{Context, ContextValue};
     let mut context = Context::default();
     if !keys.is_empty() {
         context.insert("aws:TagKeys", ContextValue::Many(keys.iter().map(|key| (*key).to_owned()).collect()));
@@ -26,8 +25,8 @@ pub(crate) fn decision(policy: &str, action: &str, resource: &str, keys: &[&str]
         let arn = "arn:aws:iam::111122223333:policy/tagaudit/tagaudit-baseline-x";
         context.insert("iam:PolicyARN", ContextValue::One(arn.into()));
     }
-    let policies = Policies::for_identity(std::slice::from_ref(&compiled));
-    decide(policies, &Request::new(action, resource, context)).0
+    let policies = PreparedPolicies::new(&PolicySet::from(Document::parse(policy).unwrap()));
+    policies.decide(&Request::new(action, resource, context)).decision
 }
 
 /// Every recorded call is allowed by the policy that is printed for the cluster and the roles.
@@ -97,9 +96,9 @@ fn the_policy_of_a_fix_has_every_key_that_a_plan_removes() {
     let id = "bravo-1";
     let policy = permissions::fix_policy(&limits(id, &[]));
     let instance = "arn:aws:ec2:us-east-1:111122223333:instance/i-1";
-    let key = tagaudit::tags::cluster_key(id);
+    let key = tagaudit::internals::tags::cluster_key(id);
     let mut keys: Vec<String> =
-        tagaudit::tags::MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")).collect();
+        tagaudit::internals::tags::MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")).collect();
     for blank in [" ", "\t", "\r", "\n", "\r\n"] {
         keys.extend([format!("{blank}{key}"), format!("{key}{blank}"), key.replace(id, &format!("{blank}{id}"))]);
     }
@@ -114,8 +113,8 @@ fn the_policy_of_a_fix_has_every_key_that_a_plan_removes() {
     ]);
     let mut removed = 0;
     for key in &keys {
-        let tag = tagaudit::tags::Tag { key: key.clone(), value: id.to_owned() };
-        removed += usize::from(tagaudit::tags::is_certain_near_miss(&tag, id));
+        let tag = tagaudit::internals::tags::Tag { key: key.clone(), value: id.to_owned() };
+        removed += usize::from(tagaudit::internals::tags::is_certain_near_miss(&tag, id));
         for action in ["ec2:CreateTags", "ec2:DeleteTags"] {
             assert_eq!(decision(&policy, action, instance, &[key]), Decision::Allowed, "{action} {key:?}");
         }
@@ -123,7 +122,7 @@ fn the_policy_of_a_fix_has_every_key_that_a_plan_removes() {
     // `kubernetes.io/cluster/` is a tag with an empty id, which another rule is about, and with a second slash an id is only similar.
     assert_eq!(removed, keys.len() - 2, "{removed} of {}", keys.len());
     for other in ["bravo-2", "bravo-11", "Bravo-1", "x-bravo-1", "bravo-1 x", "bravo"] {
-        let key = tagaudit::tags::cluster_key(other);
+        let key = tagaudit::internals::tags::cluster_key(other);
         assert_eq!(decision(&policy, "ec2:DeleteTags", instance, &[&key]), Decision::ImplicitlyDenied, "{key}");
     }
     // A customer managed policy holds 6,144 characters without white space.
@@ -157,7 +156,7 @@ fn the_tables_and_the_policies_name_the_same_actions() {
     let roles = ["acs:ram::1234567890123456:role/k8s".to_owned()];
     let limits = FixLimits { roles: roles.to_vec(), ..FixLimits::default() };
     let of_ram = |policy: &str| -> std::collections::BTreeSet<String> {
-        let document = Document::parse_as(policy, &tagaudit::policy::RAM).unwrap();
+        let document = Document::parse_as(policy, &tagaudit::internals::policy::RAM).unwrap();
         let statements = document.statements.iter();
         statements.flat_map(|one| one.action.patterns.iter().map(ToString::to_string).collect::<Vec<_>>()).collect()
     };

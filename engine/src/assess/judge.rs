@@ -1,8 +1,6 @@
 //! Judges one region of the resources: the statements that apply there, the facts they depend on, and the result.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use crate::document::Effect;
 use crate::truth::{Bounds, Expression, Facts, Holds, Table};
@@ -50,31 +48,6 @@ impl Active<'_> {
             return on;
         }
         Expression::All(vec![on, self.expression.clone()])
-    }
-}
-
-/// Facts of the last question: thousands of consecutive actions have the same ones.
-#[derive(Default)]
-pub(super) struct LastFacts(RefCell<Option<(Vec<Expression>, Option<Rc<Facts>>)>>);
-
-impl LastFacts {
-    /// Facts of a question; `None` if there are too many to enumerate.
-    pub(super) fn get_or_build(&self, active: &[Active<'_>], asked: &[&Expression]) -> Option<Rc<Facts>> {
-        let uncertain: Vec<Expression> = active
-            .iter()
-            .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.uncertainty.clone()))
-            .map(Expression::Atom)
-            .collect();
-        let all = || active.iter().map(|each| &each.expression).chain(&uncertain).chain(asked.iter().copied());
-        let mut last = self.0.borrow_mut();
-        if let Some((of, facts)) = &*last
-            && of.iter().eq(all())
-        {
-            return facts.clone();
-        }
-        let facts = Facts::new(all()).map(Rc::new);
-        *last = Some((all().cloned().collect(), facts.clone()));
-        facts
     }
 }
 

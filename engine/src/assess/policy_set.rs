@@ -130,6 +130,13 @@ impl Default for PolicySet {
     }
 }
 
+impl From<Document> for PolicySet {
+    /// A set of one policy of the principal, without a name.
+    fn from(document: Document) -> Self {
+        Self::for_identity(vec![NamedDocument { name: String::new(), document }])
+    }
+}
+
 impl PolicySet {
     /// Creates a set of inline and attached policies, any of which grants.
     #[must_use]

@@ -12,8 +12,8 @@ use super::Environment;
 const GLOBAL_SERVICES: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
 
 /// Services that have one endpoint in the partition `aws`, with its region.
-/// Source: boto/botocore `botocore/data/endpoints.json`, `partitionEndpoint` and `credentialScope`; AWS General Reference, "Service
-/// endpoints and quotas".
+/// Source: boto/botocore `botocore/data/endpoints.json`, `partitionEndpoint` and `credentialScope`; AWS General
+/// Reference, "Service endpoints and quotas".
 const AWS_GLOBAL_SERVICES: &[(&str, &str)] = &[
     ("account", "us-east-1"),
     ("billingconductor", "us-east-1"),
