@@ -13,9 +13,9 @@
 
 use clap::ValueEnum;
 use std::process::Command;
-use tagaudit::finding::Severity;
-use tagaudit::render::ReportFormat;
-use tagaudit::report::Report;
+use tagaudit::internals::finding::Severity;
+use tagaudit::internals::render::ReportFormat;
+use tagaudit::internals::report::Report;
 
 mod process;
 

@@ -6,9 +6,9 @@
 
 mod cluster;
 
-use tagaudit::kubernetes::Evidence;
-use tagaudit::kubernetes_lint::KubernetesLint;
-use tagaudit::rules::RULES;
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::kubernetes_lint::KubernetesLint;
+use tagaudit::internals::rules::RULES;
 
 fn main() {
     divan::main();

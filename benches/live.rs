@@ -26,7 +26,7 @@ mod mock_answers;
 #[path = "../tests/integration/mock_writes.rs"]
 mod mock_writes;
 
-use tagaudit::inventory::Inventory;
+use tagaudit::internals::inventory::Inventory;
 
 /// Identity, instances, instance profile, attached policies, policy, policy version.
 const CHAIN: u32 = 6;

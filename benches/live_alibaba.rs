@@ -30,7 +30,7 @@ mod alibaba_writes;
 mod started_nodes;
 
 use alibaba_mock::{KEY_ID, Mock, SECRET};
-use tagaudit::alibaba::Inventory;
+use tagaudit::internals::alibaba::Inventory;
 
 /// Two pages of instances, their roles, the policies of a role, a policy. Identity and named principals are read in
 /// parallel.

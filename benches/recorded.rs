@@ -12,7 +12,7 @@
 
 use std::process::{Command, Stdio};
 
-use tagaudit::inventory::Inventory;
+use tagaudit::internals::inventory::Inventory;
 
 mod process;
 

@@ -30,7 +30,7 @@ mod mock_answers;
 mod mock_writes;
 
 use serde_json::{Value, json};
-use tagaudit::inventory::Inventory;
+use tagaudit::internals::inventory::Inventory;
 
 const LATENCY: Duration = Duration::from_millis(20);
 const REGIONS: [&str; 2] = ["eu-central-1", "eu-west-1"];

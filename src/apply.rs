@@ -1,18 +1,15 @@
 //! Applies a plan: read, write, record, read again. The only place that writes to an account.
 //!
 //! Wave by wave, batch by batch: the resources of a batch are read just before it is written, and a resource that has
-//! left
-//! its planned state is not written to. Every call is recorded in the journal before and after. The effect of a call
-//! whose answer was
-//! lost is determined by reading, never by blindly sending it again. Between the read and the write another writer can
-//! still
-//! interfere: neither EC2 nor ECS has a conditional create.
+//! left its planned state is not written to. Every call is recorded in the journal before and after. The effect of a
+//! call whose answer was lost is determined by reading, never by blindly sending it again. Between the read and the
+//! write another writer can still interfere: neither EC2 nor ECS has a conditional create.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::journal::{Journal, JournalError, Outcome, Record, SCHEMA};
-use crate::plan::{DryRunAnswer, Plan, PlannedChange, batches};
+use crate::fix::journal::{Journal, JournalError, Outcome, Record, SCHEMA};
+use crate::fix::plan::{DryRunAnswer, Plan, PlannedChange, batches};
 use crate::provider::account_writer::AccountWriter;
 use crate::provider::signals::SignalGuard;
 use crate::provider::{Error, ErrorKind};
@@ -21,11 +18,11 @@ mod applier;
 mod writer;
 
 use applier::Applier;
-pub use writer::Connection;
+pub(crate) use writer::Connection;
 
 /// Outcome of a change, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangeOutcome {
+pub(crate) struct ChangeOutcome {
     /// Id of the change.
     pub change: String,
     /// Outcome.
@@ -36,7 +33,7 @@ pub struct ChangeOutcome {
 
 /// Result of applying a plan.
 #[derive(Debug)]
-pub struct Applied {
+pub(crate) struct Applied {
     /// Outcome of each change that was reached, in the order of the plan.
     pub outcomes: Vec<ChangeOutcome>,
     /// Number of changes that were not reached.
@@ -47,7 +44,7 @@ pub struct Applied {
 
 /// Reason for stopping a run before its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// Ctrl-C or SIGTERM.
     Signal(ErrorKind),
     /// No further write can succeed: persistent throttling, unusable credentials, no answers.
@@ -56,7 +53,7 @@ pub enum Stop {
 
 /// Options for applying a plan.
 #[derive(Debug)]
-pub struct Options<'a> {
+pub(crate) struct Options<'a> {
     /// Connection.
     pub connection: &'a Connection<'a>,
     /// Maximum time to wait until a change is visible.
@@ -67,7 +64,7 @@ pub struct Options<'a> {
 
 /// Reason why nothing was applied.
 #[derive(Debug)]
-pub enum ApplyError {
+pub(crate) enum ApplyError {
     /// The account cannot be reached.
     Provider(Error),
     /// The credentials belong to another account than the plan.
@@ -119,7 +116,7 @@ async fn connect(plan: &Plan, connection: &Connection<'_>) -> Result<Box<dyn Acc
 ///
 /// # Errors
 /// When the account cannot be reached, or is another one.
-pub fn caller(plan: &Plan, connection: &Connection<'_>) -> Result<(String, Option<String>), ApplyError> {
+pub(crate) fn caller(plan: &Plan, connection: &Connection<'_>) -> Result<(String, Option<String>), ApplyError> {
     runtime()?.block_on(async {
         let writer = connect(plan, connection).await?;
         let (arn, profile) = writer.caller();
@@ -131,7 +128,7 @@ pub fn caller(plan: &Plan, connection: &Connection<'_>) -> Result<(String, Optio
 ///
 /// # Errors
 /// When the account cannot be reached, or is another one.
-pub fn dry_run(plan: &Plan, connection: &Connection<'_>) -> Result<BTreeMap<String, DryRunAnswer>, ApplyError> {
+pub(crate) fn dry_run(plan: &Plan, connection: &Connection<'_>) -> Result<BTreeMap<String, DryRunAnswer>, ApplyError> {
     let runtime = runtime()?;
     runtime.block_on(async {
         let writer = connect(plan, connection).await?;
@@ -152,7 +149,7 @@ pub fn dry_run(plan: &Plan, connection: &Connection<'_>) -> Result<BTreeMap<Stri
 ///
 /// # Errors
 /// When the account cannot be reached, is another one, or the journal cannot be written.
-pub fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result<Applied, ApplyError> {
+pub(crate) fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result<Applied, ApplyError> {
     let Some(plan) = journal.run(run).map(|run| run.plan.clone()) else {
         return Ok(Applied { outcomes: Vec::new(), open: 0, stopped: None });
     };
@@ -180,7 +177,7 @@ pub fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Res
 ///
 /// # Errors
 /// When the account cannot be reached, is another one, or the journal cannot be written.
-pub fn apply(
+pub(crate) fn apply(
     plan: &Plan,
     journal: &mut Journal,
     undoes: Option<&str>,
@@ -217,6 +214,6 @@ pub fn apply(
 
 /// True if every change of an applied plan is in place.
 #[must_use]
-pub fn is_complete(applied: &Applied) -> bool {
+pub(crate) fn is_complete(applied: &Applied) -> bool {
     applied.stopped.is_none() && applied.open == 0 && applied.outcomes.iter().all(|one| one.outcome.is_good())
 }

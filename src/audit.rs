@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use crate::baseline::BaselineError;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
+use crate::fix::plan;
 use crate::inventory::{Gap, Provider};
 use crate::kubernetes::Evidence;
+use crate::membership::{Apart, NodeRoleSelector, RoleAssignment};
 use crate::nodes::KubernetesNode;
-use crate::plan;
 use crate::resource::ResourceKind;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::alibaba::Installer;
 use crate::rules::{Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::VpcTopology;
-use crate::view::{Apart, NodeRoleSelector, RoleAssignment};
 
 mod alibaba;
 mod aws;
@@ -24,9 +24,9 @@ mod promise;
 mod roles;
 mod unseen;
 
-pub use configuration::Configuration;
-pub use not_audited::NotAudited;
-pub use roles::{ActionReport, ExcessReport, RoleReport};
+pub(crate) use configuration::Configuration;
+pub(crate) use not_audited::NotAudited;
+pub(crate) use roles::{ActionReport, RoleReport};
 
 /// Consumer of the findings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +76,7 @@ impl<'a> Auditor<'a> {
     }
 
     /// Audits an estate for a report. Fixes that are reported as safe are those that `--fix` makes without consent, and
-    /// every printed
-    /// command was tried on a copy.
+    /// every printed command was tried on a copy.
     ///
     /// # Errors
     /// When a baseline is broken.
@@ -136,8 +135,8 @@ impl<'a> Auditor<'a> {
         }
     }
 
-    /// Findings of all rules in a changed estate, for the audited cluster or another one near it: a change must break nothing, whichever
-    /// rules the operator selected.
+    /// Findings of all rules in a changed estate, for the audited cluster or another one near it: a change must break
+    /// nothing, whichever rules the operator selected.
     ///
     /// # Errors
     /// When a baseline is broken.

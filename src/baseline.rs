@@ -7,7 +7,8 @@ use crate::policy::{
 
 mod embedded;
 
-pub use embedded::{EMBEDDED, Embedded, find};
+pub use embedded::find;
+pub(crate) use embedded::{EMBEDDED, Embedded};
 
 /// A baseline ready for comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +44,7 @@ pub enum BaselineError {
 
 impl Baseline {
     /// Reads a baseline from a policy document, in the language that the document states: its `Allow` statements list
-    /// the required
-    /// permissions.
+    /// the required permissions.
     ///
     /// # Errors
     /// When it is not a policy document or allows nothing.

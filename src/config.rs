@@ -14,14 +14,14 @@ mod schema;
 mod targets;
 mod waivers;
 
-pub use schema::schema;
-pub use waivers::Notice;
+pub(crate) use schema::schema;
+pub(crate) use waivers::Notice;
 
 /// File name in the working folder.
-pub const FILE: &str = "tagaudit.toml";
+pub(crate) const FILE: &str = "tagaudit.toml";
 
 /// Longest configuration that is read, in bytes.
-pub const MAX_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
 /// A configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

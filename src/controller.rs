@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::view::NodeRole;
+use crate::membership::NodeRole;
 
-pub mod alibaba;
+pub(crate) mod alibaba;
 
 /// A version of the cloud controller manager. `1.31` means the newest patch of that minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,7 +109,8 @@ pub struct Call {
 }
 
 /// A controller of the controller manager that can be switched off by `--controllers`.
-/// Source: kubernetes/cloud-provider `app/controllermanager.go`, kubernetes/cloud-provider-aws `cmd/aws-cloud-controller-manager`.
+/// Source: kubernetes/cloud-provider `app/controllermanager.go`, kubernetes/cloud-provider-aws
+/// `cmd/aws-cloud-controller-manager`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Controller {
@@ -188,30 +189,30 @@ static FILE: LazyLock<CallsFile> = LazyLock::new(|| {
 
 /// Every known call.
 #[must_use]
-pub fn calls() -> &'static [Call] {
+pub(crate) fn calls() -> &'static [Call] {
     &FILE.calls
 }
 
 /// Newest controller version whose source code was read.
 #[must_use]
-pub fn newest() -> &'static str {
+pub(crate) fn newest() -> &'static str {
     &FILE.newest
 }
 
 /// Looks up the call of an action for a node role.
 #[must_use]
-pub fn find(role: CallRole, action: &str) -> Option<&'static Call> {
+pub(crate) fn find(role: CallRole, action: &str) -> Option<&'static Call> {
     calls().iter().find(|call| call.node_role == role && call.action.eq_ignore_ascii_case(action))
 }
 
 /// Calls that the code of this version makes for a node role, features included; actions that are never called are
 /// omitted.
-pub fn effective(role: CallRole, version: Option<ControllerVersion>) -> impl Iterator<Item = &'static Call> {
+pub(crate) fn effective(role: CallRole, version: Option<ControllerVersion>) -> impl Iterator<Item = &'static Call> {
     calls_for_role(role).filter(move |call| call.is_made_by(version))
 }
 
 /// Calls that the code of a version, or of the target version of an upgrade, makes for a node role.
-pub fn effective_until(
+pub(crate) fn effective_until(
     role: CallRole,
     version: Option<ControllerVersion>,
     target: Option<ControllerVersion>,
@@ -220,7 +221,7 @@ pub fn effective_until(
 }
 
 /// Calls that the code of any version, unreleased ones included, makes for a node role.
-pub fn calls_for_role(role: CallRole) -> impl Iterator<Item = &'static Call> {
+pub(crate) fn calls_for_role(role: CallRole) -> impl Iterator<Item = &'static Call> {
     calls().iter().filter(move |call| call.node_role == role && !matches!(call.need, Need::Never | Need::Storage))
 }
 

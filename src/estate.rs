@@ -1,14 +1,15 @@
 //! Evidence that was read from a cloud. Clouds share no common inventory that rules could be written against: each has
-//! its own
-//! inventory, view and rules. They share the later stages: findings, transitions, plans, journals and reports.
+//! its own inventory, view and rules. They share the later stages: findings, transitions, plans, journals and reports.
 
 use crate::alibaba;
+use crate::aws::Inventory;
 use crate::inventory::kubernetes::Recording;
-use crate::inventory::{Gap, Inventory, InventoryError, MissingRegion, Provider};
+use crate::inventory::{Gap, InventoryError, MissingRegion, Provider};
 
 mod source;
 
-pub use source::{Account, Source, SourceKind};
+pub use source::SourceKind;
+pub(crate) use source::{Account, Source};
 
 /// Evidence that was read from a cloud.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,7 +13,7 @@ mod alibaba;
 
 /// A distribution with an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Distribution {
+pub(crate) enum Distribution {
     /// RKE2.
     Rke2,
     /// K3s.
@@ -26,7 +26,7 @@ pub enum Distribution {
 
 /// A file of an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExampleFile {
+pub(crate) struct ExampleFile {
     /// Its name.
     pub name: &'static str,
     /// Its location, or the command to run with it.
@@ -36,7 +36,8 @@ pub struct ExampleFile {
 }
 
 /// The newest published images of the cloud controller, by minor version.
-/// Sources: kubernetes/k8s.io `registry.k8s.io/images/k8s-staging-provider-aws/images.yaml` 0137eda2; kubernetes/kops for 1.36.
+/// Sources: kubernetes/k8s.io `registry.k8s.io/images/k8s-staging-provider-aws/images.yaml` 0137eda2; kubernetes/kops
+/// for 1.36.
 const IMAGES: [(u32, &str); 15] = [
     (22, "v1.22.8"),
     (23, "v1.23.20"),
@@ -71,7 +72,7 @@ const LAST_OF_RKE: u32 = 32;
 
 /// Versions, distributions and images without an example.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ExampleError {
+pub(crate) enum ExampleError {
     /// The version of Kubernetes.
     #[error(
         "there is no example for Kubernetes {version}: the external cloud controller is needed from 1.{first} on, and 1.{last} is the last known"
@@ -113,7 +114,7 @@ pub enum ExampleError {
 ///
 /// # Errors
 /// When there is no example for the version, the distribution or the image.
-pub fn on_alibaba(
+pub(crate) fn on_alibaba(
     distribution: Distribution,
     version: ControllerVersion,
     cluster_id: &str,
@@ -135,7 +136,7 @@ fn known(version: ControllerVersion) -> Result<(u32, &'static str), ExampleError
 ///
 /// # Errors
 /// When there is no example for the version.
-pub fn example(
+pub(crate) fn example(
     distribution: Distribution,
     version: ControllerVersion,
     cluster_id: &str,

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::kubernetes::Place;
+use crate::membership::Confidence;
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::transition::Transition;
-use crate::view::Confidence;
 
-pub use caveat::{Caveat, CaveatKind};
+pub(crate) use caveat::Caveat;
+pub use caveat::CaveatKind;
 
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -260,8 +261,7 @@ pub struct Finding {
     /// Severity.
     pub severity: Severity,
     /// Confidence that the finding's resources belong to the cluster: that of the weakest evidence for an instance that
-    /// the finding
-    /// names as a node.
+    /// the finding names as a node.
     pub confidence: Confidence,
     /// The affected resource; the first of them if one cause affects several.
     pub resource: ResourceRef,
@@ -340,7 +340,7 @@ pub enum Cause {
 /// The fingerprint of a rule, account and region, and cause on a resource: the first 128 bits of a SHA-256 in
 /// hexadecimal.
 #[must_use]
-pub fn fingerprint(rule: &str, scope: &str, cause: &Cause, resource: &str) -> String {
+pub(crate) fn fingerprint(rule: &str, scope: &str, cause: &Cause, resource: &str) -> String {
     let of_resource = Key::from(resource);
     let (kind, keys): (&str, &[&Key]) = match cause {
         Cause::Resource => ("resource", &[&of_resource]),

@@ -1,16 +1,16 @@
 //! Evidence about a cluster: output of kubectl, and the files from which a cluster is built. Objects are recognised by
 //! their content; objects that no rule checks are ignored.
 
-pub mod arguments;
-pub mod cloud_config;
+pub(crate) mod arguments;
+pub(crate) mod cloud_config;
 mod controller;
-pub mod controller_flags;
+pub(crate) mod controller_flags;
 mod derived;
 mod document;
 mod error;
 mod evidence;
-pub mod gcfg;
-pub mod images;
+pub(crate) mod gcfg;
+pub(crate) mod images;
 mod machines;
 mod read;
 mod recording;
@@ -20,15 +20,21 @@ mod source;
 mod values;
 mod workload;
 
-pub use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
-pub use cloud_config::CloudConfig;
-pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, parse_flags, string_slice};
-pub use document::{Distribution as FileDistribution, Document, DocumentKind, EBS_DRIVER, is_empty, rke_part};
-pub use error::{KubernetesError, Malformed, NotUtf8};
-pub use evidence::{Evidence, Target, covers_all_namespaces};
-pub use machines::{declared_beside, declared_nodes};
-pub use recording::{Kept, recorded, recorded_text};
+pub(crate) use crate::inventory::kubernetes::ListGap;
+pub use crate::inventory::kubernetes::{List, RecordedList, Recording};
+pub(crate) use cloud_config::CloudConfig;
+pub(crate) use controller::{CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, parse_flags, string_slice};
+pub use document::DocumentKind;
+pub(crate) use document::{Distribution as FileDistribution, Document, EBS_DRIVER, is_empty, rke_part};
+pub(crate) use error::{KubernetesError, NotUtf8};
+pub(crate) use evidence::covers_all_namespaces;
+pub use evidence::{Evidence, Target};
+pub(crate) use machines::{declared_beside, declared_nodes};
+pub(crate) use recording::Kept;
+#[cfg(feature = "kubernetes")]
+pub(crate) use recording::recorded;
+pub use recording::recorded_text;
 pub use rights::Rights;
-pub use service::{Ingress, Service, ServicePort};
-pub use source::{Located, Object, Place, Source, is_false, is_no, is_true, is_yes};
-pub use workload::{AffinityTerm, Container, Expression, Toleration, Workload, WorkloadKind};
+pub(crate) use service::{Ingress, Service, ServicePort};
+pub(crate) use source::{Located, Object, Place, Source, is_false, is_no, is_true, is_yes};
+pub(crate) use workload::{Workload, WorkloadKind};

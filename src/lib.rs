@@ -1,47 +1,50 @@
-//! Audits the resources that a self-managed Kubernetes cluster needs from its cloud: the `kubernetes.io/cluster/<ID>`
-//! tags, the
-//! security groups, subnets and VPC settings that the cloud controllers depend on, and the IAM policies of the nodes.
+//! Audits the resources that a self-managed Kubernetes cluster needs in AWS or Alibaba Cloud: tags, security groups,
+//! subnets, and the IAM or RAM policies of nodes and controllers.
 //!
-//! Data flows one way: a provider (AWS, Alibaba Cloud, or files) fills an [`estate::Estate`]; the view of its cloud determines which
-//! instances belong to the cluster and in which role; [`rules`] turns that into findings; [`report`] prints them.
-//! Everything after the provider is a pure function of plain data.
+//! Data flows one way. A [`provider`] (a cloud, or files) fills an [`estate::Estate`]. The view of its cloud ([`aws`],
+//! [`alibaba`]) determines which instances belong to the cluster, and in which role. [`rules`] turn that into findings,
+//! [`audit`] collects them, and [`report`] and [`render`] show them. [`fix`] plans changes, and `apply` makes them.
+//! Everything between provider and `apply` is a pure function of plain data.
+//!
+//! The crate is a command line: [`cli::main`] is its only interface. The policy engine is the crate `tagaudit_policy`.
 
-pub mod alibaba;
+mod alibaba;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
-pub mod apply;
-pub mod audit;
-pub mod baseline;
+mod apply;
+mod audit;
+mod aws;
+mod baseline;
 pub mod cli;
-pub mod clusters;
-pub mod config;
-pub mod controller;
-pub mod estate;
-pub mod example;
-pub mod finding;
-pub mod inventory;
-pub mod journal;
-pub mod json_input;
-pub mod kubernetes;
-pub mod kubernetes_lint;
-pub mod migration;
-pub mod nodes;
+mod clusters;
+mod config;
+mod controller;
+mod estate;
+mod example;
+mod finding;
+mod fix;
+#[doc(hidden)]
+pub mod internals;
+mod inventory;
+mod json_input;
+mod kubernetes;
+mod kubernetes_lint;
+mod membership;
+mod migration;
+mod nodes;
 mod owner;
-pub mod permissions;
-pub mod plan;
-pub mod policy_lint;
-pub mod provider;
-pub mod render;
-pub mod report;
-pub mod resource;
-pub mod role_audit;
-pub mod rules;
+mod permissions;
+mod policy_lint;
+mod provider;
+mod render;
+mod report;
+mod resource;
+mod role_audit;
+mod rules;
+mod service_annotations;
+mod tags;
+mod target;
+mod text;
+mod topology;
+mod transition;
 
-pub mod service_annotations;
-pub mod tags;
-pub mod target;
-pub mod text;
-pub mod topology;
-pub mod transition;
-pub mod view;
-
-pub use tagaudit_policy as policy;
+use tagaudit_policy as policy;

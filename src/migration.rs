@@ -13,10 +13,12 @@ mod signals;
 mod stage;
 mod steps;
 
-pub use checks::{Check, State};
-pub use signals::{CloudProvider, Maker, Signals};
-pub use stage::{Stage, Told};
-pub use steps::{Snippet, Step};
+pub(crate) use checks::Check;
+pub use checks::State;
+pub(crate) use signals::{Maker, Signals};
+pub use stage::Stage;
+pub(crate) use stage::Told;
+pub(crate) use steps::Step;
 
 /// Audit results of the cluster.
 #[derive(Debug, Clone, Copy)]

@@ -57,7 +57,7 @@ impl Taint {
 
 /// Label of Nodes that service controllers exclude from load balancers.
 /// Source: kubernetes/cloud-provider `controllers/service/controller.go#nodeIncludedPredicate`.
-pub const EXCLUDED_FROM_LOAD_BALANCERS: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+pub(crate) const EXCLUDED_FROM_LOAD_BALANCERS: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 impl KubernetesNode {
     /// True if service controllers exclude it from load balancers. The value of the label does not matter.
@@ -271,7 +271,7 @@ impl From<RawNode> for KubernetesNode {
 
 /// The machine that a providerID refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProviderId<'a> {
+pub(crate) enum ProviderId<'a> {
     /// An EC2 instance.
     Instance(&'a str),
     /// A Fargate node, which has no instance.
@@ -284,11 +284,10 @@ pub enum ProviderId<'a> {
 }
 
 /// Parses a providerID like the controller: the last part of the path decides, and a host is ignored. A text without
-/// the
-/// prefix `aws://` is parsed as a path. Source: cloud-provider-aws `pkg/providers/v1/instances.go#MapToAWSInstanceID`.
-/// `None` if the controller fails to parse it.
+/// the prefix `aws://` is parsed as a path. Source: cloud-provider-aws
+/// `pkg/providers/v1/instances.go#MapToAWSInstanceID`. `None` if the controller fails to parse it.
 #[must_use]
-pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
+pub(crate) fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
     if let Some(rest) = provider_id.strip_prefix("eks-hybrid://") {
         return Some(ProviderId::Hybrid(rest.rsplit('/').next().unwrap_or(rest)));
     }
@@ -323,7 +322,7 @@ pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
 /// Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#validAwsRefIdRegex`,
 /// aws/karpenter-provider-aws `pkg/utils/utils.go#ParseInstanceID`.
 #[must_use]
-pub fn names_its_zone(provider_id: &str) -> bool {
+pub(crate) fn names_its_zone(provider_id: &str) -> bool {
     provider_id
         .strip_prefix("aws:///")
         .and_then(|rest| rest.split_once('/'))
@@ -333,19 +332,19 @@ pub fn names_its_zone(provider_id: &str) -> bool {
 /// The part of a node name that the controller treats as an instance id: everything before the first dot, if the name
 /// starts with `i-`. Source: cloud-provider-aws `pkg/providers/v1/aws.go#nodeNameToInstanceID`.
 #[must_use]
-pub fn instance_id_in_name(name: &str) -> Option<&str> {
+pub(crate) fn instance_id_in_name(name: &str) -> Option<&str> {
     name.starts_with("i-").then(|| name.split('.').next().unwrap_or(name))
 }
 
 /// True if a text has the form of an AWS zone, such as `us-east-1a`.
 #[must_use]
-pub fn is_zone(text: &str) -> bool {
+pub(crate) fn is_zone(text: &str) -> bool {
     region_from_zone(text).is_some_and(|region| region.len() < text.len())
 }
 
 /// Region of a zone, such as `us-east-1` for `us-east-1a`; names of local zones start with their region as well.
 #[must_use]
-pub fn region_from_zone(zone: &str) -> Option<&str> {
+pub(crate) fn region_from_zone(zone: &str) -> Option<&str> {
     let mut parts = zone.split('-');
     let (area, direction, number) = (parts.next()?, parts.next()?, parts.next()?);
     let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());

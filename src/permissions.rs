@@ -2,12 +2,13 @@
 
 mod kubernetes;
 
-pub use kubernetes::kubernetes_roles;
+pub(crate) use kubernetes::kubernetes_roles;
 
 use serde_json::{Value, json};
 
+use crate::aws::grant;
 use crate::resource::ResourceKind;
-use crate::role_audit::grant;
+use crate::role_audit::grant::NAME_PREFIX;
 use crate::tags::{CLUSTER_TAG_PREFIX, LEGACY_TAG, MISSPELT_PREFIXES, ROLE_ELB, ROLE_INTERNAL_ELB};
 
 /// A call of a scan.
@@ -223,7 +224,7 @@ fn ram_document(statements: &[Value]) -> String {
 }
 
 /// Further calls of a scan of many accounts, in the account of the credentials.
-pub static MULTI_ACCOUNT: &[Permission] = &[
+pub(crate) static MULTI_ACCOUNT: &[Permission] = &[
     Permission {
         action: "organizations:ListAccounts",
         purpose: "the accounts of `--organization`",
@@ -359,8 +360,7 @@ pub fn scan_policy() -> String {
 }
 
 /// The policy for a scan of many accounts, in the account that it starts from: it allows assuming the role of this name
-/// in each
-/// account and, for an organization, listing the accounts. The role itself needs [`scan_policy`].
+/// in each account and, for an organization, listing the accounts. The role itself needs [`scan_policy`].
 #[must_use]
 pub fn organization_policy(partition: &str, target_role: &str, organization: bool) -> String {
     let role = format!("arn:{partition}:iam::*:role/{}", target_role.trim_start_matches('/'));
@@ -487,7 +487,7 @@ pub fn fix_policy(limits: &FixLimits) -> String {
             "Resource": ec2(&[ResourceKind::Vpc.name()])
         }),
     ];
-    let policies = format!("arn:{partition}:iam::{account}:policy{}{}*", grant::MANAGED_PATH, grant::NAME_PREFIX);
+    let policies = format!("arn:{partition}:iam::{account}:policy{}{}*", grant::MANAGED_PATH, NAME_PREFIX);
     let writes_on_roles = ["iam:AttachRolePolicy", "iam:DeleteRolePolicy", "iam:DetachRolePolicy", "iam:PutRolePolicy"];
     if !limits.roles.is_empty() {
         statements.push(json!({
@@ -520,11 +520,10 @@ pub fn fix_policy(limits: &FixLimits) -> String {
 }
 
 /// The policy for applying and undoing a plan in Alibaba Cloud: reads, tags of instances, and only the policies of the
-/// named roles. The
-/// tag key cannot be limited: `TagResources` has no condition for it. Attaching requires permission on both the policy
-/// and the role;
-/// creating a policy requires it on `policy/*`.
-/// Sources: ECS 2014-05-26 `TagResources`, RAM 2015-05-01 `AttachPolicyToRole` and `CreatePolicy`, "RAM authorization" of each.
+/// named roles. The tag key cannot be limited: `TagResources` has no condition for it. Attaching requires permission on
+/// both the policy and the role; creating a policy requires it on `policy/*`.
+/// Sources: ECS 2014-05-26 `TagResources`, RAM 2015-05-01 `AttachPolicyToRole` and `CreatePolicy`, "RAM authorization"
+/// of each.
 #[must_use]
 pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
     let account = limits.account_id.as_deref().unwrap_or("*");
@@ -537,7 +536,7 @@ pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
     ];
     // Principals are named without a region, and policy resources with any.
     let resource = |arn: &String| arn.replacen("acs:ram::", "acs:ram:*:", 1);
-    let own = format!("acs:ram:*:{account}:policy/{}*", grant::NAME_PREFIX);
+    let own = format!("acs:ram:*:{account}:policy/{}*", NAME_PREFIX);
     let attachments = ["ram:AttachPolicyToRole", "ram:DetachPolicyFromRole"];
     if !limits.roles.is_empty() {
         let mut on: Vec<String> = limits.roles.iter().map(resource).collect();

@@ -9,7 +9,7 @@ use crate::policy::{Catalogue, Dialect, IAM};
 
 /// The remarks on one policy.
 #[derive(Debug)]
-pub struct LintedPolicy {
+pub(crate) struct LintedPolicy {
     /// The file.
     pub file: String,
     /// Address within the file, for templates and plans; empty for a document.
@@ -23,14 +23,14 @@ pub struct LintedPolicy {
 impl LintedPolicy {
     /// File name and address.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         if self.address.is_empty() { self.file.clone() } else { format!("{}: {}", self.file, self.address) }
     }
 }
 
 /// The remarks on all policies, and the parts that they do not cover.
 #[derive(Debug, Default)]
-pub struct PolicyLint {
+pub(crate) struct PolicyLint {
     /// In the order of the files.
     pub policies: Vec<LintedPolicy>,
     /// Templates and plans without any policy.
@@ -43,7 +43,7 @@ impl PolicyLint {
     /// Checks every policy of a file. The place of a policy in a template decides its kind if it is
     /// [`PolicyKind::Unknown`].
     /// Without a catalogue each policy is read in the language that it states, by default IAM's.
-    pub fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: Option<&'static Catalogue>) {
+    pub(crate) fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: Option<&'static Catalogue>) {
         let is_json = text.trim_start().starts_with(['{', '[', '%', '"', '\u{feff}']);
         let of =
             |node: &Node| catalogue.unwrap_or_else(|| Catalogue::for_dialect(Dialect::detect(node).unwrap_or(&IAM)));
@@ -144,7 +144,7 @@ impl PolicyLint {
 
     /// Number of remarks with at least this level.
     #[must_use]
-    pub fn at_least(&self, level: LintLevel) -> usize {
+    pub(crate) fn at_least(&self, level: LintLevel) -> usize {
         self.policies.iter().flat_map(|one| &one.findings).filter(|finding| finding.level >= level).count()
     }
 }

@@ -14,20 +14,22 @@ mod set;
 mod v1;
 mod view;
 
-pub use crate::audit::{ActionReport, Configuration, ExcessReport, RoleReport};
-pub use crate::estate::{Account, Source, SourceKind};
+pub(crate) use crate::audit::{ActionReport, Configuration, RoleReport};
+pub use crate::estate::SourceKind;
+pub(crate) use crate::estate::{Account, Source};
 pub use crate::finding::ResourceRef;
-pub use compare::{CompareError, PickError};
-pub use finding::{Caveat, Choice, Finding, Fix, Location};
-pub use kubernetes_lint::{LINT_SCHEMA, LintReport};
-pub use migration::{
-    CheckReport, MIGRATION_SCHEMA, MigrationReport, NotReadReport, SnippetReport, StageReport, StepReport,
-};
-pub use policy_diff::{POLICY_DIFF_SCHEMA, PolicyDiff, PolicyDiffFindings};
-pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
-pub use read::{ReportError, SCHEMA, SET_SCHEMA};
-pub use set::{
-    MergeError, MergeInput, MergeLimits, PresentShard, ReportSet, SetSummary, Shards, TargetOutcome, TargetReport,
-};
-pub use v1::{Comparison, GoneFinding, NotAudited, Report, RuleOutcome, Summary, Tool};
-pub use view::{Changes, Found, Gone, ReportView};
+pub(crate) use compare::CompareError;
+pub(crate) use finding::{Finding, Fix, Location};
+pub use kubernetes_lint::LINT_SCHEMA;
+pub(crate) use kubernetes_lint::LintReport;
+pub use migration::MIGRATION_SCHEMA;
+pub(crate) use migration::MigrationReport;
+pub(crate) use policy_diff::{PolicyDiff, PolicyDiffFindings};
+pub use policy_lint::POLICY_LINT_SCHEMA;
+pub(crate) use policy_lint::PolicyLintReport;
+pub use read::SET_SCHEMA;
+pub(crate) use read::{ReportError, SCHEMA};
+pub use set::{MergeInput, MergeLimits, PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
+pub(crate) use v1::{Comparison, GoneFinding, RuleOutcome, Summary, Tool};
+pub use v1::{NotAudited, Report};
+pub(crate) use view::{Found, Gone, ReportView};

@@ -4,7 +4,7 @@
 use crate::inventory::Provider;
 use crate::kubernetes::{DocumentKind, Evidence};
 
-pub mod alibaba;
+pub(crate) mod alibaba;
 mod alibaba_identity;
 mod alibaba_instance;
 mod alibaba_kubernetes;
@@ -12,7 +12,7 @@ mod alibaba_network;
 mod alibaba_node;
 mod alibaba_policy;
 mod alibaba_service;
-pub mod aws;
+pub(crate) mod aws;
 mod check_result;
 mod cloud_controller;
 mod cluster_configuration;
@@ -40,16 +40,15 @@ mod subjects;
 mod subnets;
 mod violation;
 
-pub use check_result::{CheckResult, NotApplicable};
+pub(crate) use check_result::CheckResult;
 pub(crate) use iam::COMPARED;
 pub use kubernetes_context::KubernetesContext;
-pub(crate) use load_balancer_subnets::is_public;
-pub use load_balancer_subnets::{Candidate, Scheme, choose_subnets};
-pub use outcome::{Outcome, Outcomes, RuleOutcome};
-pub use rule::{Check, Prerequisite, Rule, RuleSeverity};
-pub use run::{RuleContext, Task, run};
-pub use subjects::Subjects;
-pub use violation::Violation;
+pub use outcome::Outcome;
+pub(crate) use outcome::{Outcomes, RuleOutcome};
+pub(crate) use rule::Prerequisite;
+pub use rule::{Check, Rule};
+pub use run::run;
+pub(crate) use violation::Violation;
 
 /// Fix for actions that the baseline limits: a policy that tagaudit writes would not have the limits.
 const LIMITED_ACTIONS: &str = "add the actions by hand, limited to the resources and conditions of the baseline";
@@ -61,9 +60,9 @@ pub fn for_provider(rules: &[&'static Rule], provider: Provider) -> Vec<&'static
 }
 
 /// Clouds of a rule that depends on Kubernetes alone.
-const ANY_CLOUD: &[Provider] = &[Provider::Aws, Provider::Alibaba];
-const AWS: &[Provider] = &[Provider::Aws];
-const ALIBABA: &[Provider] = &[Provider::Alibaba];
+const ANY_CLOUD: &[Provider] = Provider::ALL;
+const AWS: &[Provider] = Provider::AWS;
+const ALIBABA: &[Provider] = Provider::ALIBABA;
 
 /// True if a `ConfigMap` gives Alibaba Cloud's cloud controller an access key.
 pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
@@ -113,6 +112,6 @@ const ALIKE: f64 = 0.8;
 
 /// The id closest to a misspelt name; `None` if none is close.
 #[must_use]
-pub fn nearest(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     crate::text::most_alike(name, RULES.iter().map(|rule| rule.id), ALIKE)
 }

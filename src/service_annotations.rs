@@ -7,14 +7,14 @@
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{is_false, is_true};
 
-pub mod load_balancer_controller;
+pub(crate) mod load_balancer_controller;
 
 /// Prefix of all annotations.
-pub const PREFIX: &str = "service.beta.kubernetes.io/";
+pub(crate) const PREFIX: &str = "service.beta.kubernetes.io/";
 
 /// Effect of an annotation on a kind of load balancer of the cloud controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// The controller uses it.
     Used,
     /// The controller ignores it.
@@ -25,7 +25,7 @@ pub enum Effect {
 
 /// Permitted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
+pub(crate) enum Value {
     /// Anything.
     Any,
     /// A boolean in Go's syntax.
@@ -48,7 +48,7 @@ pub enum Value {
 
 /// An annotation that the cloud controller reads.
 #[derive(Debug)]
-pub struct OfCloudController {
+pub(crate) struct OfCloudController {
     /// Name without the prefix.
     pub suffix: &'static str,
     /// Effect on a Classic Load Balancer.
@@ -78,7 +78,7 @@ const fn network(suffix: &'static str, value: Value) -> OfCloudController {
 const HEALTH_PROTOCOLS: &[&str] = &["tcp", "http", "https"];
 
 /// Annotations that the cloud controller reads.
-pub const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
+pub(crate) const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
     both("aws-load-balancer-type", Value::Any),
     both("aws-load-balancer-internal", Value::Any),
     both("aws-load-balancer-subnets", Value::List),
@@ -124,7 +124,7 @@ pub const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
 
 /// Annotations that only the AWS Load Balancer Controller reads. A name that ends with a full stop continues with a
 /// protocol and a port.
-pub const OF_LOAD_BALANCER_CONTROLLER: [&str; 24] = [
+pub(crate) const OF_LOAD_BALANCER_CONTROLLER: [&str; 24] = [
     "actions.",
     "aws-load-balancer-alpn-policy",
     "aws-load-balancer-attributes",
@@ -153,23 +153,22 @@ pub const OF_LOAD_BALANCER_CONTROLLER: [&str; 24] = [
 
 /// Looks up an annotation of the cloud controller by its name without the prefix.
 #[must_use]
-pub fn cloud_controller_annotation(suffix: &str) -> Option<&'static OfCloudController> {
+pub(crate) fn cloud_controller_annotation(suffix: &str) -> Option<&'static OfCloudController> {
     OF_CLOUD_CONTROLLER.iter().find(|known| known.suffix == suffix)
 }
 
 /// True if only the AWS Load Balancer Controller reads an annotation.
 #[must_use]
-pub fn is_load_balancer_controller_only(suffix: &str) -> bool {
+pub(crate) fn is_load_balancer_controller_only(suffix: &str) -> bool {
     OF_LOAD_BALANCER_CONTROLLER
         .iter()
         .any(|known| if known.ends_with('.') { suffix.starts_with(known) } else { *known == suffix })
 }
 
 /// True if a version of the cloud controller has an annotation. Attributes of target groups were added to several
-/// release lines
-/// at once, and are not in 1.34.1. Source: cloud-provider-aws, by its tags.
+/// release lines at once, and are not in 1.34.1. Source: cloud-provider-aws, by its tags.
 #[must_use]
-pub fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool {
+pub(crate) fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool {
     let at = |minor, patch| ControllerVersion::new(1, minor, patch);
     if annotation.suffix == "aws-load-balancer-target-group-attributes" {
         return match version.minor() {
@@ -185,7 +184,7 @@ pub fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool
 
 /// The defect of a value for a kind of load balancer; `None` if it is valid.
 #[must_use]
-pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> Option<String> {
+pub(crate) fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> Option<String> {
     // An empty value is ignored, except for health checks. Sources: `aws.go#buildNLBHealthCheckConfiguration`,
     // `aws_loadbalancer.go#ensureLoadBalancerHealthCheck`.
     if value.is_empty() && !annotation.suffix.starts_with("aws-load-balancer-healthcheck-") {

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 mod cluster_tag;
 
-pub use cluster_tag::ClusterTag;
+pub(crate) use cluster_tag::ClusterTag;
 
 /// A resource tag, byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,30 +20,29 @@ pub struct Tag {
 }
 
 /// Maximum number of tags on an EC2 resource; tags that AWS sets itself (`aws:…`) do not count. Source: Amazon EC2 User
-/// Guide,
-/// "Tag restrictions".
-pub const QUOTA: usize = 50;
+/// Guide, "Tag restrictions".
+pub(crate) const QUOTA: usize = 50;
 
 /// Prefix of the cluster tag key; the cluster id follows (`tags.go` `TagNameKubernetesClusterPrefix`).
-pub const CLUSTER_TAG_PREFIX: &str = "kubernetes.io/cluster/";
+pub(crate) const CLUSTER_TAG_PREFIX: &str = "kubernetes.io/cluster/";
 
 /// The legacy key; its value is the cluster id (`tags.go` `TagNameKubernetesClusterLegacy`).
-pub const LEGACY_TAG: &str = "KubernetesCluster";
+pub(crate) const LEGACY_TAG: &str = "KubernetesCluster";
 
 /// Value for a resource whose lifecycle is tied to the cluster (`tags.go` `ResourceLifecycleOwned`).
-pub const OWNED: &str = "owned";
+pub(crate) const OWNED: &str = "owned";
 
 /// Value for a resource that several clusters may use (`tags.go` `ResourceLifecycleShared`).
-pub const SHARED: &str = "shared";
+pub(crate) const SHARED: &str = "shared";
 
 /// Key that marks a subnet for internet-facing load balancers.
-pub const ROLE_ELB: &str = "kubernetes.io/role/elb";
+pub(crate) const ROLE_ELB: &str = "kubernetes.io/role/elb";
 
 /// Key that marks a subnet for internal load balancers.
-pub const ROLE_INTERNAL_ELB: &str = "kubernetes.io/role/internal-elb";
+pub(crate) const ROLE_INTERNAL_ELB: &str = "kubernetes.io/role/internal-elb";
 
 /// Longest cluster id that leaves the key within EC2's 127 characters.
-pub const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
+pub(crate) const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
 
 /// A text that cannot be a cluster id.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -69,7 +68,7 @@ pub enum InvalidClusterId {
 ///
 /// # Errors
 /// If the text cannot be a cluster id.
-pub fn check_cluster_id(text: &str) -> Result<(), InvalidClusterId> {
+pub(crate) fn check_cluster_id(text: &str) -> Result<(), InvalidClusterId> {
     if text.is_empty() {
         return Err(InvalidClusterId::Empty);
     }
@@ -87,7 +86,7 @@ pub fn check_cluster_id(text: &str) -> Result<(), InvalidClusterId> {
 
 /// True if a key assigns a resource to a cluster, new-style or legacy.
 #[must_use]
-pub fn is_membership(key: &str) -> bool {
+pub(crate) fn is_membership(key: &str) -> bool {
     key.starts_with(CLUSTER_TAG_PREFIX) || key == LEGACY_TAG
 }
 
@@ -99,20 +98,20 @@ pub fn cluster_key(cluster_id: &str) -> String {
 
 /// Value of a tag, if the key is there.
 #[must_use]
-pub fn value<'a>(tags: &'a [Tag], key: &str) -> Option<&'a str> {
+pub(crate) fn value<'a>(tags: &'a [Tag], key: &str) -> Option<&'a str> {
     tags.iter().find(|tag| tag.key == key).map(|tag| tag.value.as_str())
 }
 
 /// Value of the new-style cluster tag for this id, if there is one.
 #[must_use]
-pub fn cluster_value<'a>(tags: &'a [Tag], cluster_id: &str) -> Option<&'a str> {
+pub(crate) fn cluster_value<'a>(tags: &'a [Tag], cluster_id: &str) -> Option<&'a str> {
     tags.iter().find(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id)).map(|tag| tag.value.as_str())
 }
 
 /// True if a resource belongs to the cluster: the new-style key with any value, or the legacy key with the id.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasClusterTag`.
 #[must_use]
-pub fn has_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
+pub(crate) fn has_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
     tags.iter().any(|tag| {
         tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id)
             || (tag.key == LEGACY_TAG && tag.value == cluster_id)
@@ -123,7 +122,7 @@ pub fn has_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
 /// it.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasClusterTagOwned`.
 #[must_use]
-pub fn has_cluster_tag_owned(tags: &[Tag], cluster_id: &str) -> bool {
+pub(crate) fn has_cluster_tag_owned(tags: &[Tag], cluster_id: &str) -> bool {
     tags.iter().any(|tag| {
         (tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id) && tag.value == OWNED)
             || (tag.key == LEGACY_TAG && tag.value == cluster_id)
@@ -133,19 +132,19 @@ pub fn has_cluster_tag_owned(tags: &[Tag], cluster_id: &str) -> bool {
 /// True if no key starts with the cluster prefix, so that any cluster may use a subnet.
 /// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasNoClusterPrefixTag`.
 #[must_use]
-pub fn has_no_cluster_prefix_tag(tags: &[Tag]) -> bool {
+pub(crate) fn has_no_cluster_prefix_tag(tags: &[Tag]) -> bool {
     !tags.iter().any(|tag| tag.key.starts_with(CLUSTER_TAG_PREFIX))
 }
 
 /// True if a controller considers a subnet for load balancers: it is tagged for its cluster, or for none.
 /// Source: cloud-provider-aws `pkg/providers/v1/aws.go#findSubnets`.
 #[must_use]
-pub fn is_usable(tags: &[Tag], cluster_id: &str) -> bool {
+pub(crate) fn is_usable(tags: &[Tag], cluster_id: &str) -> bool {
     has_cluster_tag(tags, cluster_id) || has_no_cluster_prefix_tag(tags)
 }
 
 /// The new-style cluster ids on a resource with their values, except the empty id.
-pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = (&str, &str)> {
     tags.iter().filter_map(|tag| {
         tag.key.strip_prefix(CLUSTER_TAG_PREFIX).filter(|id| !id.is_empty()).map(|id| (id, tag.value.as_str()))
     })
@@ -153,13 +152,13 @@ pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = (&str, &str)> {
 
 /// True if the tags name a cluster other than this one, by the new-style key.
 #[must_use]
-pub fn has_foreign_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
+pub(crate) fn has_foreign_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
     cluster_ids(tags).any(|(id, _)| id != cluster_id)
 }
 
 /// Reason why a controller that starts on an instance cannot determine its cluster id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClusterIdError {
+pub(crate) enum ClusterIdError {
     /// There is a second prefixed key after one with an id that is not empty.
     #[error("found multiple cluster tags")]
     Multiple,
@@ -182,7 +181,7 @@ pub enum ClusterIdError {
 ///
 /// # Errors
 /// [`ClusterIdError::Multiple`].
-pub fn find_cluster_ids(tags: &[Tag]) -> Result<(Option<&str>, Option<&str>), ClusterIdError> {
+pub(crate) fn find_cluster_ids(tags: &[Tag]) -> Result<(Option<&str>, Option<&str>), ClusterIdError> {
     let mut new: Option<&str> = None;
     let mut legacy: Option<&str> = None;
     for tag in tags {
@@ -204,7 +203,7 @@ pub fn find_cluster_ids(tags: &[Tag]) -> Result<(Option<&str>, Option<&str>), Cl
 ///
 /// # Errors
 /// If the controller would exit.
-pub fn controller_cluster_id(tags: &[Tag]) -> Result<&str, ClusterIdError> {
+pub(crate) fn controller_cluster_id(tags: &[Tag]) -> Result<&str, ClusterIdError> {
     match find_cluster_ids(tags)? {
         (Some(new), Some(legacy)) if new != legacy => {
             Err(ClusterIdError::Mismatch { new: new.to_owned(), legacy: legacy.to_owned() })
@@ -216,7 +215,7 @@ pub fn controller_cluster_id(tags: &[Tag]) -> Result<&str, ClusterIdError> {
 
 /// Difference between a key and the intended cluster tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NearMiss {
+pub(crate) enum NearMiss {
     /// Another case.
     Case,
     /// White space around or in it.
@@ -238,7 +237,7 @@ pub enum NearMiss {
 impl NearMiss {
     /// The difference, as a phrase that follows the key.
     #[must_use]
-    pub fn describe(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Case => "differs in case",
             Self::Whitespace => "contains white space",
@@ -253,7 +252,7 @@ impl NearMiss {
 
     /// True if the intended tag is certain: the key can have no other purpose.
     #[must_use]
-    pub fn is_certain(self) -> bool {
+    pub(crate) fn is_certain(self) -> bool {
         !matches!(self, Self::Placeholder | Self::SimilarId | Self::LegacyCase)
     }
 }
@@ -279,10 +278,9 @@ pub const MISSPELT_PREFIXES: [&str; 15] = [
 
 /// Classifies how a tag differs from the cluster tag of `cluster_id`; `None` for that tag itself, for tags of clearly
 /// different clusters and for everything else. [`NearMiss::SimilarId`] is only a candidate: the account decides whether
-/// the
-/// other id is a separate cluster.
+/// the other id is a separate cluster.
 #[must_use]
-pub fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
+pub(crate) fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
     let key = tag.key.as_str();
     if key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id) || key == LEGACY_TAG || cluster_id.is_empty() {
         return None;
@@ -334,7 +332,7 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
 /// True if an id is an unfilled placeholder of a document or template: in brackets or dollar signs, or a word
 /// that stands for an id. Nobody names a cluster like this on purpose.
 #[must_use]
-pub fn is_placeholder(id: &str) -> bool {
+pub(crate) fn is_placeholder(id: &str) -> bool {
     let bare = id.trim_matches(|c: char| "<>${}%[]@()".contains(c) || c.is_whitespace());
     // This runs over every tag of every resource, so nothing is copied.
     let mut word = bare.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
@@ -361,13 +359,13 @@ pub fn is_certain_near_miss(tag: &Tag, cluster_id: &str) -> bool {
 
 /// True if an id in use is a misspelling of the audited one, which has a separate finding, and not another cluster.
 #[must_use]
-pub fn is_slip(id: &str, cluster_id: &str) -> bool {
+pub(crate) fn is_slip(id: &str, cluster_id: &str) -> bool {
     id != cluster_id && near_id(id, cluster_id).is_some_and(NearMiss::is_certain)
 }
 
 /// True if two ids are equal but for case and separators, or at most two edits apart. Short ids (under six characters)
-/// and ids that
-/// differ only in their digits (`prod-1`, `prod-2`) are far more often different clusters than misspellings.
+/// and ids that differ only in their digits (`prod-1`, `prod-2`) are far more often different clusters than
+/// misspellings.
 fn is_similar(left: &str, right: &str) -> bool {
     let fold = |text: &str| -> String {
         text.chars().filter(|c| !matches!(c, '-' | '_' | '.')).collect::<String>().to_ascii_lowercase()

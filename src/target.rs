@@ -11,7 +11,7 @@ use crate::json_input::{self, JsonError};
 use crate::tags::{self, InvalidClusterId};
 
 /// Largest list of targets, in bytes.
-pub const MAX_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// An account to audit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -260,7 +260,7 @@ fn is_role_name(name: &str) -> bool {
 ///
 /// # Errors
 /// If the text is not the name of a role.
-pub fn role_name(text: &str) -> Result<String, InvalidRole> {
+pub(crate) fn role_name(text: &str) -> Result<String, InvalidRole> {
     match Role::parse(text)? {
         Role::Name => Ok(text.to_owned()),
         Role::Arn(_) => Err(InvalidRole::OneAccount),
@@ -269,20 +269,20 @@ pub fn role_name(text: &str) -> Result<String, InvalidRole> {
 
 /// True for twelve digits (AWS Account Management, "AWS account identifiers").
 #[must_use]
-pub fn is_account(id: &str) -> bool {
+pub(crate) fn is_account(id: &str) -> bool {
     id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// True for digits; Alibaba Cloud guarantees no length, and uses sixteen.
 /// Source: RAM documentation, "Policy elements", `<account-id>`.
 #[must_use]
-pub fn is_alibaba_account(id: &str) -> bool {
+pub(crate) fn is_alibaba_account(id: &str) -> bool {
     (1..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// True if a text can be the name of a region, and so part of a host name.
 #[must_use]
-pub fn is_region(text: &str) -> bool {
+pub(crate) fn is_region(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (5..=32).contains(&text.len()) && text.bytes().all(fits) && text.contains('-')
 }
@@ -297,12 +297,11 @@ pub struct Shard {
 }
 
 /// Maximum number of shards, that of an Indexed Job (Kubernetes, `batch/v1` `JobSpec.completions`).
-pub const MAX_SHARDS: u32 = 100_000;
+pub(crate) const MAX_SHARDS: u32 = 100_000;
 
 impl Shard {
     /// True if an account belongs to this shard. Depends only on the account id, so that lists of targets may differ
-    /// between processes,
-    /// and two processes never share the API limits of an account.
+    /// between processes, and two processes never share the API limits of an account.
     #[must_use]
     pub fn holds(self, account_id: &str) -> bool {
         let hash = Sha256::digest(account_id.as_bytes());
@@ -319,7 +318,7 @@ impl fmt::Display for Shard {
 
 /// `--shard`: a shard, or only the number of shards if the index comes from the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShardArgument {
+pub(crate) struct ShardArgument {
     /// Index, from 0; `None` for `/COUNT`.
     pub index: Option<u32>,
     /// Number of shards.
@@ -328,7 +327,7 @@ pub struct ShardArgument {
 
 /// A text that is not a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum InvalidShard {
+pub(crate) enum InvalidShard {
     /// Another form.
     #[error("not INDEX/COUNT, such as 0/8, or /8 in a Job")]
     Form,
@@ -350,7 +349,7 @@ impl ShardArgument {
     ///
     /// # Errors
     /// If the index is not below the count.
-    pub fn with_index(self, index: u32) -> Result<Shard, InvalidShard> {
+    pub(crate) fn with_index(self, index: u32) -> Result<Shard, InvalidShard> {
         if index < self.count {
             return Ok(Shard { index, count: self.count });
         }
@@ -376,8 +375,9 @@ impl FromStr for ShardArgument {
 }
 
 /// An account of an organization.
+#[cfg(feature = "aws")]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub(crate) struct Member {
     /// Its id.
     pub account_id: String,
     /// Its name.
@@ -386,11 +386,12 @@ pub struct Member {
     pub state: Option<String>,
 }
 
+#[cfg(feature = "aws")]
 impl Member {
     /// Reason for skipping the account; `None` if it is audited. An account with an unknown state is tried: a denial is
     /// reported, a skipped account would not be.
     #[must_use]
-    pub fn left_out(&self) -> Option<String> {
+    pub(crate) fn left_out(&self) -> Option<String> {
         match self.state.as_deref() {
             None | Some("ACTIVE") => None,
             Some(state) => Some(format!("the account is {state}")),
@@ -399,7 +400,7 @@ impl Member {
 
     /// The account as a target.
     #[must_use]
-    pub fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Target {
         Target {
             account_id: self.account_id.clone(),
             name: self.name.clone(),

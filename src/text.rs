@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 pub(crate) mod secrets;
 
-pub use tagaudit_policy::display::{
+pub(crate) use tagaudit_policy::display::{
     count, hex, json_printable, list, printable, same_length_printable, without_position,
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn lasted(time: SignedDuration) -> String {
 
 /// Quotes an argument for a POSIX shell.
 #[must_use]
-pub fn shell_quote(argument: &str) -> Cow<'_, str> {
+pub(crate) fn shell_quote(argument: &str) -> Cow<'_, str> {
     shell_words::quote(argument)
 }
 

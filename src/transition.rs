@@ -1,7 +1,6 @@
 //! The single model of a write: an attribute of a resource changes from its current to its target value. Transitions
-//! are
-//! proposed by findings, stored in plans, recorded in journals and reversed by an undo; API calls, AWS CLI commands,
-//! Terraform and CloudFormation are generated from them.
+//! are proposed by findings, stored in plans, recorded in journals and reversed by an undo; API calls, AWS CLI
+//! commands, Terraform and CloudFormation are generated from them.
 
 use std::fmt;
 
@@ -14,9 +13,10 @@ mod aliyun;
 mod call;
 mod command;
 
-pub use aliyun::policy_name;
-pub use call::{Call, Operation};
-pub use command::{calls, managed_policy_path};
+pub(crate) use aliyun::policy_name;
+pub(crate) use call::Call;
+pub use call::Operation;
+pub(crate) use command::{calls, managed_policy_path};
 
 /// Target of a transition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use super::{CUSTOM_ATTACHMENTS_QUOTA, POLICY_QUOTA};
 /// True if only Alibaba Cloud may change a role: service-linked roles have names of this form.
 /// Source: RAM documentation, "Service-linked roles": `AliyunServiceRoleFor…`.
 #[must_use]
-pub fn is_protected(role: &str) -> bool {
+pub(crate) fn is_protected(role: &str) -> bool {
     role.get(..20).is_some_and(|prefix| prefix.eq_ignore_ascii_case("AliyunServiceRoleFor"))
 }
 
@@ -47,9 +47,10 @@ pub fn own_actions(text: &str) -> Option<Vec<String>> {
 
 /// Name of the policy that tagaudit creates for a role. Role names may hold more characters than policy names; a digest
 /// distinguishes names that had to be changed.
-/// Source: RAM 2015-05-01, `CreateRole` (letters, digits, `.`, `-`) and `CreatePolicy` (letters, digits, `-`; 128 characters).
+/// Source: RAM 2015-05-01, `CreateRole` (letters, digits, `.`, `-`) and `CreatePolicy` (letters, digits, `-`; 128
+/// characters).
 #[must_use]
-pub fn policy_name(role: &str) -> String {
+pub(crate) fn policy_name(role: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if role.chars().all(is_allowed) && role.len() <= 64 {
         return format!("{NAME_PREFIX}{role}");
@@ -60,13 +61,13 @@ pub fn policy_name(role: &str) -> String {
 
 /// Custom policy that tagaudit creates for a role: `acs:ram::ACCOUNT:policy/NAME`.
 #[must_use]
-pub fn policy_arn(account_id: &str, role: &str) -> String {
+pub(crate) fn policy_arn(account_id: &str, role: &str) -> String {
     format!("acs:ram::{account_id}:policy/{}", policy_name(role))
 }
 
 /// Reason why actions cannot be granted without losing or exceeding something.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum GrantError {
+pub(crate) enum GrantError {
     /// Users and groups are never modified.
     #[error("tagaudit writes to roles only, not to a {}", .0.name())]
     NotARole(PrincipalKind),
@@ -106,7 +107,11 @@ pub enum GrantError {
 ///
 /// # Errors
 /// If they cannot be written without losing or exceeding something.
-pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) -> Result<Vec<Transition>, GrantError> {
+pub(crate) fn place<S: AsRef<str>>(
+    account: &Account,
+    role: &Principal,
+    actions: &[S],
+) -> Result<Vec<Transition>, GrantError> {
     if role.kind != PrincipalKind::Role {
         return Err(GrantError::NotARole(role.kind));
     }

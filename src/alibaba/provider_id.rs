@@ -2,7 +2,7 @@
 
 /// Machine that a providerID identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProviderId<'a> {
+pub(crate) enum ProviderId<'a> {
     /// An ECS instance of a region. The controller ignores anything after the second part.
     Instance {
         /// Region.
@@ -21,7 +21,7 @@ pub enum ProviderId<'a> {
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/util/helper.go#NodeFromProviderID`,
 /// `pkg/controller/helper/node_utils.go#IsExcludedNode`.
 #[must_use]
-pub fn parse(text: &str) -> Option<ProviderId<'_>> {
+pub(crate) fn parse(text: &str) -> Option<ProviderId<'_>> {
     if text.starts_with("ack-hybrid://") {
         return Some(ProviderId::Hybrid);
     }
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Option<ProviderId<'_>> {
 
 /// Region and instance id in a name of that form, which guides once required for Nodes; `None` for another name.
 #[must_use]
-pub fn looks_like_one(name: &str) -> Option<(&str, &str)> {
+pub(crate) fn looks_like_one(name: &str) -> Option<(&str, &str)> {
     match parse(name) {
         Some(ProviderId::Instance { region, id, has_more: false }) if id.starts_with("i-") && region.contains('-') => {
             Some((region, id))

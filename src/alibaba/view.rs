@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::nodes::KubernetesNode;
-use crate::tags::{self, Tag};
-use crate::view::{
+use crate::membership::{
     Apart, Confidence, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_from_labels,
     roles_from_names,
 };
+use crate::nodes::KubernetesNode;
+use crate::tags::{self, Tag};
 
 use super::inventory::{Account, Instance, Inventory, Region};
 use super::provider_id::{self, ProviderId};
 use super::{CLUSTER_TAG, provider_id::looks_like_one};
 
 /// Tag that Auto Scaling of Alibaba Cloud puts on its instances.
-pub const SCALING_GROUP_TAG: &str = "acs:autoscaling:scalingGroupId";
+pub(crate) const SCALING_GROUP_TAG: &str = "acs:autoscaling:scalingGroupId";
 
 /// System tag of resources that a Resource Orchestration Service stack creates. It is not documented on any page that
 /// was read; if it is missing, nothing follows.
-pub const STACK_TAG: &str = "acs:ros:stackId";
+pub(crate) const STACK_TAG: &str = "acs:ros:stackId";
 
 /// Reason why an instance counts as a node of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -220,7 +220,7 @@ impl<'a> NodeIndex<'a> {
 }
 
 /// Cluster ids in the tags of an instance: in Alibaba Cloud's own tag and in those of installers.
-pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = &str> {
+pub(crate) fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = &str> {
     let own = tags::value(tags, CLUSTER_TAG).into_iter();
     let installed = tags::cluster_ids(tags).map(|(id, _)| id);
     let legacy = tags::value(tags, tags::LEGACY_TAG).into_iter();
@@ -291,8 +291,8 @@ fn assign(instance: &Instance, node: Option<&KubernetesNode>, selectors: &[NodeR
     RoleAssignment { roles, source, contradiction: None }
 }
 
-/// Sources: kubernetes/kops `pkg/model/alimodel/context.go#CloudTagsForInstanceGroup`; gardener-extension-provider-alicloud
-/// `pkg/controller/worker/machines.go`.
+/// Sources: kubernetes/kops `pkg/model/alimodel/context.go#CloudTagsForInstanceGroup`;
+/// gardener-extension-provider-alicloud `pkg/controller/worker/machines.go`.
 fn roles_from_tags(tags: &[Tag]) -> RoleSet {
     let mut roles = RoleSet::UNKNOWN;
     for tag in tags {

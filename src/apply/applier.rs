@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::estate::Estate;
-use crate::journal::{Journal, JournalError, Outcome, Progress, Record};
-use crate::plan::{Fit, Kind, Plan, PlannedChange, batches, default_version, fit, observe, waves};
+use crate::fix::journal::{Journal, JournalError, Outcome, Progress, Record};
+use crate::fix::plan::{Fit, Kind, Plan, PlannedChange, batches, default_version, fit, observe, waves};
 use crate::provider::account_writer::{AccountWriter, RecordedVersions};
 use crate::provider::signals::SignalGuard;
 use crate::provider::write_error::{WriteError, WriteErrorKind};

@@ -11,7 +11,7 @@ use crate::provider::aws;
 
 /// Settings by which an account is reached.
 #[derive(Debug, Clone)]
-pub enum Connection<'a> {
+pub(crate) enum Connection<'a> {
     /// AWS.
     #[cfg(feature = "aws")]
     Aws(aws::Request<'a>),

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::alibaba::principals::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
 use crate::alibaba::provider_id::{self, ProviderId};
+use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
 use crate::alibaba::{ClusterView, Inventory, RegionView};
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
+use crate::membership::Apart;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::{self, Outcomes};
 use crate::target;
-use crate::view::Apart;
 
 use super::unseen::{self, Listing, Named};
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes};
@@ -40,7 +40,7 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
         roles: compared.audits.iter().map(role_report).collect(),
         resources: alibaba::count(inventory),
         nodes: count_nodes(view.members().map(|member| &member.roles)),
-        topology: crate::topology::alibaba_topology(&view),
+        topology: crate::alibaba::topology::topology(&view),
     })
 }
 
@@ -53,7 +53,7 @@ fn run<'v>(
     let selected = rules::for_provider(auditor.rules, Provider::Alibaba);
     let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
     let options = with_evidence(auditor);
-    let compared = if wants_policies { principals::audit(view, &options)? } else { PrincipalAudits::default() };
+    let compared = if wants_policies { roles::audit(view, &options)? } else { PrincipalAudits::default() };
     let context = Context {
         view,
         gaps,
@@ -82,7 +82,7 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
 /// nodes.
 fn with_evidence(auditor: &Auditor<'_>) -> PrincipalOptions {
     let mut options = auditor.role_audit.clone();
-    let controllers = auditor.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+    let controllers = auditor.kubernetes.alibaba_controllers();
     options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
     options.credentials_elsewhere |=
         auditor.kubernetes.own_credentials(Provider::Alibaba).is_some() || rules::has_alibaba_key(auditor.kubernetes);
@@ -91,7 +91,7 @@ fn with_evidence(auditor: &Auditor<'_>) -> PrincipalOptions {
 
 /// True if a flag of the controller switches routes on.
 fn writes_routes(auditor: &Auditor<'_>) -> bool {
-    let mut controllers = auditor.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+    let mut controllers = auditor.kubernetes.alibaba_controllers();
     controllers.any(|one| one.is_on("configure-cloud-routes", false))
 }
 

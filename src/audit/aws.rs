@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use crate::aws::Inventory;
+use crate::aws::roles::{RoleAudit, RoleAudits};
+use crate::aws::topology::topology;
+use crate::aws::view::ClusterView;
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
-use crate::inventory::{Gap, Inventory, Provider};
+use crate::inventory::{Gap, Provider};
+use crate::membership::Apart;
 use crate::resource::ResourceKind;
-use crate::role_audit::{self, RoleAudit, RoleAudits};
 use crate::rules::aws::Context;
 use crate::rules::{self, Outcomes};
-use crate::topology::topology;
-use crate::view::{Apart, ClusterView};
 
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unseen};
 
@@ -50,7 +52,8 @@ fn run<'v>(
 ) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
     let selected = rules::for_provider(auditor.rules, Provider::Aws);
     let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
-    let roles = if wants_policies { role_audit::audit(view, auditor.role_audit)? } else { RoleAudits::default() };
+    let roles =
+        if wants_policies { crate::aws::roles::audit(view, auditor.role_audit)? } else { RoleAudits::default() };
     let context = Context {
         view,
         gaps,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::baseline::BaselineError;
 use crate::estate::{EstateRef, Identity};
 use crate::finding::{Applicability, Caveat, Finding};
-use crate::plan::{self, Approvals, SkipReason};
+use crate::fix::plan::{self, Approvals, SkipReason};
 use crate::rules::RULES;
 
 use super::Purpose;

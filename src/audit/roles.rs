@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::membership::NodeRole;
 use crate::policy::{
     AccessLevel, Assessment, EscalationPath, Excess, ExcessGrants, NotGranted, ServiceExcess, StatementRef, Verdict,
 };
-use crate::view::NodeRole;
 
 /// A role compared with its baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aws::view::{ClusterView, RegionView};
 use crate::inventory::{Gap, REASON_CONTRADICTED, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
+use crate::membership::Apart;
 use crate::nodes::{self, ProviderId};
 use crate::text;
-use crate::view::{Apart, ClusterView, RegionView};
 
 /// The instances of one region that Nodes name.
 #[derive(Debug, Default)]

@@ -33,7 +33,7 @@ pub struct Embedded {
 }
 
 /// The embedded baselines, by name.
-pub static EMBEDDED: &[Embedded] = &[
+pub(crate) static EMBEDDED: &[Embedded] = &[
     Embedded {
         name: "ack-2019",
         dialect: &RAM,

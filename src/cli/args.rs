@@ -8,67 +8,76 @@ use crate::controller::{Controller, ControllerVersion};
 use crate::finding::Severity;
 use crate::inventory::Provider;
 use crate::kubernetes::Target;
+use crate::membership::NodeRoleSelector;
+#[cfg(feature = "aws")]
 use crate::provider::IamReads;
 use crate::rules::alibaba::Installer;
-use crate::view::NodeRoleSelector;
 
-use super::values::region;
+pub(super) mod command;
+pub(super) mod config;
+pub(super) mod fix;
+pub(super) mod outputs;
+pub(super) mod policy;
+pub(super) mod said;
+pub(super) mod values;
+
+use values::region;
 
 /// Source of the evidence.
 #[derive(Debug, Args)]
-pub(super) struct SourceArgs {
+pub(in crate::cli) struct SourceArgs {
     /// Read a recorded inventory (`-` for standard input), or a folder of AWS CLI or `aliyun` output, instead of a live
     /// account
     #[arg(long, value_name = "PATH", help_heading = "Source", conflicts_with_all = ["profile", "endpoint_url", "assume_role"])]
-    pub(super) inventory: Option<PathBuf>,
+    pub(in crate::cli) inventory: Option<PathBuf>,
     /// Cloud provider [default: aws, or the cloud of the inventory]
     #[arg(long, value_enum, help_heading = "Source")]
-    pub(super) provider: Option<ProviderName>,
+    pub(in crate::cli) provider: Option<ProviderName>,
     #[command(flatten)]
-    pub(super) connection: ConnectionArgs,
+    pub(in crate::cli) connection: ConnectionArgs,
     /// Read all regions that are enabled for the account
     #[arg(long, help_heading = "Scope", conflicts_with_all = ["region", "inventory"])]
-    pub(super) all_regions: bool,
+    pub(in crate::cli) all_regions: bool,
     /// Method of reading roles: `auto` picks the one with fewer calls
     #[arg(long, value_enum, default_value_t = IamReadsName::Auto, help_heading = "Source", conflicts_with = "inventory")]
-    pub(super) iam_reads: IamReadsName,
+    pub(in crate::cli) iam_reads: IamReadsName,
 }
 
 /// Connection to an account.
 #[derive(Debug, Args)]
-pub(super) struct ConnectionArgs {
+pub(in crate::cli) struct ConnectionArgs {
     /// Named profile of the AWS CLI or of `aliyun`; takes precedence over credentials in the environment
     #[arg(long, value_name = "NAME", help_heading = "Source")]
-    pub(super) profile: Option<String>,
+    pub(in crate::cli) profile: Option<String>,
     /// Send every request to this endpoint
     ///
     /// Credentials still come from their configured source, as with the AWS CLI: `AWS_ENDPOINT_URL` redirects the
     /// requests for them too.
     #[arg(long, value_name = "URL", help_heading = "Source")]
-    pub(super) endpoint_url: Option<String>,
+    pub(in crate::cli) endpoint_url: Option<String>,
     /// Accept an endpoint that is neither HTTPS nor on this machine
     #[arg(long, help_heading = "Source", requires = "endpoint_url")]
-    pub(super) insecure_endpoint: bool,
+    pub(in crate::cli) insecure_endpoint: bool,
     /// Region; repeatable. For a folder of CLI output: the region that it was read from
     #[arg(long, value_name = "REGION", value_parser = region, help_heading = "Scope")]
-    pub(super) region: Vec<String>,
+    pub(in crate::cli) region: Vec<String>,
     /// Assume this role and work in its account; repeatable for commands that write nothing
     #[arg(long, value_name = "ARN", help_heading = "Scope", group = "accounts")]
-    pub(super) assume_role: Vec<String>,
+    pub(in crate::cli) assume_role: Vec<String>,
     /// External id for the roles to assume
     #[arg(long, value_name = "ID", help_heading = "Scope", requires = "accounts")]
-    pub(super) external_id: Option<String>,
+    pub(in crate::cli) external_id: Option<String>,
     /// Requests per second for each API of EC2, or of ECS and VPC; the default is a quarter of the default rate of an
     /// account
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Source")]
-    pub(super) requests_per_second: u32,
+    pub(in crate::cli) requests_per_second: u32,
     /// Give up on anything not read after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Source")]
-    pub(super) timeout: u64,
+    pub(in crate::cli) timeout: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ProviderName {
+pub(in crate::cli) enum ProviderName {
     /// Amazon Web Services
     Aws,
     /// Alibaba Cloud
@@ -86,39 +95,39 @@ impl From<ProviderName> for Provider {
 
 /// Format and destination of the output.
 #[derive(Debug, Args)]
-pub(super) struct OutputArgs {
+pub(in crate::cli) struct OutputArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    pub(super) format: Format,
+    pub(in crate::cli) format: Format,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub(super) output: Option<PathBuf>,
+    pub(in crate::cli) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) terminal: TerminalArgs,
+    pub(in crate::cli) terminal: TerminalArgs,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct TerminalArgs {
+pub(in crate::cli) struct TerminalArgs {
     /// Print no progress and no warnings on standard error
     #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]
-    pub(super) quiet: bool,
+    pub(in crate::cli) quiet: bool,
     /// Show long lists in full, and every request on standard error
     #[arg(short, long, help_heading = "Output")]
-    pub(super) verbose: bool,
+    pub(in crate::cli) verbose: bool,
     /// Use of colours; `NO_COLOR` is respected
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
-    pub(super) color: ColorChoice,
+    pub(in crate::cli) color: ColorChoice,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ColorChoice {
+pub(in crate::cli) enum ColorChoice {
     Auto,
     Always,
     Never,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(in crate::cli) enum Format {
     /// Tables, for a terminal
     Table,
     /// One JSON document
@@ -127,93 +136,93 @@ pub(super) enum Format {
 
 /// Conditions for the exit code.
 #[derive(Debug, Args)]
-pub(super) struct VerdictArgs {
+pub(in crate::cli) struct VerdictArgs {
     /// Exit with 1 if there is a finding at least this bad
     #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
-    pub(super) fail_on: FailOn,
+    pub(in crate::cli) fail_on: FailOn,
     /// Compare with this report: report findings that are new, resolved, or unknown because they were not audited this
     /// time
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(super) compare: Option<PathBuf>,
+    pub(in crate::cli) compare: Option<PathBuf>,
     /// Exit with 1 only for findings that are new or more severe than in that report
     #[arg(long, help_heading = "Output", requires = "compare")]
-    pub(super) fail_on_new: bool,
+    pub(in crate::cli) fail_on_new: bool,
     /// Exit with 0 instead of 4 if no cluster is found
     #[arg(long, help_heading = "Output")]
-    pub(super) allow_empty: bool,
+    pub(in crate::cli) allow_empty: bool,
     /// Exit with 1 if fewer clusters than this are found
     #[arg(long, value_name = "N", help_heading = "Output")]
-    pub(super) expect_clusters: Option<usize>,
+    pub(in crate::cli) expect_clusters: Option<usize>,
 }
 
 /// Configuration to read.
 #[derive(Debug, Args)]
-pub(super) struct ConfigurationArgs {
+pub(in crate::cli) struct ConfigurationArgs {
     /// Read scan options, severities and waivers from this file [default: tagaudit.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", hide_env_values = true, help_heading = "Audit")]
-    pub(super) config: Option<PathBuf>,
+    pub(in crate::cli) config: Option<PathBuf>,
     /// Do not read a configuration
     #[arg(long, help_heading = "Audit")]
-    pub(super) no_config: bool,
+    pub(in crate::cli) no_config: bool,
 }
 
 /// Evidence and options that a cluster is audited with.
 #[derive(Debug, Args)]
-pub(super) struct AuditArgs {
+pub(in crate::cli) struct AuditArgs {
     /// Output of `kubectl get nodes -o json` (`-` for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
-    pub(super) nodes: Option<PathBuf>,
+    pub(in crate::cli) nodes: Option<PathBuf>,
     /// Cluster state and the files that the cluster is created from, in YAML or JSON: output of `kubectl get … -A -o
     /// json`, manifests, configurations of RKE2, K3s, RKE, Rancher and kubeadm; a file, a folder, or `-` for standard
     /// input; repeatable
     #[arg(long, value_name = "PATH", help_heading = "Scope")]
-    pub(super) kubernetes: Vec<PathBuf>,
+    pub(in crate::cli) kubernetes: Vec<PathBuf>,
     /// Read the cluster itself, through this context of the kubeconfig (KUBECONFIG, or ~/.kube/config), or through the
     /// service account of this pod: `in-cluster`. `tagaudit permissions --kubernetes` prints the permissions that are
     /// needed
     #[arg(long, value_name = "NAME", help_heading = "Scope", conflicts_with = "nodes")]
-    pub(super) kube_context: Option<String>,
+    pub(in crate::cli) kube_context: Option<String>,
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; combine several as
     /// `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
-    pub(super) baseline: Vec<String>,
+    pub(in crate::cli) baseline: Vec<String>,
     /// Service control policy of the account, for callers that cannot read Organizations; repeatable: each is a level
     /// that must allow, and one that only denies joins the level before it
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
-    pub(super) scp: Vec<PathBuf>,
+    pub(in crate::cli) scp: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) catalogue: CatalogueArgs,
+    pub(in crate::cli) catalogue: CatalogueArgs,
     #[command(flatten)]
-    pub(super) target: TargetArgs,
+    pub(in crate::cli) target: TargetArgs,
     /// Assign roles to nodes: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
-    pub(super) node_role: Vec<NodeRoleSelector>,
+    pub(in crate::cli) node_role: Vec<NodeRoleSelector>,
     /// Version of the cloud controller manager, such as 1.31 (AWS) or 2.14 (Alibaba Cloud)
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
-    pub(super) controller_version: Option<ControllerVersion>,
+    pub(in crate::cli) controller_version: Option<ControllerVersion>,
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
-    pub(super) cloud_routes: bool,
+    pub(in crate::cli) cloud_routes: bool,
     /// Controller that is switched off (`--controllers`), so that its permissions are not required; repeatable
     #[arg(long, value_name = "CONTROLLER", help_heading = "Audit")]
-    pub(super) without: Vec<WithoutController>,
+    pub(in crate::cli) without: Vec<WithoutController>,
     /// Role that the cloud controller uses, if it is not that of its nodes (IRSA, Pod Identity, static keys); detected
     /// if its trust policy names the controller's service account; on Alibaba Cloud also a user,
     /// `acs:ram::ACCOUNT:user/NAME`; repeatable
     #[arg(long, value_name = "ARN", help_heading = "Audit")]
-    pub(super) controller_role: Vec<String>,
+    pub(in crate::cli) controller_role: Vec<String>,
     /// The cloud controller has credentials other than those of its nodes, which cannot be named: its permissions are
     /// not required of the nodes' role
     #[arg(long, value_enum, value_name = "WHERE", help_heading = "Audit", conflicts_with = "controller_role")]
-    pub(super) controller_credentials: Option<ControllerCredentials>,
+    pub(in crate::cli) controller_credentials: Option<ControllerCredentials>,
     /// Installer that created the machines, whose tags are checked too (Alibaba Cloud only)
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Audit")]
-    pub(super) installer: Option<InstallerName>,
+    pub(in crate::cli) installer: Option<InstallerName>,
 }
 
 /// `--installer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum InstallerName {
+pub(in crate::cli) enum InstallerName {
     /// Gardener: `kubernetes.io/cluster/ID=1`
     Gardener,
     /// The `OpenShift` installer: `kubernetes.io/cluster/ID=owned`
@@ -237,14 +246,14 @@ impl From<InstallerName> for Installer {
 
 /// `--controller-credentials`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ControllerCredentials {
+pub(in crate::cli) enum ControllerCredentials {
     /// Separate keys, a token or a role
     Elsewhere,
 }
 
 /// `--without`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum WithoutController {
+pub(in crate::cli) enum WithoutController {
     /// The service controller: another one handles all Services
     Service,
     /// The route controller (`--configure-cloud-routes=false`)
@@ -267,7 +276,7 @@ impl From<WithoutController> for Controller {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum FailOn {
+pub(in crate::cli) enum FailOn {
     Error,
     Warning,
     Info,
@@ -275,7 +284,7 @@ pub(super) enum FailOn {
 }
 
 impl FailOn {
-    pub(super) fn threshold(self) -> Option<Severity> {
+    pub(in crate::cli) fn threshold(self) -> Option<Severity> {
         match self {
             Self::Error => Some(Severity::Error),
             Self::Warning => Some(Severity::Warning),
@@ -287,7 +296,7 @@ impl FailOn {
 
 /// Values of `--iam-reads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum IamReadsName {
+pub(in crate::cli) enum IamReadsName {
     /// The method with fewer calls
     Auto,
     /// Each role of an instance profile in use separately
@@ -296,6 +305,7 @@ pub(super) enum IamReadsName {
     Account,
 }
 
+#[cfg(feature = "aws")]
 impl From<IamReadsName> for IamReads {
     fn from(name: IamReadsName) -> Self {
         match name {
@@ -308,13 +318,13 @@ impl From<IamReadsName> for IamReads {
 
 /// Target versions of an upgrade.
 #[derive(Debug, Args)]
-pub(super) struct TargetArgs {
+pub(in crate::cli) struct TargetArgs {
     /// Kubernetes version to upgrade to: anything that ends on the way there is an error
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
-    pub(super) target_kubernetes: Option<ControllerVersion>,
+    pub(in crate::cli) target_kubernetes: Option<ControllerVersion>,
     /// Cloud controller version to upgrade to
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
-    pub(super) target_controller: Option<ControllerVersion>,
+    pub(in crate::cli) target_controller: Option<ControllerVersion>,
 }
 
 impl From<&TargetArgs> for Target {
@@ -325,8 +335,8 @@ impl From<&TargetArgs> for Target {
 
 /// Alternative catalogue of actions.
 #[derive(Debug, Args)]
-pub(super) struct CatalogueArgs {
+pub(in crate::cli) struct CatalogueArgs {
     /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md describes the format)
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
-    pub(super) catalogue: Option<PathBuf>,
+    pub(in crate::cli) catalogue: Option<PathBuf>,
 }

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use crate::alibaba;
 use crate::audit::{Audit, Auditor, Purpose};
+use crate::aws::Inventory;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
-use crate::inventory::{Inventory, Provider};
+use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
+use crate::membership::Apart;
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
 #[cfg(feature = "aws")]
@@ -19,13 +21,17 @@ use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
 use crate::target::{Shard, ShardArgument};
 use crate::text;
-use crate::view::Apart;
 
-use super::clock::today;
+pub(super) mod kubernetes;
+
+use crate::cli::args::command::ScanArgs;
+use crate::cli::args::{AuditArgs, ConnectionArgs, ProviderName, SourceArgs, TerminalArgs, VerdictArgs};
+use crate::cli::io::clock::today;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
-use super::failure::provider_failure;
-use super::failure::{Exit, Failure};
-use super::{AuditArgs, ConnectionArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, cluster, input};
+use crate::cli::io::failure::provider_failure;
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::input;
+use kubernetes as cluster;
 
 /// Options and evidence of an audit, read once and used for every audit of a command.
 pub(super) struct Scope<'a> {
@@ -46,7 +52,7 @@ impl<'a> Scope<'a> {
         terminal: &TerminalArgs,
     ) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
-        let mut given = super::kubernetes_files::evidence(&audit.kubernetes)?;
+        let mut given = crate::cli::io::kubernetes_files::evidence(&audit.kubernetes)?;
         let files = audit.kube_context.as_ref().map(|_| given.clone());
         given = given.and(cluster::live(audit, connection, terminal)?);
         if let Some(path) = &audit.nodes {
@@ -151,7 +157,7 @@ impl<'a> Scope<'a> {
     ) -> Result<(Audit, Vec<Notice>), Failure> {
         self.check(estate.provider())?;
         if estate.provider() == Provider::Alibaba {
-            super::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
+            crate::cli::io::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
         }
         let audit = self.auditor(rules, source).audit_for(estate, purpose);
         Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
@@ -229,7 +235,10 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
     }
     let found = set.audited().filter(|(_, report)| !report.nothing_to_audit).count();
     if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {
-        super::output::warn(&format!("{} found, but --expect-clusters is {expected}", text::count(found, "cluster")));
+        crate::cli::io::output::warn(&format!(
+            "{} found, but --expect-clusters is {expected}",
+            text::count(found, "cluster")
+        ));
         return Exit::Findings;
     }
     let is_missing = set.targets.iter().any(|target| !target.missing_cluster_ids.is_empty());
@@ -244,7 +253,10 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
 pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &VerdictArgs) -> Exit {
     let found = usize::from(!report.nothing_to_audit && report.nodes() > 0);
     if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {
-        super::output::warn(&format!("{} found, but --expect-clusters is {expected}", text::count(found, "cluster")));
+        crate::cli::io::output::warn(&format!(
+            "{} found, but --expect-clusters is {expected}",
+            text::count(found, "cluster")
+        ));
         return Exit::Findings;
     }
     Exit::for_audit(report.nothing_to_audit && !args.allow_empty, is_empty_handed, report.complete)
@@ -474,5 +486,5 @@ pub(super) struct CarriedOut {
 }
 
 pub(super) fn write_report(args: &ScanArgs, scope: &Scope<'_>, audit: &Audit) -> Result<(), Failure> {
-    super::output::write(&args.output, &scope.written(audit))
+    crate::cli::io::output::write(&args.output, &scope.written(audit))
 }

@@ -9,7 +9,7 @@ use super::{OptionSpec, Takes};
 
 /// The schema of a configuration with these options.
 #[must_use]
-pub fn schema(options: &[OptionSpec]) -> Value {
+pub(crate) fn schema(options: &[OptionSpec]) -> Value {
     let options: Map<String, Value> =
         options.iter().map(|option| (option.name.clone(), option_schema(option))).collect();
     let rules: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();

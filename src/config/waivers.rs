@@ -24,8 +24,7 @@ pub struct Notice {
 
 impl Config {
     /// Sets the severities that the operator chose, and marks waived findings. A finding is waived only if every
-    /// resource that
-    /// it affects is; resources that were not audited are never waived.
+    /// resource that it affects is; resources that were not audited are never waived.
     pub fn apply(&self, audit: &mut Audit, today: Date) -> Vec<Notice> {
         let (mut notices, used) = self.decide(&mut audit.findings, today);
         audit.configuration = Some(Configuration {

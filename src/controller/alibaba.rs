@@ -92,7 +92,7 @@ static CALLS: LazyLock<Vec<AlibabaCall>> = LazyLock::new(|| {
 /// A version that no release of Alibaba Cloud's controller manager has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the cloud controller manager of Alibaba Cloud has no version {0}")]
-pub struct UnknownVersion(ControllerVersion);
+pub(crate) struct UnknownVersion(ControllerVersion);
 
 /// Checks that a release of Alibaba Cloud's controller manager has this version: AWS versions follow Kubernetes
 /// versions instead.
@@ -100,7 +100,7 @@ pub struct UnknownVersion(ControllerVersion);
 ///
 /// # Errors
 /// If no release has it.
-pub fn check_version(version: ControllerVersion) -> Result<(), UnknownVersion> {
+pub(crate) fn check_version(version: ControllerVersion) -> Result<(), UnknownVersion> {
     let (oldest, second, third) =
         (ControllerVersion::new(1, 9, 0), ControllerVersion::new(2, 0, 0), ControllerVersion::new(3, 0, 0));
     let is_one = (oldest..ControllerVersion::new(1, 10, 0)).contains(&version) || (second..third).contains(&version);
@@ -111,7 +111,7 @@ pub fn check_version(version: ControllerVersion) -> Result<(), UnknownVersion> {
 }
 
 /// The calls of a controller in a version; `None` means the newest known version.
-pub fn calls(
+pub(crate) fn calls(
     controller: AlibabaController,
     version: Option<ControllerVersion>,
 ) -> impl Iterator<Item = &'static AlibabaCall> {

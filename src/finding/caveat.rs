@@ -19,8 +19,7 @@ pub enum Caveat {
     /// Managers that re-create the resources from their own templates.
     ManagedBy(Vec<String>),
     /// Other clusters present in the VPC, each with its evidence. A tag on a common subnet takes the subnet from every
-    /// cluster
-    /// that relies on untagged ones.
+    /// cluster that relies on untagged ones.
     Neighbours(Vec<(String, String)>),
     /// Other clusters present in the VPC of an instance or in the VPC itself, each with a resource as evidence.
     NotAlone(Vec<(String, String)>),

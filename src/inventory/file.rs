@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::json_input::{self, JsonError};
 
-use super::{Inventory, Provider, SCHEMA};
+use super::{Provider, SCHEMA};
 
 /// Largest inventory that is read: 2 GiB, about 1.5 million instances.
-pub const MAX_INVENTORY_BYTES: u64 = 2 << 30;
+pub(crate) const MAX_INVENTORY_BYTES: u64 = 2 << 30;
 
 /// Reason why a recorded inventory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -55,10 +55,9 @@ struct ProviderProbe {
 }
 
 /// The cloud of a recorded inventory, if the bytes state one. This tool writes it near the beginning; a recording that
-/// was
-/// reordered is searched completely.
+/// was reordered is searched completely.
 #[must_use]
-pub fn detect_provider(bytes: &[u8]) -> Option<Provider> {
+pub(crate) fn detect_provider(bytes: &[u8]) -> Option<Provider> {
     const HEAD: usize = 400;
     let head = String::from_utf8_lossy(bytes.get(..HEAD.min(bytes.len())).unwrap_or_default());
     let compact: String = head.chars().filter(|character| !character.is_whitespace()).collect();
@@ -76,7 +75,7 @@ pub fn detect_provider(bytes: &[u8]) -> Option<Provider> {
 ///
 /// # Errors
 /// When the bytes are not JSON, not an inventory, or one of another schema.
-pub fn read_inventory<T: DeserializeOwned>(
+pub(crate) fn read_inventory<T: DeserializeOwned>(
     file: &str,
     bytes: &[u8],
     schema: impl Fn(&T) -> &str,
@@ -99,27 +98,6 @@ pub fn to_json<T: Serialize>(inventory: &T) -> serde_json::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(inventory)?;
     bytes.push(b'\n');
     Ok(bytes)
-}
-
-impl Inventory {
-    /// Reads a recorded inventory from its bytes; `file` is only used in errors.
-    ///
-    /// # Errors
-    /// When the bytes are not JSON, not an inventory, or one of another schema.
-    pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
-        let mut inventory: Self = read_inventory(file, bytes, |inventory: &Self| &inventory.schema)?;
-        inventory.canonicalise();
-        inventory.note_unlisted();
-        Ok(inventory)
-    }
-
-    /// Serialises the recorded form.
-    ///
-    /// # Errors
-    /// When serialising fails, which plain data does not.
-    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        to_json(self)
-    }
 }
 
 /// Parses a second time, more slowly, to find the place; the fast parse has already failed.
@@ -170,13 +148,12 @@ fn takes_bytes(_: std::fs::FileType) -> bool {
 }
 
 /// Writes a file that only its owner can read (0600): to a temporary file in the same folder, synced, then renamed over
-/// the
-/// target, so that no reader ever sees a partial file. A symbolic link to a file is replaced, never followed. Pipes and
-/// character devices, such as `/dev/stdout`, are written to directly.
+/// the target, so that no reader ever sees a partial file. A symbolic link to a file is replaced, never followed. Pipes
+/// and character devices, such as `/dev/stdout`, are written to directly.
 ///
 /// # Errors
 /// When the folder cannot be written to or the disk is full; the old file is then unchanged.
-pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     write_file(path, bytes, Access::Owner)
 }
 
@@ -193,7 +170,7 @@ pub enum Access {
 ///
 /// # Errors
 /// When it cannot be written; an existing file is then unchanged.
-pub fn write_file(path: &Path, bytes: &[u8], access: Access) -> std::io::Result<()> {
+pub(crate) fn write_file(path: &Path, bytes: &[u8], access: Access) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -77,10 +77,10 @@ impl Gap {
 
 /// Reason of a gap for an answer without entries that must exist: some products answer unauthorised callers with an
 /// empty list.
-pub const REASON_NOTHING_SEEN: &str = "NothingSeen";
+pub(crate) const REASON_NOTHING_SEEN: &str = "NothingSeen";
 
 /// Reason of a gap for a list that lacks entries that other resources refer to.
-pub const REASON_CONTRADICTED: &str = "Contradicted";
+pub(crate) const REASON_CONTRADICTED: &str = "Contradicted";
 
 /// Reason of a gap for evidence that was never provided.
-pub const REASON_NOT_PROVIDED: &str = "NotProvided";
+pub(crate) const REASON_NOT_PROVIDED: &str = "NotProvided";

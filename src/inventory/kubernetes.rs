@@ -1,6 +1,5 @@
 //! The lists that are read from a live cluster, and their recording. The requests, the permissions for them, and the
-//! checks that a
-//! missing one prevents are all derived from here.
+//! checks that a missing one prevents are all derived from here.
 
 use std::fmt;
 
@@ -248,8 +247,7 @@ pub struct ListGap {
     /// The list.
     pub list: List,
     /// The API's reason (`Forbidden`, `Unauthorized`, `Expired`, …), or one of tagaudit: `Timeout`, `Unreachable`,
-    /// `Protocol`,
-    /// `Pagination`.
+    /// `Protocol`, `Pagination`.
     pub reason: String,
     /// Description of the failure, for display.
     pub message: String,

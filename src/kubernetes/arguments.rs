@@ -1,8 +1,8 @@
 //! Arguments that nodes are started with: those that RKE2 and K3s record on their Nodes, and those in configurations of
 //! RKE2, K3s, Rancher, RKE and kubeadm.
 //!
-//! RKE2 and K3s write on each Node, as a JSON array, the arguments that it was started with: the configuration file and its
-//! drop-ins merged, secrets masked. Source: k3s-io/k3s `pkg/nodeconfig/nodeconfig.go#SetNodeConfigAnnotations`.
+//! RKE2 and K3s write on each Node, as a JSON array, the arguments that it was started with: the configuration file and
+//! its drop-ins merged, secrets masked. Source: k3s-io/k3s `pkg/nodeconfig/nodeconfig.go#SetNodeConfigAnnotations`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ mod declared;
 mod kops;
 mod static_pods;
 
-pub use declared::{Machines, declared, machines, selector_matches};
+pub(crate) use declared::{Machines, declared, machines, selector_matches};
 pub(super) use static_pods::from_static_pods;
-pub use static_pods::{static_pod_flags, static_pod_node};
+pub(crate) use static_pods::{static_pod_flags, static_pod_node};
 
 /// Software that starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +89,7 @@ impl Distribution {
 /// True if `cloud-provider-name: aws` of RKE2 only names the node and passes no argument to a component.
 /// Source: rancher/rke2 `pkg/rke2/rke2_linux.go`, by its tags.
 #[must_use]
-pub fn is_name_only(version: Option<ControllerVersion>) -> bool {
+pub(crate) fn is_name_only(version: Option<ControllerVersion>) -> bool {
     version.is_some_and(|version| match version.minor() {
         Some(29) => version >= ControllerVersion::new(1, 29, 11),
         Some(30) => version >= ControllerVersion::new(1, 30, 7),

@@ -1,6 +1,7 @@
 //! Configurations of the AWS cloud controller, and the variables that each of its versions reads.
-//! Sources, each at its tags from 1.20 on: kubernetes/cloud-provider-aws `pkg/providers/v1/config/config.go#CloudConfig` (`aws.go` before
-//! 1.30) and `pkg/providers/v1/aws.go#readAWSCloudConfig`.
+//! Sources, each at its tags from 1.20 on: kubernetes/cloud-provider-aws
+//! `pkg/providers/v1/config/config.go#CloudConfig` (`aws.go` before 1.30) and
+//! `pkg/providers/v1/aws.go#readAWSCloudConfig`.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub struct CloudConfig {
 
 /// Type of the value of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub(crate) enum Holds {
     /// Any text.
     Text,
     /// A regular expression.
@@ -40,7 +41,7 @@ pub enum Holds {
 
 /// A variable of at least one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub(crate) struct Known {
     /// Name as in the source; case-insensitive.
     pub name: &'static str,
     /// Type of its value.
@@ -108,11 +109,11 @@ const OVERRIDE: [Known; 6] = [
 
 /// Variables that every override must set.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/config/config.go#ValidateOverrides`.
-pub const REQUIRED: [&str; 4] = ["Service", "Region", "URL", "SigningRegion"];
+pub(crate) const REQUIRED: [&str; 4] = ["Service", "Region", "URL", "SigningRegion"];
 
 /// Keys of `Global` in the configuration of Alibaba Cloud's controller, which is JSON.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go`.
-pub const OF_ALIBABA: [&str; 20] = [
+pub(crate) const OF_ALIBABA: [&str; 20] = [
     "accessKeyID",
     "accessKeySecret",
     "clusterID",
@@ -143,7 +144,7 @@ const SHORT: [&str; 4] = ["VPC", "RouteTableID", "RoleARN", "SourceARN"];
 
 /// True if a section is a service override; `None` if no version has the section.
 #[must_use]
-pub fn is_override(section: &Section) -> Option<bool> {
+pub(crate) fn is_override(section: &Section) -> Option<bool> {
     if section.name.eq_ignore_ascii_case("ServiceOverride") {
         return Some(true);
     }
@@ -152,20 +153,20 @@ pub fn is_override(section: &Section) -> Option<bool> {
 
 /// Variables that at least one version has in such a section.
 #[must_use]
-pub fn variables(is_override: bool) -> &'static [Known] {
+pub(crate) fn variables(is_override: bool) -> &'static [Known] {
     if is_override { &OVERRIDE } else { &GLOBAL }
 }
 
 impl Known {
     /// True if a version has the variable.
     #[must_use]
-    pub fn is_available_in(&self, version: ControllerVersion) -> bool {
+    pub(crate) fn is_available_in(&self, version: ControllerVersion) -> bool {
         self.since.is_none_or(|since| has(version, since)) && !self.until.is_some_and(|until| has(version, until))
     }
 
     /// Versions that have the variable, for display; empty if all do.
     #[must_use]
-    pub fn versions(&self) -> String {
+    pub(crate) fn versions(&self) -> String {
         let first = |firsts: Firsts| firsts.first().map(|(minor, patch)| format!("1.{minor}.{patch}"));
         match (self.since.and_then(first), self.until.and_then(first)) {
             (Some(since), _) => format!("from {since} on"),
@@ -177,7 +178,7 @@ impl Known {
 
 /// True if a version ignores unknown variables. Earlier versions exit.
 #[must_use]
-pub fn reads_over(version: ControllerVersion) -> bool {
+pub(crate) fn reads_over(version: ControllerVersion) -> bool {
     has(version, READS_OVER)
 }
 

@@ -10,11 +10,11 @@ use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration}
 
 /// Taint of a node that no cloud controller has initialised.
 /// Source: kubernetes/cloud-provider `api/well_known_taints.go`.
-pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 /// Lease that both sides of a migration share.
 /// Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager".
-pub const MIGRATION_LOCK: &str = "cloud-provider-extraction-migration";
+pub(crate) const MIGRATION_LOCK: &str = "cloud-provider-extraction-migration";
 
 /// A cloud controller of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,7 +211,7 @@ const SWITCHES: [&str; 8] = [
 
 /// Parses flags as Go's `pflag` does: `--name=value`, or `--name value`.
 #[must_use]
-pub fn parse_flags(words: &[Located<String>]) -> Vec<Flag> {
+pub(crate) fn parse_flags(words: &[Located<String>]) -> Vec<Flag> {
     let mut found: Vec<Flag> = Vec::new();
     let mut is_open = false;
     for word in words {
@@ -239,7 +239,7 @@ pub fn parse_flags(words: &[Located<String>]) -> Vec<Flag> {
 /// Items of a list flag, which is a line of CSV. Any other value is a single item.
 /// Source: spf13/pflag `string_slice.go#readAsCSV`.
 #[must_use]
-pub fn string_slice(value: &str) -> Vec<String> {
+pub(crate) fn string_slice(value: &str) -> Vec<String> {
     if value.is_empty() {
         return Vec::new();
     }

@@ -1,12 +1,13 @@
 //! Flags of the AWS cloud controller, for each of its minor versions. The flags depend on the libraries that it is
 //! built with, whose minor versions match its own.
-//! Sources, each at its tags from 1.20 on: kubernetes/cloud-provider `options`, kubernetes/controller-manager `options` and
-//! `pkg/leadermigration/options`, kubernetes/component-base `logs`, `metrics`, `config/options`, `featuregate`, `compatibility` and `version/verflag`,
-//! kubernetes/apiserver `pkg/server/options`, kubernetes/cloud-provider-aws `pkg/controllers/options`.
+//! Sources, each at its tags from 1.20 on: kubernetes/cloud-provider `options`, kubernetes/controller-manager `options`
+//! and `pkg/leadermigration/options`, kubernetes/component-base `logs`, `metrics`, `config/options`, `featuregate`,
+//! `compatibility` and `version/verflag`, kubernetes/apiserver `pkg/server/options`, kubernetes/cloud-provider-aws
+//! `pkg/controllers/options`.
 
 /// Minor versions of 1 that have a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub(crate) struct Known {
     /// First version; `None` for 1.20 or before.
     pub since: Option<u32>,
     /// First version that no longer has it.
@@ -14,12 +15,12 @@ pub struct Known {
 }
 
 /// Oldest minor version whose flags are known.
-pub const OLDEST: u32 = 20;
+pub(crate) const OLDEST: u32 = 20;
 
 /// Versions that have a flag; `None` if no version has it. Dashes and underscores are equivalent.
 /// Source: kubernetes/component-base `cli/flag/flags.go#WordSepNormalizeFunc`.
 #[must_use]
-pub fn known(name: &str) -> Option<Known> {
+pub(crate) fn known(name: &str) -> Option<Known> {
     let name = name.replace('_', "-");
     if let Some((_, since)) = LATER.iter().find(|(later, _)| *later == name) {
         return Some(Known { since: Some(*since), until: None });
@@ -32,7 +33,7 @@ pub fn known(name: &str) -> Option<Known> {
 
 /// Flag that is closest to a name, if one is close enough.
 #[must_use]
-pub fn nearest(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let names = ALWAYS.iter().copied().chain(LATER.iter().map(|(name, _)| *name));
     let near = |known: &&str| strsim::damerau_levenshtein(name, known);
     names.min_by_key(near).filter(|known| near(known) <= 3 && near(known) * 3 < known.len())
@@ -74,7 +75,8 @@ const LATER: &[(&str, u32)] = &[
 
 /// Removed flags, with the first version that lacks them: serving without TLS, and klog flags other than `--v` and
 /// `--vmodule`.
-/// Sources: kubernetes/cloud-provider `options/options.go`, between 0.23 and 0.24; kubernetes/component-base `logs/klogflags/klogflags.go`.
+/// Sources: kubernetes/cloud-provider `options/options.go`, between 0.23 and 0.24; kubernetes/component-base
+/// `logs/klogflags/klogflags.go`.
 const GONE: &[(&str, u32)] = &[
     ("add-dir-header", 26),
     ("address", 24),

@@ -168,7 +168,7 @@ impl Document {
 }
 
 /// CSI driver of EBS volumes.
-pub const EBS_DRIVER: &str = "ebs.csi.aws.com";
+pub(crate) const EBS_DRIVER: &str = "ebs.csi.aws.com";
 
 /// Keys that the configuration files of RKE2 and K3s have, and hardly any other file.
 /// Sources: rancher/rke2 `pkg/cli/cmds`, k3s-io/k3s `pkg/cli/cmds`.
@@ -439,7 +439,7 @@ pub(super) fn embedded_texts(kind: DocumentKind, node: &Node) -> Vec<&Node> {
 
 /// The RKE keys of a document, at any of the paths where it may hold them.
 #[must_use]
-pub fn rke_part(document: &Document) -> Object<'_> {
+pub(crate) fn rke_part(document: &Document) -> Object<'_> {
     let object = document.object();
     let wrapped = [&["rancher_kubernetes_engine_config"][..], &["spec", "rancherKubernetesEngineConfig"]];
     wrapped.iter().find_map(|path| object.at(path)).unwrap_or(object)
@@ -447,7 +447,7 @@ pub fn rke_part(document: &Document) -> Object<'_> {
 
 /// True if a value is null, an empty map or an empty list.
 #[must_use]
-pub fn is_empty(node: &Node) -> bool {
+pub(crate) fn is_empty(node: &Node) -> bool {
     match &node.value {
         Value::Null => true,
         Value::Object(members) => members.is_empty(),

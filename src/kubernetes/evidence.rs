@@ -164,6 +164,6 @@ impl Evidence {
 /// True if Services are those of all namespaces: every cluster has `default/kubernetes`, which its API server creates.
 /// Source: kubernetes/kubernetes `pkg/controlplane/controller/kubernetesservice/controller.go`.
 #[must_use]
-pub fn covers_all_namespaces(services: &[Service]) -> bool {
+pub(crate) fn covers_all_namespaces(services: &[Service]) -> bool {
     services.iter().any(|service| service.namespace == "default" && service.name == "kubernetes")
 }

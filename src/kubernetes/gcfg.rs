@@ -40,7 +40,7 @@ pub struct SyntaxError {
 ///
 /// # Errors
 /// If the text is not valid gcfg.
-pub fn parse(text: &str) -> Result<Vec<Section>, SyntaxError> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Section>, SyntaxError> {
     if let Some(offset) = text.find('\0') {
         return Err(SyntaxError { offset, reason: "unexpected NUL character" });
     }
@@ -66,7 +66,7 @@ pub fn parse(text: &str) -> Result<Vec<Section>, SyntaxError> {
 
 /// Quotes and escapes a value.
 #[must_use]
-pub fn quoted(value: &str) -> String {
+pub(crate) fn quoted(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
     format!("\"{escaped}\"")
 }

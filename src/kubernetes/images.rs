@@ -18,7 +18,7 @@ const ENDINGS: [&str; 9] = [
 
 /// Host of an image, if it is a private ECR registry such as `ACCOUNT.dkr.ecr.REGION.amazonaws.com`.
 #[must_use]
-pub fn private_ecr_host(image: &str) -> Option<&str> {
+pub(crate) fn private_ecr_host(image: &str) -> Option<&str> {
     let (host, _) = image.split_once('/')?;
     let (account, rest) = host.split_once('.')?;
     let rest = rest.strip_prefix("dkr.ecr").or_else(|| rest.strip_prefix("dkr-ecr"))?;
@@ -32,7 +32,7 @@ pub fn private_ecr_host(image: &str) -> Option<&str> {
 
 /// Pattern for all accounts and regions of the registry of a private host.
 #[must_use]
-pub fn pattern_for(private_host: &str) -> String {
+pub(crate) fn pattern_for(private_host: &str) -> String {
     let parts: Vec<&str> = private_host.split('.').collect();
     // `ACCOUNT.dkr.ecr.REGION.…`, or `ACCOUNT.dkr-ecr.REGION.…`.
     let region = if parts.get(1) == Some(&"dkr") { 3 } else { 2 };
@@ -44,7 +44,7 @@ pub fn pattern_for(private_host: &str) -> String {
 /// begins with that of the pattern.
 /// Source: kubernetes/kubernetes `pkg/credentialprovider/keyring.go#URLsMatch`.
 #[must_use]
-pub fn covers(pattern: &str, image: &str) -> bool {
+pub(crate) fn covers(pattern: &str, image: &str) -> bool {
     let split = |text: &'_ str| {
         let text = text.split_once("://").map_or(text, |(_, rest)| rest).to_owned();
         let (host, path) = text.split_once('/').map_or((text.as_str(), ""), |(host, path)| (host, path));

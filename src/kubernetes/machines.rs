@@ -11,13 +11,13 @@ use super::source::{Object, Place};
 /// Nodes that the cluster configuration in the same file as a place declares. `None` if there is none, or more than
 /// one.
 #[must_use]
-pub fn declared_beside(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
+pub(crate) fn declared_beside(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
     only(clusters(evidence).filter(|one| one.source.file == place.file))
 }
 
 /// Nodes that the cluster configuration in the same file declares, otherwise those of the only cluster in the evidence.
 #[must_use]
-pub fn declared_nodes(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
+pub(crate) fn declared_nodes(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
     declared_beside(evidence, place).or_else(|| only(clusters(evidence)))
 }
 

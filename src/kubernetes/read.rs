@@ -25,8 +25,8 @@ use super::source::{Object, Place, Source};
 use super::workload::{Workload, WorkloadKind};
 
 impl Evidence {
-    /// Reads the output of kubectl in JSON or YAML, manifests, and configurations of clusters; `file` is only used in errors and
-    /// places.
+    /// Reads the output of kubectl in JSON or YAML, manifests, and configurations of clusters; `file` is only used in
+    /// errors and places.
     ///
     /// # Errors
     /// If it is neither JSON nor YAML, holds nothing that a rule checks, or holds an object that does not fit its kind.

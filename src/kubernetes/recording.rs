@@ -20,7 +20,7 @@ use shapes::{CLUSTER_CONFIGURATION, kept, shape};
 mod files;
 mod shapes;
 
-pub use files::Kept;
+pub(crate) use files::Kept;
 
 impl Recording {
     /// Evidence in the recording. A list that holds an object that does not fit its kind counts as unread.
@@ -68,7 +68,7 @@ pub fn recorded_text(list: List, item: &str) -> Result<Option<Value>, serde_json
 
 /// Records the parts of a parsed list item that rules check.
 #[must_use]
-pub fn recorded(list: List, item: Value) -> Value {
+pub(crate) fn recorded(list: List, item: Value) -> Value {
     let mut kept = kept(item, shape(list));
     match list {
         List::Nodes => hide_arguments(&mut kept),

@@ -375,25 +375,25 @@ impl<'s> Object<'s> {
 
 /// True if Go's `strconv.ParseBool` parses it as true.
 #[must_use]
-pub fn is_true(text: &str) -> bool {
+pub(crate) fn is_true(text: &str) -> bool {
     matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True")
 }
 
 /// True if YAML 1.1, and with it kubectl, Helm, RKE2 and K3s, reads it as true, other than `true` itself.
 #[must_use]
-pub fn is_yes(text: &str) -> bool {
+pub(crate) fn is_yes(text: &str) -> bool {
     matches!(text, "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y")
 }
 
 /// True if YAML 1.1 reads it as false, other than `false` itself.
 #[must_use]
-pub fn is_no(text: &str) -> bool {
+pub(crate) fn is_no(text: &str) -> bool {
     matches!(text, "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N")
 }
 
 /// True if Go's `strconv.ParseBool` parses it as false.
 #[must_use]
-pub fn is_false(text: &str) -> bool {
+pub(crate) fn is_false(text: &str) -> bool {
     matches!(text, "0" | "f" | "F" | "false" | "FALSE" | "False")
 }
 

@@ -7,8 +7,8 @@ use super::service::Service;
 use super::source::{Object, Source};
 use crate::policy::json::Node;
 
-/// The prefix of the annotations that cloud controllers read on Services. Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go`,
-/// AWS Load Balancer Controller and Alibaba Cloud's controller, which share the prefix.
+/// The prefix of the annotations that cloud controllers read on Services. Sources: kubernetes/cloud-provider-aws
+/// `pkg/providers/v1/aws.go`, AWS Load Balancer Controller and Alibaba Cloud's controller, which share the prefix.
 const PREFIX: &str = "service.beta.kubernetes.io/";
 
 /// Maximum number of Services in one document: no real chart creates more.

@@ -161,7 +161,7 @@ impl<'e> Signals<'e> {
         let nodes = evidence.nodes.as_deref().unwrap_or_default();
         let is_live = nodes.iter().any(|node| !node.kubelet_version.is_empty());
         let (mut working, mut idle, mut planned) = (Vec::new(), Vec::new(), Vec::new());
-        for controller in evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Aws) {
+        for controller in evidence.aws_controllers() {
             let is_there = !controller.workload.uid.is_empty() || controller.workload.is_static;
             match (is_live && !is_there, is_idle(controller, nodes)) {
                 (true, _) => planned.push(controller),

@@ -9,7 +9,7 @@ const NAME: &str = "tagaudit";
 
 /// Roles and bindings for a `ServiceAccount`, as YAML.
 #[must_use]
-pub fn kubernetes_roles(namespace: &str, name: &str) -> String {
+pub(crate) fn kubernetes_roles(namespace: &str, name: &str) -> String {
     let mut namespaces: Vec<Option<&str>> = List::ALL.iter().map(|list| list.namespace()).collect();
     namespaces.sort_unstable();
     namespaces.dedup();

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::estate::Estate;
-use crate::plan::{DryRunAnswer, Plan, PlannedChange};
+use crate::fix::plan::{DryRunAnswer, Plan, PlannedChange};
 
 use super::write_error::WriteError;
 
@@ -20,8 +20,8 @@ pub(crate) struct RecordedVersions {
     pub(crate) replaced: Option<String>,
 }
 
-/// A connection to one account, for looking and writing. Every write is sent exactly once; the caller finds out what a lost answer means
-/// by looking.
+/// A connection to one account, for looking and writing. Every write is sent exactly once; the caller finds out what a
+/// lost answer means by looking.
 pub(crate) trait AccountWriter {
     /// Account and partition.
     fn account(&self) -> (&str, &str);
@@ -29,8 +29,8 @@ pub(crate) trait AccountWriter {
     /// ARN of the caller, and the profile that is named.
     fn caller(&self) -> (&str, Option<&str>);
 
-    /// Reads exactly the resources that changes are made on, and those that they depend on. A resource that does not exist is not in the
-    /// answer.
+    /// Reads exactly the resources that changes are made on, and those that they depend on. A resource that does not
+    /// exist is not in the answer.
     fn look<'w>(&'w self, changes: &'w [&'w PlannedChange]) -> Answer<'w, Result<Estate, WriteError>>;
 
     /// Makes a batch of changes; returns the request id of the answer.
@@ -41,8 +41,8 @@ pub(crate) trait AccountWriter {
         versions: &'w RecordedVersions,
     ) -> Answer<'w, Result<Option<String>, WriteError>>;
 
-    /// Asks whether the caller may make a batch of changes, without making it; and whether to stop asking, because the endpoint ignores that
-    /// it is only asked.
+    /// Asks whether the caller may make a batch of changes, without making it; and whether to stop asking, because the
+    /// endpoint ignores that it is only asked.
     fn try_out<'w>(&'w self, plan: &'w Plan, batch: &'w [&'w PlannedChange]) -> Answer<'w, (DryRunAnswer, bool)>;
 
     /// Deletes the version of a policy that a fix created and an undo replaced as the default.

@@ -1,9 +1,9 @@
 //! Reads Alibaba Cloud, from API answers as the `aliyun` command line prints them ([`folder`]).
 
 mod answers;
-pub mod folder;
+pub(crate) mod folder;
 #[cfg(feature = "alibaba")]
-pub mod live;
+pub(crate) mod live;
 
 use std::collections::BTreeSet;
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
+use crate::aws::view::ClusterView;
+use crate::aws::{Account, Inventory, Region, unlisted};
 use crate::clusters::Clusters;
-use crate::inventory::{Account, Gap, Inventory, Provider, Read, Region, unlisted};
+use crate::inventory::{Gap, Provider, Read};
 use crate::nodes::KubernetesNode;
-use crate::view::ClusterView;
 
 use super::IamReads;
 use call::{CallError, Caller};
@@ -25,15 +26,15 @@ mod strict;
 mod targets;
 mod write;
 
-pub use super::error::{Error, ErrorKind};
+pub(crate) use super::error::{Error, ErrorKind};
 use crate::provider::signals::until_signal;
-pub use targets::{Identity, ManyTargets, Members, collect_each};
+pub(crate) use targets::{Identity, ManyTargets, Members, collect_each};
 pub(crate) use write::Writer;
 
 /// Read request: scope, credentials and limits.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// Named profile.
     pub profile: Option<String>,
     /// Endpoint for every service.
@@ -64,7 +65,7 @@ pub struct Request<'a> {
 
 /// Clusters of a scan.
 #[derive(Debug, Clone)]
-pub struct ClusterScope<'a> {
+pub(crate) struct ClusterScope<'a> {
     /// Their ids.
     pub cluster_ids: Vec<String>,
     /// True to include all that are found.
@@ -82,7 +83,7 @@ const REGIONS_AT_ONCE: usize = 8;
 ///
 /// # Errors
 /// If arguments, environment or credentials make reading impossible, or the run is interrupted.
-pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
+pub(crate) fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     config::validate_environment(request)?;
     until_signal(read(request), "stopped before everything was read; nothing was written")
 }
@@ -293,7 +294,7 @@ struct Needs {
 
 fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
     let mut needs = Needs { profiles: BTreeSet::new(), vpcs: BTreeSet::new() };
-    let mut add = |instance: &crate::inventory::Instance| {
+    let mut add = |instance: &crate::aws::Instance| {
         needs.profiles.extend(instance.instance_profile_arn.clone());
         needs.vpcs.extend(instance.vpc_id.clone());
     };

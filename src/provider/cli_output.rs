@@ -7,9 +7,8 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::inventory::{
-    Account, Gap, Inventory, Provider, REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Region,
-};
+use crate::aws::{Account, Inventory, Region};
+use crate::inventory::{Gap, Provider, REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call};
 use crate::json_input::{self, JsonError};
 use crate::nodes::region_from_zone;
 
@@ -43,7 +42,7 @@ pub const FILES: [(&str, Call); 13] = [
 
 /// Error that makes a folder unusable.
 #[derive(Debug, thiserror::Error)]
-pub enum FolderError {
+pub(crate) enum FolderError {
     /// A file cannot be read.
     #[error("cannot read `{file}`")]
     Read {
@@ -87,7 +86,7 @@ pub enum FolderError {
 ///
 /// # Errors
 /// If the content of a file does not match its name, or nothing identifies account and region.
-pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
+pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
     let mut files = Files { folder, gaps: Vec::new() };
     let mut answers = Answers::read(&mut files)?;
     let shown = || folder.display().to_string();

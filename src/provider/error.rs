@@ -4,7 +4,7 @@ use url::{Host, Url};
 
 /// Kind of failure that prevents reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub(crate) enum ErrorKind {
     /// Arguments or environment are wrong.
     Usage,
     /// No credentials, wrong account, endpoint unreachable.
@@ -17,7 +17,7 @@ pub enum ErrorKind {
 
 /// Failure that prevents reading, for display at the terminal.
 #[derive(Debug, Clone)]
-pub struct Error {
+pub(crate) struct Error {
     /// Kind of failure.
     pub kind: ErrorKind,
     /// Attempted operation, with its object.

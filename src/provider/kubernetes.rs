@@ -25,7 +25,7 @@ use super::error::{Error, ErrorKind, check_endpoint};
 use super::signals::until_signal;
 
 /// Context name for the service account of the pod that tagaudit runs in.
-pub const IN_CLUSTER: &str = "in-cluster";
+pub(crate) const IN_CLUSTER: &str = "in-cluster";
 
 /// Items of a page. Source: client-go `tools/pager/pager.go#defaultPageSize`.
 const PAGE: usize = 500;
@@ -47,7 +47,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Read request for a cluster.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// Context of the kubeconfig, or [`IN_CLUSTER`].
     pub context: &'a str,
     /// Time limit for reading.
@@ -60,7 +60,7 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// If the kubeconfig makes reading impossible, or the run is interrupted.
-pub fn collect(request: &Request<'_>) -> Result<Recording, Error> {
+pub(crate) fn collect(request: &Request<'_>) -> Result<Recording, Error> {
     until_signal(read(request), "stopped before the cluster was read; nothing was written")
 }
 

@@ -27,7 +27,7 @@ const RESOURCES: usize = 32;
 /// # Errors
 /// When the writer fails, or the evidence has no date, or the report no account and region, which every finding
 /// requires.
-pub fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     for report in reports {
         write_report(report, out)?;
     }

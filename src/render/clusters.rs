@@ -12,7 +12,7 @@ use super::style::{Painter, TableOptions, layout};
 ///
 /// # Errors
 /// When the writer fails.
-pub fn clusters(found: &Clusters, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn clusters(found: &Clusters, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     if found.clusters.is_empty() {
         let complete = if found.not_audited.is_empty() { "" } else { " among the resources that could be read" };
         writeln!(out, "no resource carries a cluster tag{complete}")?;

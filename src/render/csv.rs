@@ -37,7 +37,7 @@ const COLUMNS: [&str; 20] = [
 ///
 /// # Errors
 /// When the writer fails.
-pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = csv::Writer::from_writer(out);
     rows.write_record(COLUMNS)?;
     let gone = report.changes.iter().flat_map(|changes| changes.resolved.iter().chain(&changes.unknown));

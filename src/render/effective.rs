@@ -33,7 +33,7 @@ fn place(place: Option<&Place>) -> String {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) -> io::Result<()> {
     for (index, arguments) in found.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -64,7 +64,7 @@ pub fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) ->
 
 /// The effective arguments of some nodes as JSON.
 #[must_use]
-pub fn effective_json(found: &[&NodeArguments]) -> Value {
+pub(crate) fn effective_json(found: &[&NodeArguments]) -> Value {
     let one = |arguments: &&NodeArguments| {
         let name = arguments.started.name();
         let kind = match &arguments.started {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use crate::fix::plan::{Plan, PlannedChange};
 use crate::inventory::Provider;
-use crate::plan::{Plan, PlannedChange};
 use crate::text;
 use crate::transition::{Attribute, Call, Transition, calls, managed_policy_path};
 
@@ -289,7 +289,7 @@ fn script(plan: &Plan, who: &str) -> String {
     page.push_str("set -eu\n");
     let account = text::shell_quote(&plan.account_id);
     let _ = writeln!(page, "test \"$({who})\" = {account}");
-    for batch in crate::plan::batches(&plan.changes.iter().collect::<Vec<_>>()) {
+    for batch in crate::fix::plan::batches(&plan.changes.iter().collect::<Vec<_>>()) {
         let Some(first) = batch.first() else { continue };
         page.push('\n');
         because(&mut page, first);

@@ -20,7 +20,7 @@ mod set;
 
 use markup::Markup;
 
-pub use set::html_set;
+pub(crate) use set::html_set;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
@@ -39,7 +39,7 @@ const RELATED: usize = 50;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Markup::default();
     let view = ReportView::from(report);
     header(&mut page, report, &view);

@@ -15,7 +15,7 @@ use crate::text;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut junit = Junit::new(shown(&format!("tagaudit: {}", report.subject)));
     // By rule, even if a report from elsewhere does not list the rule of each finding.
     let mut cases: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();

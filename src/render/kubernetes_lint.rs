@@ -19,7 +19,7 @@ use super::style::TableOptions;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn kubernetes_lint(lint: &KubernetesLint, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn kubernetes_lint(lint: &KubernetesLint, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
     for finding in lint.open() {

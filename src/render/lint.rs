@@ -15,7 +15,7 @@ use super::style::TableOptions;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn lint(outcome: &PolicyLint, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn lint(outcome: &PolicyLint, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
     let linted = &outcome.policies;

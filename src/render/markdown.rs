@@ -12,7 +12,7 @@ use crate::text;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     markdown(&ReportView::from(set), out)?;
     let mut page = format!("\nEvidence {}.\n", inert(&set.evidence()));
     let rows = set.worst_first();
@@ -41,7 +41,7 @@ pub fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = format!("## tagaudit: {}\n\n", inert(&report.subject));
     let verdict: Vec<String> = report.verdict().into_iter().map(|(_, words)| words).collect();
     let _ = writeln!(

@@ -1,5 +1,5 @@
-//! The report as events of the Open Cybersecurity Schema Framework: class Compliance Finding (2003), version 1.5.0, with the
-//! cloud profile.
+//! The report as events of the Open Cybersecurity Schema Framework: class Compliance Finding (2003), version 1.5.0,
+//! with the cloud profile.
 
 use std::io::{self, Write};
 
@@ -30,7 +30,7 @@ enum Compliance {
 ///
 /// # Errors
 /// When the writer fails, or the evidence has no date, which an event requires.
-pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     let mut first = true;
     let mut write = |event: Value| {
         out.write_all(if first { b"[\n" } else { b",\n" })?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::finding::Applicability;
+use crate::fix::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped, own_actions};
 use crate::inventory::Provider;
-use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped, own_actions};
 use crate::text;
 use crate::transition::{Transition, Value};
 

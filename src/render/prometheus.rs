@@ -30,7 +30,7 @@ struct Family {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page { labels: vec![("cluster_id", report.cluster_id.clone())], ..Page::default() };
     page.report(report);
     page.write(out)
@@ -40,7 +40,7 @@ pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::default();
     let series = TargetOutcome::ALL.map(|outcome| ([("outcome", outcome.name())], set.count_targets(outcome)));
     page.counts("targets", "Targets by outcome.", &series);

@@ -58,7 +58,7 @@ pub(super) fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, o
 ///
 /// # Errors
 /// When the writer fails.
-pub fn policy_diff(compared: &PolicyDiff, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn policy_diff(compared: &PolicyDiff, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let painter = Painter { color: options.color };
     let mut page = String::new();
     for role in &compared.roles {

@@ -207,7 +207,7 @@ struct LogicalLocation<'r> {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rules: BTreeMap<&str, usize> =
         report.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
     // A report without findings is a run too, which states that.

@@ -18,7 +18,7 @@ const SHOWN: usize = 30;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn targets(set: &ReportSet, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn targets(set: &ReportSet, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let painter = Painter { color: options.color };
     let mut page = String::new();
     header(&mut page, set, painter, options);

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{self, Applicability, ResourceRef, Severity, Status};
 use crate::kubernetes::Place;
+use crate::membership::Confidence;
 use crate::transition::{self, Call};
-use crate::view::Confidence;
 
 /// A finding of the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ pub const LINT_SCHEMA: &str = "tagaudit.lint/1";
 
 /// Findings on the files of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LintReport {
+pub(crate) struct LintReport {
     /// [`LINT_SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
@@ -31,7 +31,7 @@ pub struct LintReport {
 impl LintReport {
     /// Creates the report of the findings.
     #[must_use]
-    pub fn new(lint: &KubernetesLint) -> Self {
+    pub(crate) fn new(lint: &KubernetesLint) -> Self {
         Self {
             schema: LINT_SCHEMA.to_owned(),
             tool: Tool::this(),

@@ -11,7 +11,7 @@ pub const MIGRATION_SCHEMA: &str = "tagaudit.migration/1";
 
 /// Migration progress of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MigrationReport {
+pub(crate) struct MigrationReport {
     /// [`MIGRATION_SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
@@ -38,7 +38,7 @@ pub struct MigrationReport {
 
 /// A stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StageReport {
+pub(crate) struct StageReport {
     /// `S0` to `S7`, or `X1` to `X3` for a state that is not a stage of the migration.
     pub id: String,
     /// Title of the stage.
@@ -49,7 +49,7 @@ pub struct StageReport {
 
 /// A list that was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotReadReport {
+pub(crate) struct NotReadReport {
     /// The list, as `kubernetes:list nodes`.
     pub what: String,
     /// The reason of the API, or one of tagaudit.
@@ -60,7 +60,7 @@ pub struct NotReadReport {
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepReport {
+pub(crate) struct StepReport {
     /// Action to take.
     pub title: String,
     /// Additional information about the action.
@@ -72,7 +72,7 @@ pub struct StepReport {
 
 /// A text to apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SnippetReport {
+pub(crate) struct SnippetReport {
     /// Place to put it, or to run it.
     pub place: String,
     /// The text.
@@ -81,7 +81,7 @@ pub struct SnippetReport {
 
 /// A check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckReport {
+pub(crate) struct CheckReport {
     /// `P1` to `P8` before the switch, `V1` to `V6` after it.
     pub id: String,
     /// Condition that must hold.

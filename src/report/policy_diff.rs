@@ -3,23 +3,23 @@
 use serde::Serialize;
 
 use crate::finding::{Applicability, Cause, ResourceRef, Status, fingerprint};
+use crate::membership::Confidence;
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
 use crate::rules::{COMPARED, Outcome, Rule};
 use crate::text;
-use crate::view::Confidence;
 
 use super::{Finding, Fix, Location, NotAudited, RoleReport, RuleOutcome, Tool};
 
 /// Schema of [`PolicyDiff`]; `docs/policy-diff.schema.json` describes it.
-pub const POLICY_DIFF_SCHEMA: &str = "tagaudit.policy-diff/1";
+pub(crate) const POLICY_DIFF_SCHEMA: &str = "tagaudit.policy-diff/1";
 
 /// Maximum number of names in a message before the rest is counted.
 const NAMED: usize = 6;
 
 /// Policies compared with a baseline, without an account.
 #[derive(Debug, Clone, Serialize)]
-pub struct PolicyDiff {
+pub(crate) struct PolicyDiff {
     /// [`POLICY_DIFF_SCHEMA`].
     pub schema: &'static str,
     /// One entry for each set of policies.
@@ -34,7 +34,7 @@ pub struct PolicyDiff {
 
 /// Findings of a comparison, for other formats.
 #[derive(Debug)]
-pub struct PolicyDiffFindings {
+pub(crate) struct PolicyDiffFindings {
     pub(super) tool: Tool,
     pub(super) roles: usize,
     pub(super) findings: Vec<Finding>,
@@ -45,13 +45,13 @@ pub struct PolicyDiffFindings {
 impl PolicyDiff {
     /// Creates a comparison from the roles, each with its file, and the parts that were not compared.
     #[must_use]
-    pub fn new(roles: Vec<RoleReport>, files: Vec<String>, unknown: Vec<String>) -> Self {
+    pub(crate) fn new(roles: Vec<RoleReport>, files: Vec<String>, unknown: Vec<String>) -> Self {
         Self { schema: POLICY_DIFF_SCHEMA, roles, files, unknown }
     }
 
     /// Permissions that are not granted, or go beyond the baseline, as findings of the rules of a scan.
     #[must_use]
-    pub fn findings(&self) -> PolicyDiffFindings {
+    pub(crate) fn findings(&self) -> PolicyDiffFindings {
         let mut findings = Vec::new();
         let mut not_audited: Vec<NotAudited> =
             self.unknown.iter().map(|what| unread("not compared", what.clone())).collect();

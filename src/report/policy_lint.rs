@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Applicability, Cause, Key, ResourceRef, Severity, Status, fingerprint};
+use crate::membership::Confidence;
 use crate::policy::json::line_and_column;
 use crate::policy::lint::{LintFinding, LintLevel};
 use crate::policy_lint::{LintedPolicy, PolicyLint};
 use crate::resource::ResourceKind;
-use crate::view::Confidence;
 
 use super::{Finding, Fix, Location, Tool};
 
@@ -18,7 +18,7 @@ pub const POLICY_LINT_SCHEMA: &str = "tagaudit.policy-lint/2";
 
 /// Findings on policies in files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicyLintReport {
+pub(crate) struct PolicyLintReport {
     /// [`POLICY_LINT_SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
@@ -36,7 +36,7 @@ pub struct PolicyLintReport {
 impl PolicyLintReport {
     /// Creates the report of the findings.
     #[must_use]
-    pub fn new(lint: &PolicyLint) -> Self {
+    pub(crate) fn new(lint: &PolicyLint) -> Self {
         Self {
             schema: POLICY_LINT_SCHEMA.to_owned(),
             tool: Tool::this(),

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::json_input::{self, JsonError};
 
 /// Schema of the JSON report; `docs/report.schema.json` describes it.
-pub const SCHEMA: &str = "tagaudit.report/1";
+pub(crate) const SCHEMA: &str = "tagaudit.report/1";
 
 /// Reasons why a saved report cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -16,7 +16,7 @@ use super::{Account, GoneFinding, NotAudited, Report, ReportError, SCHEMA, Tool}
 mod compare;
 mod merge;
 
-pub use merge::{MergeError, MergeInput, MergeLimits};
+pub use merge::{MergeInput, MergeLimits};
 
 /// Reports of many targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ use super::{
 
 /// A finding and its cluster.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'r> {
+pub(crate) struct Found<'r> {
     /// The cluster, if there are reports of several.
     pub cluster_id: Option<&'r str>,
     /// The finding.
@@ -35,7 +35,7 @@ impl Deref for Found<'_> {
 
 /// Changes since an earlier report.
 #[derive(Debug)]
-pub struct Changes<'r> {
+pub(crate) struct Changes<'r> {
     /// Changes in a few words.
     pub description: String,
     /// Findings that are no longer found.
@@ -46,7 +46,7 @@ pub struct Changes<'r> {
 
 /// A finding of an earlier report that is not in this one, with its cluster.
 #[derive(Debug, Clone, Copy)]
-pub struct Gone<'r> {
+pub(crate) struct Gone<'r> {
     /// The finding as it was.
     pub found: Found<'r>,
     /// Reason why it is not known if it is still there.
@@ -56,7 +56,7 @@ pub struct Gone<'r> {
 impl<'r> Found<'r> {
     /// Unique key: two clusters may have the same finding on a resource that they share.
     #[must_use]
-    pub fn key(&self) -> Cow<'r, str> {
+    pub(crate) fn key(&self) -> Cow<'r, str> {
         let Some(cluster_id) = self.cluster_id else { return Cow::Borrowed(&self.finding.fingerprint) };
         let mut hash = Sha256::new();
         hash.update((cluster_id.len() as u64).to_be_bytes());
@@ -67,7 +67,7 @@ impl<'r> Found<'r> {
 
     /// Its place, and its cluster.
     #[must_use]
-    pub fn full_place(&self) -> String {
+    pub(crate) fn full_place(&self) -> String {
         match self.cluster_id {
             Some(cluster_id) => format!("{cluster_id}: {}", self.place()),
             None => self.place(),
@@ -77,7 +77,7 @@ impl<'r> Found<'r> {
 
 /// Findings of a report, and the gaps in them.
 #[derive(Debug)]
-pub struct ReportView<'r> {
+pub(crate) struct ReportView<'r> {
     /// Tool that wrote it.
     pub tool: &'r Tool,
     /// Subject of the audit, in words.
@@ -320,25 +320,25 @@ fn outcomes(set: &ReportSet) -> Vec<RuleOutcome> {
 
 impl ReportView<'_> {
     /// Findings that need action.
-    pub fn open(&self) -> impl Iterator<Item = &Found<'_>> {
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Found<'_>> {
         self.findings.iter().filter(|finding| finding.is_open())
     }
 
     /// Waived findings, each with its waiver.
-    pub fn waived(&self) -> impl Iterator<Item = (&Found<'_>, &Waiver)> {
+    pub(crate) fn waived(&self) -> impl Iterator<Item = (&Found<'_>, &Waiver)> {
         let waived = self.findings.iter().filter(|finding| !finding.is_open());
         waived.filter_map(|finding| Some((finding, finding.waiver.as_ref()?)))
     }
 
     /// Number of rules with an outcome.
     #[must_use]
-    pub fn count_rules(&self, outcome: rules::Outcome) -> usize {
+    pub(crate) fn count_rules(&self, outcome: rules::Outcome) -> usize {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
     }
 
     /// Verdict in a few words, each part with its severity; without complete evidence it holds only for what was read.
     #[must_use]
-    pub fn verdict(&self) -> Vec<(Option<Severity>, String)> {
+    pub(crate) fn verdict(&self) -> Vec<(Option<Severity>, String)> {
         let mut verdict: Vec<(Option<Severity>, String)> = Vec::new();
         for severity in Severity::WORST_FIRST {
             let number = self.open().filter(|finding| finding.severity == severity).count();

@@ -1,61 +1,7 @@
-//! Placement of a role's missing actions: in one policy with tagaudit's name, inline while the quota allows, else
-//! managed.
-//!
-//! A policy that tagaudit wrote is recognised by its content: the `Sid` of its one statement contains a digest of its
-//! actions. A
-//! policy with tagaudit's name that somebody else wrote or edited is never replaced: IAM would overwrite it silently.
-
-use serde_json::json;
-use sha2::{Digest, Sha256};
-use thiserror::Error;
-
-use crate::controller::CallRole;
-use crate::inventory::{Account, Role};
-use crate::policy::{Document, Effect};
-use crate::text;
-use crate::transition::{Attribute, Target, Transition, Value};
+//! Policies that tagaudit writes, in the terms that both clouds share.
 
 /// Prefix of the name of every policy that tagaudit writes.
-pub const NAME_PREFIX: &str = "tagaudit-baseline-";
-/// Path of the managed policies that tagaudit creates.
-pub const MANAGED_PATH: &str = "/tagaudit/";
-/// Prefix of the `Sid` of tagaudit's statement; a digest of the actions follows.
-const SID_PREFIX: &str = "TagauditBaseline";
-/// Total characters of all inline policies of a role, without white space (IAM quotas).
-pub const INLINE_QUOTA: usize = 10_240;
-/// Characters of a managed policy, without white space (IAM quotas).
-pub const MANAGED_QUOTA: usize = 6_144;
-/// Default number of managed policies of a role (IAM quotas); accounts can raise it.
-pub const ATTACHED_QUOTA: usize = 10;
-
-/// True if only AWS can change a role with this path: service-linked roles and those of IAM Identity Center.
-#[must_use]
-pub fn is_protected(path: &str) -> bool {
-    path.starts_with("/aws-service-role/") || path.starts_with("/aws-reserved/")
-}
-
-/// Number of characters that count towards the quotas.
-#[must_use]
-pub fn counted(document: &str) -> usize {
-    document.chars().filter(|c| !c.is_whitespace()).count()
-}
-
-/// The document that grants exactly these actions, minified, with the actions sorted.
-#[must_use]
-pub fn document(actions: &[String]) -> String {
-    let mut actions: Vec<&str> = actions.iter().map(String::as_str).collect();
-    actions.sort_unstable();
-    actions.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
-    json!({
-        "Version": "2012-10-17",
-        "Statement": [{"Sid": sid(&actions), "Effect": "Allow", "Action": actions, "Resource": "*"}]
-    })
-    .to_string()
-}
-
-fn sid(actions: &[&str]) -> String {
-    format!("{SID_PREFIX}{}", text::hex(&Sha256::digest(actions.join("\n").as_bytes()), 8))
-}
+pub(crate) const NAME_PREFIX: &str = "tagaudit-baseline-";
 
 /// True if a pattern grants everything of a service, or of all: no policy of tagaudit does.
 pub(crate) fn is_whole_service(action: &str) -> bool {
@@ -63,36 +9,12 @@ pub(crate) fn is_whole_service(action: &str) -> bool {
     !name.contains(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// The actions of a document that tagaudit wrote and that was not changed since; `None` for every other document.
-#[must_use]
-pub fn own_actions(text: &str) -> Option<Vec<String>> {
-    let parsed = Document::parse(text).ok()?;
-    let [statement] = parsed.statements.as_slice() else { return None };
-    let everywhere = statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns == ["*"]);
-    let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
-    let actions: Vec<&str> = statement.action.patterns.iter().map(|action| &**action).collect();
-    let ours = statement.sid.as_ref().is_some_and(|(found, _)| *found == sid(&actions));
-    let valid = statement.action.patterns.iter().all(|action| !is_whole_service(action));
-    (plain && everywhere && ours && valid).then(|| actions.iter().map(ToString::to_string).collect())
-}
-
-/// ARN of the managed policy that tagaudit creates for a role.
-#[must_use]
-pub fn managed_arn(account: &Account, role: &Role) -> String {
-    format!("arn:{}:iam::{}:policy{MANAGED_PATH}{NAME_PREFIX}{}", account.partition, account.account_id, role.name)
-}
-
-/// Name of the inline policy that tagaudit writes for nodes of a role.
-#[must_use]
-pub fn inline_name(node_role: CallRole) -> String {
-    format!("{NAME_PREFIX}{}", node_role.name())
-}
-
 /// The version that a fix created and its undo replaced: it is not the default, and holds the document that the undo
 /// replaced. If the journal recorded its id, no other version counts; otherwise the newest does, by id.
 /// Versions are tuples of id, true for the default version, and document.
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 #[must_use]
-pub fn undone_version<'v>(
+pub(crate) fn undone_version<'v>(
     versions: &'v [(String, bool, Option<String>)],
     undone: Option<&str>,
     recorded: Option<&str>,
@@ -105,10 +27,11 @@ pub fn undone_version<'v>(
     left.map(|(id, ..)| id.as_str()).max_by_key(|id| number(id))
 }
 
-/// The version that an undo makes the default again: the recorded one, if it still holds the document, otherwise the first
-/// that does.
+/// The version that an undo makes the default again: the recorded one, if it still holds the document, otherwise the
+/// first that does.
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 #[must_use]
-pub fn restored_version<'v>(
+pub(crate) fn restored_version<'v>(
     versions: &'v [(String, bool, Option<String>)],
     document: &str,
     recorded: Option<&str>,
@@ -118,235 +41,4 @@ pub fn restored_version<'v>(
     let mut all = versions.iter().filter(holds);
     let found = all.clone().find(is_recorded).or_else(|| all.next());
     found.map(|(id, ..)| id.as_str())
-}
-
-/// The node role whose inline policy of tagaudit has this name.
-#[must_use]
-pub fn node_role_for_policy(policy_name: &str) -> Option<CallRole> {
-    [CallRole::Controlplane, CallRole::Worker].into_iter().find(|role| inline_name(*role) == policy_name)
-}
-
-/// Actions that cannot be granted without losing or exceeding something.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum GrantError {
-    /// The inline policies of the role were not read.
-    #[error("the inline policies of the role were not read")]
-    InlinePolicies,
-    /// The attached policies of the role were not read.
-    #[error("the attached policies of the role were not read")]
-    AttachedPolicies,
-    /// The document of a policy was not read.
-    #[error("the policy `{0}` was not read")]
-    Policy(String),
-    /// An action is a pattern for all actions of a service.
-    #[error("`{0}` covers a whole service")]
-    WholeService(String),
-    /// Others wrote to the policy.
-    #[error("the policy `{0}` holds something that tagaudit did not write, or that was changed since")]
-    ForeignPolicy(String),
-    /// Neither the inline policies nor a managed one have room.
-    #[error(
-        "the inline policies have no room left within {inline} characters, and a managed policy holds at most {managed}"
-    )]
-    TooLong {
-        /// Quota of the inline policies of a role, in characters.
-        inline: usize,
-        /// Quota of a managed policy, in characters.
-        managed: usize,
-    },
-    /// The inline policies have no room, and no managed policy can be attached.
-    #[error(
-        "the inline policies have no room left within {inline} characters, and {attached} managed policies are attached (default quota: {quota})"
-    )]
-    TooManyAttached {
-        /// Quota of the inline policies of a role, in characters.
-        inline: usize,
-        /// Managed policies that are attached.
-        attached: usize,
-        /// Their quota.
-        quota: usize,
-    },
-}
-
-/// The writes that grant a role these actions, which its nodes need as `node_role`. Actions already in tagaudit's
-/// policy are kept.
-///
-/// # Errors
-/// If they cannot be written without losing or exceeding something.
-pub fn place<S: AsRef<str>>(
-    account: &Account,
-    role: &Role,
-    node_role: CallRole,
-    actions: &[S],
-) -> Result<Vec<Transition>, GrantError> {
-    let policy_name = inline_name(node_role);
-    let inline = role.inline_policies.as_deref().ok_or(GrantError::InlinePolicies)?;
-    let attached = role.attached_policies.as_deref().ok_or(GrantError::AttachedPolicies)?;
-    if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
-        return Err(GrantError::WholeService(whole.to_owned()));
-    }
-    let wanted = || actions.iter().map(|action| action.as_ref().to_owned());
-    let union = |held: &[String]| document(&held.iter().cloned().chain(wanted()).collect::<Vec<_>>());
-    let unread = |name: &str| GrantError::Policy(name.to_owned());
-    let foreign = |name: &str| GrantError::ForeignPolicy(name.to_owned());
-
-    let known = inline.iter().find(|policy| policy.name == policy_name);
-    let held = match known {
-        None => Vec::new(),
-        Some(policy) => {
-            let text = policy.document.as_deref().ok_or_else(|| unread(&policy_name))?;
-            own_actions(text).ok_or_else(|| foreign(&policy_name))?
-        }
-    };
-    let merged = union(&held);
-    let others = inline.iter().filter(|policy| policy.name != policy_name);
-    let used: usize = others.filter_map(|policy| policy.document.as_deref()).map(counted).sum();
-    if used + counted(&merged) <= INLINE_QUOTA {
-        let attribute = Attribute::InlinePolicy { name: policy_name };
-        return Ok(vec![Transition::set(Target::role(&role.name), attribute, Value::Document(merged))]);
-    }
-
-    let policy_arn = managed_arn(account, role);
-    let (held, known) = if attached.contains(&policy_arn) {
-        let policy = account.managed_policies.iter().find(|policy| policy.arn == policy_arn);
-        let text = policy.and_then(|policy| policy.document.as_deref());
-        let text = text.ok_or_else(|| unread(&policy_arn))?;
-        (own_actions(text).ok_or_else(|| foreign(&policy_arn))?, Some(Value::Document(text.to_owned())))
-    } else {
-        (Vec::new(), None)
-    };
-    let document = union(&held);
-    if counted(&document) > MANAGED_QUOTA {
-        return Err(GrantError::TooLong { inline: INLINE_QUOTA, managed: MANAGED_QUOTA });
-    }
-    let write = Transition {
-        target: Target::policy(&policy_arn),
-        attribute: Attribute::ManagedPolicy {},
-        old: known,
-        new: Some(Value::Document(document)),
-    };
-    if write.old.is_some() {
-        return Ok(vec![write]);
-    }
-    if attached.len() >= ATTACHED_QUOTA {
-        return Err(GrantError::TooManyAttached {
-            inline: INLINE_QUOTA,
-            attached: attached.len(),
-            quota: ATTACHED_QUOTA,
-        });
-    }
-    let attach = Transition::set(Target::role(&role.name), Attribute::AttachedPolicy { policy_arn }, Value::Attached);
-    Ok(vec![write, attach])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::inventory::{InlinePolicy, ManagedPolicy};
-    use crate::transition::{Call, calls};
-
-    fn account() -> Account {
-        Account {
-            account_id: "123456789012".into(),
-            partition: "aws".into(),
-            caller_arn: String::new(),
-            regions: Vec::new(),
-            instance_profiles: Vec::new(),
-            roles: Vec::new(),
-            managed_policies: Vec::new(),
-        }
-    }
-
-    fn role(inline: &[(&str, &str)], attached: &[String]) -> Role {
-        Role {
-            name: "nodes".into(),
-            arn: "arn:aws:iam::123456789012:role/nodes".into(),
-            role_id: "AROA".into(),
-            path: "/".into(),
-            trust_policy: None,
-            permissions_boundary: None,
-            inline_policies: Some(
-                inline
-                    .iter()
-                    .map(|(name, text)| InlinePolicy { name: (*name).into(), document: Some((*text).into()) })
-                    .collect(),
-            ),
-            attached_policies: Some(attached.to_vec()),
-            tags: None,
-        }
-    }
-
-    fn strings(actions: &[&str]) -> Vec<String> {
-        actions.iter().map(|action| (*action).to_owned()).collect()
-    }
-
-    #[test]
-    fn what_we_wrote_is_recognised_and_what_was_edited_is_not() {
-        let text = document(&strings(&["ec2:CreateTags", "ec2:AttachVolume", "ec2:createtags"]));
-        assert_eq!(own_actions(&text).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
-        assert!(own_actions(&text.replace("AttachVolume", "DetachVolume")).is_none());
-        assert!(own_actions(&text.replace("\"*\"", "\"arn:aws:ec2:*:*:volume/*\"")).is_none());
-        assert!(own_actions(&document(&strings(&["iam:*"]))).is_none(), "no policy of ours grants a whole service");
-        assert!(own_actions(r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"*"}]}"#).is_none());
-    }
-
-    #[test]
-    fn what_our_policy_grants_already_stays() {
-        let before = document(&strings(&["ec2:AttachVolume"]));
-        let role = role(&[("tagaudit-baseline-worker", &before)], &[]);
-        let changes = place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
-        let calls = calls(&changes);
-        let [Call::PutRolePolicy { document, policy_name, .. }] = calls.as_slice() else { panic!("{calls:?}") };
-        assert_eq!(policy_name, "tagaudit-baseline-worker");
-        assert_eq!(own_actions(document).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
-    }
-
-    #[test]
-    fn a_policy_of_our_name_that_others_wrote_is_left_alone() {
-        let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
-        let role = role(&[("tagaudit-baseline-worker", theirs)], &[]);
-        assert!(
-            place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"])
-                .unwrap_err()
-                .to_string()
-                .contains("did not write")
-        );
-    }
-
-    #[test]
-    fn a_full_role_gets_a_managed_policy_and_a_full_list_of_those_none() {
-        let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
-        let full = role(&[("large", &large)], &[]);
-        let changes = place(&account(), &full, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
-        assert!(matches!(calls(&changes).as_slice(), [Call::CreatePolicy { .. }, Call::AttachRolePolicy { .. }]));
-
-        let attached: Vec<String> = (0..10).map(|n| format!("arn:aws:iam::123456789012:policy/p{n}")).collect();
-        let crowded = role(&[("large", &large)], &attached);
-        assert!(
-            place(&account(), &crowded, CallRole::Worker, &["ec2:CreateTags"])
-                .unwrap_err()
-                .to_string()
-                .contains("10 managed")
-        );
-
-        let long: Vec<String> = (0..400).map(|n| format!("service{n}:SomeRatherLongAction")).collect();
-        assert!(place(&account(), &full, CallRole::Worker, &long).unwrap_err().to_string().contains("6144"));
-    }
-
-    #[test]
-    fn our_attached_policy_gets_a_new_version() {
-        let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
-        let mut account = account();
-        let arn = "arn:aws:iam::123456789012:policy/tagaudit/tagaudit-baseline-nodes".to_owned();
-        account.managed_policies.push(ManagedPolicy {
-            arn: arn.clone(),
-            version_id: Some("v1".into()),
-            document: Some(document(&strings(&["ec2:AttachVolume"]))),
-        });
-        let role = role(&[("large", &large)], std::slice::from_ref(&arn));
-        let changes = place(&account, &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
-        let calls = calls(&changes);
-        let [Call::CreatePolicyVersion { document, .. }] = calls.as_slice() else { panic!("{calls:?}") };
-        assert_eq!(own_actions(document).unwrap().len(), 2);
-    }
 }

@@ -162,7 +162,7 @@ pub(super) fn phrase(members: &[&Member<'_>]) -> String {
 
 /// Number of resources of each kind.
 #[must_use]
-pub fn count(inventory: &Inventory) -> std::collections::BTreeMap<ResourceKind, usize> {
+pub(crate) fn count(inventory: &Inventory) -> std::collections::BTreeMap<ResourceKind, usize> {
     let mut counts: std::collections::BTreeMap<ResourceKind, usize> = std::collections::BTreeMap::new();
     let mut add = |kind: ResourceKind, number: usize| *counts.entry(kind).or_default() += number;
     for account in &inventory.accounts {

@@ -3,7 +3,6 @@
 use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
-use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, Place};
 
 mod ali_access_key_in_configmap;
@@ -22,7 +21,7 @@ fn for_each_controller(
     context: &KubernetesContext<'_>,
     check: impl Fn(&CloudController) -> Option<Violation>,
 ) -> CheckResult {
-    let all = context.evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Alibaba);
+    let all = context.evidence.alibaba_controllers();
     let all: Vec<&CloudController> = all.collect();
     if all.is_empty() {
         return CheckResult::not_applicable("no workload of a cloud controller of Alibaba Cloud was given");

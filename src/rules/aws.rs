@@ -1,12 +1,13 @@
 //! A cluster in AWS as rules see it.
 
+use crate::aws::Account;
+use crate::aws::roles::{RoleAudit, RoleAudits};
+use crate::aws::view::{ClusterView, RegionView};
 use crate::controller::ControllerVersion;
-use crate::inventory::{Account, Gap, Provider};
+use crate::inventory::{Gap, Provider};
 use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
-use crate::role_audit::{RoleAudit, RoleAudits};
 use crate::tags;
-use crate::view::{ClusterView, RegionView};
 
 use super::check_result::CheckResult;
 use super::kubernetes_context::KubernetesContext;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::kubernetes_context::NODES_NOT_GIVEN;
-use super::{ANY_CLOUD, CheckResult, KubernetesContext, Rule, Violation};
+use super::{ANY_CLOUD, AWS, CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, DocumentKind, Place, Rights, UNINITIALIZED, declared_beside, declared_nodes};
@@ -48,7 +48,7 @@ const NO_CONTROLLER: &str = "neither a workload nor chart values of such a cloud
 
 /// Runs a check on each AWS cloud controller.
 fn for_each_aws(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
-    for_each_in_clouds(context, &[Provider::Aws], check)
+    for_each_in_clouds(context, AWS, check)
 }
 
 /// Runs a check on each cloud controller of the audited cloud, or of any cloud if none is audited.

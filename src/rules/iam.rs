@@ -1,13 +1,15 @@
 //! Policies of the node roles compared with what the nodes need (rule catalogue, section 3).
 
+use crate::aws::Role;
+use crate::aws::grant;
+use crate::aws::roles::{ActionAudit, RoleAudit, trusts_the_controller};
 use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::{Gap, Provider, Read, Role};
+use crate::inventory::{Gap, Provider, Read};
+use crate::membership::NodeRole;
 use crate::policy::{self, Verdict};
 use crate::resource::ResourceKind;
-use crate::role_audit::{ActionAudit, RoleAudit, grant, trusts_the_controller};
 use crate::text;
-use crate::view::NodeRole;
 
 use super::Rule;
 use super::aws::Context;

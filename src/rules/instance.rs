@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Rule;
 use super::aws::Context;
+use crate::aws::view::Member;
 use crate::finding::ResourceRef;
 use crate::resource::ResourceKind;
-use crate::view::Member;
 
 mod instance_multiple_enis;
 mod instance_profile_missing;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{Rule, safety};
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::resource::ResourceKind;
-use crate::view::RegionView;
 
 mod cluster_id_unexpected;
 mod cluster_tag_empty_id;

@@ -24,9 +24,19 @@ pub struct KubernetesContext<'a> {
 }
 
 impl<'a> KubernetesContext<'a> {
+    /// The Nodes, if they belong to AWS.
+    pub(super) fn aws_nodes(&self) -> Result<&'a [KubernetesNode], &'static str> {
+        self.nodes_for(Provider::Aws)
+    }
+
+    /// The Nodes, if they belong to Alibaba Cloud.
+    pub(super) fn alibaba_nodes(&self) -> Result<&'a [KubernetesNode], &'static str> {
+        self.nodes_for(Provider::Alibaba)
+    }
+
     /// The Nodes, if they belong to the given cloud: the audited one, or else one that a providerID or a cloud
     /// controller belongs to.
-    pub(super) fn nodes_for(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
+    fn nodes_for(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
         let nodes = self.evidence.nodes.as_deref().ok_or(NODES_NOT_GIVEN)?;
         let names_it = |node: &KubernetesNode| match cloud {
             Provider::Aws => node.provider_id.starts_with("aws://"),
@@ -44,19 +54,19 @@ impl<'a> KubernetesContext<'a> {
 
     /// The version of the cloud controller of Alibaba Cloud: the given one, or else the one of its image.
     pub(super) fn alibaba_controller_version(&self) -> Option<ControllerVersion> {
-        let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        let controllers = self.evidence.alibaba_controllers();
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
     }
 
     /// True if Alibaba Cloud's cloud controller exists and writes routes: version 2 does unless a flag turns it off.
     pub(super) fn alibaba_writes_routes(&self) -> bool {
-        let mut controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        let mut controllers = self.evidence.alibaba_controllers();
         controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true))
     }
 
     /// The version of the AWS cloud controller: the given one, or else the one of its image.
     pub(super) fn aws_controller_version(&self) -> Option<ControllerVersion> {
-        let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+        let controllers = self.evidence.aws_controllers();
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).max())
     }
 }

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::inventory::{RouteTable, Subnet, Tag};
+use crate::aws::Subnet;
+use crate::aws::view::RegionView;
+use crate::inventory::Tag;
 use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
-use crate::view::RegionView;
 
 /// Free addresses that an ALB or NLB needs in each of its subnets.
 /// Source: aws-load-balancer-controller `subnet_resolver.go#defaultMinimalAvailableIPAddressCount`.
@@ -16,7 +17,7 @@ pub(super) const MINIMUM_FREE_ADDRESSES: i32 = 8;
 
 /// Kind of load balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scheme {
+pub(crate) enum Scheme {
     /// Reachable from the internet.
     InternetFacing,
     /// Reachable from the VPC.
@@ -25,11 +26,11 @@ pub enum Scheme {
 
 impl Scheme {
     /// Both schemes.
-    pub const ALL: [Self; 2] = [Self::InternetFacing, Self::Internal];
+    pub(crate) const ALL: [Self; 2] = [Self::InternetFacing, Self::Internal];
 
     /// The word that AWS uses.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::InternetFacing => "internet-facing",
             Self::Internal => "internal",
@@ -38,7 +39,7 @@ impl Scheme {
 
     /// The subnet tag that selects it.
     #[must_use]
-    pub fn role_tag(self) -> &'static str {
+    pub(crate) fn role_tag(self) -> &'static str {
         match self {
             Self::InternetFacing => ROLE_ELB,
             Self::Internal => ROLE_INTERNAL_ELB,
@@ -48,7 +49,7 @@ impl Scheme {
 
 /// A subnet with the facts that the algorithm needs.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub(crate) struct Candidate<'a> {
     /// The subnet.
     pub subnet: &'a Subnet,
     /// True if its route table leads to an internet gateway.
@@ -67,7 +68,7 @@ impl Candidate<'_> {
 
 /// The choice among the subnets of one zone.
 #[derive(Debug)]
-pub struct ZoneChoice<'a> {
+pub(crate) struct ZoneChoice<'a> {
     /// Zone name.
     pub zone: &'a str,
     /// The chosen subnet.
@@ -79,7 +80,7 @@ pub struct ZoneChoice<'a> {
 /// The subnets that a load balancer would get, one per zone, sorted by zone. `own_subnet` is the subnet of the instance
 /// that the controller runs on, its fallback if every subnet is tagged for other clusters.
 #[must_use]
-pub fn choose_subnets<'a>(
+pub(crate) fn choose_subnets<'a>(
     candidates: &[Candidate<'a>],
     cluster_id: &str,
     scheme: Scheme,
@@ -112,8 +113,8 @@ pub fn choose_subnets<'a>(
         .collect()
 }
 
-/// The subnets that the AWS Load Balancer Controller would discover: with a usable role tag if any subnet has one,
-/// else by reachability; none of another cluster; enough free addresses; one per zone.
+/// The subnets that the AWS Load Balancer Controller would discover: with a usable role tag if any subnet has one, else
+/// by reachability; none of another cluster; enough free addresses; one per zone.
 /// Source: aws-load-balancer-controller `subnet_resolver.go#ResolveViaDiscovery`.
 #[must_use]
 pub(super) fn choose_for_load_balancer_controller<'a>(
@@ -149,13 +150,6 @@ pub(super) fn choose_for_load_balancer_controller<'a>(
     zones.into_values().collect()
 }
 
-/// True if a route table leads to an internet gateway: a gateway id that starts with `igw`, whatever its destination
-/// and state. Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#isSubnetPublic`.
-#[must_use]
-pub(crate) fn is_public(table: &RouteTable) -> bool {
-    table.routes.iter().any(|route| route.gateway_id.as_deref().is_some_and(|gateway| gateway.starts_with("igw")))
-}
-
 impl<'a> RegionView<'a> {
     /// The subnets of a VPC as candidates. Those whose route table cannot be seen are skipped; the controller would
     /// stop at them, which is a separate finding.
@@ -166,7 +160,7 @@ impl<'a> RegionView<'a> {
                 let table = self.route_table(subnet)?;
                 Some(Candidate {
                     subnet,
-                    is_public: is_public(table),
+                    is_public: table.is_public(),
                     in_availability_zone: self.is_ordinary_zone(subnet),
                 })
             })
@@ -185,7 +179,7 @@ impl<'a> RegionView<'a> {
 
     /// The subnet of an instance on which the controller may run.
     pub(super) fn controller_subnet(&self, vpc_id: &str) -> Option<&'a str> {
-        use crate::view::NodeRole;
+        use crate::membership::NodeRole;
         let here = || self.members.iter().filter(|member| member.instance.vpc_id.as_deref() == Some(vpc_id));
         here()
             .find(|member| member.roles.roles.contains(NodeRole::Controlplane))

@@ -2,10 +2,10 @@
 
 use super::Rule;
 use super::region::ids;
-use crate::inventory::MetadataOptions;
+use crate::aws::MetadataOptions;
+use crate::aws::view::{Member, RegionView};
 use crate::resource::ResourceKind;
 use crate::transition::{Attribute, MetadataOption, Transition, Value};
-use crate::view::{Member, RegionView};
 
 mod imds_disabled;
 mod imds_hop_limit_low;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use super::Rule;
 use super::aws::Context;
-use crate::inventory::{Read, Route, RouteTable, Vpc};
+use crate::aws::view::{Distribution, RegionView};
+use crate::aws::{Route, RouteTable, Vpc};
+use crate::inventory::Read;
 use crate::nodes;
 use crate::resource::ResourceKind;
-use crate::view::{Distribution, RegionView};
 
 mod instance_source_dest_check;
 mod route_table_tag_count;

@@ -2,8 +2,9 @@
 
 use super::Rule;
 use super::aws::Context;
+use crate::aws::{Instance, InstanceState};
 use crate::finding::ResourceRef;
-use crate::inventory::{Instance, InstanceState, Read};
+use crate::inventory::Read;
 use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::resource::ResourceKind;
 use crate::tags;

@@ -3,12 +3,12 @@
 
 use super::aws::Context;
 use super::{CheckResult, Rule, Violation};
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::finding::{Cause, Fix, Severity};
 use crate::inventory::Read;
-use crate::inventory::Tagged;
 use crate::tags;
 use crate::text;
-use crate::view::RegionView;
 
 mod orphan_eni;
 mod orphan_network;

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rule;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::finding::{Choice, Fix};
 use crate::inventory::Read;
-use crate::inventory::Tagged;
 use crate::resource::ResourceKind;
 use crate::tags::{self, SHARED};
-use crate::view::RegionView;
 
 mod instance_shared;
 mod legacy_implies_owned;
@@ -51,7 +51,7 @@ fn users<'a>(region: &RegionView<'a>, own: &str) -> BTreeMap<&'a str, BTreeSet<&
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for instance in region.region.instances.iter().filter(|instance| instance.state.is_live()) {
         let clusters: BTreeSet<&str> =
-            crate::view::instance_clusters(&instance.tags).filter(|id| !tags::is_slip(id, own)).collect();
+            crate::aws::view::instance_clusters(&instance.tags).filter(|id| !tags::is_slip(id, own)).collect();
         // An instance with two cluster tags is a separate finding and proves no use.
         let [cluster] = clusters.into_iter().collect::<Vec<_>>()[..] else { continue };
         let mut add = |id: &'a str| {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::aws::Tagged;
+use crate::aws::view::{Member, RegionView};
 use crate::finding::{Applicability, Cause, Fix, Key, ResourceRef, Severity};
-use crate::inventory::{Tag, Tagged};
+use crate::inventory::Tag;
+use crate::membership::Confidence;
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::transition::{Attribute, Target, Transition, Value};
-use crate::view::{Confidence, Member, RegionView};
 
 use super::Violation;
 

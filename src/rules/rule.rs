@@ -1,11 +1,12 @@
 //! The entry of a rule in the catalogue: its texts, its scope and its check.
 
+use crate::aws::Account;
+use crate::aws::roles::RoleAudit;
+use crate::aws::view::RegionView;
 use crate::finding::{Applicability, Severity};
-use crate::inventory::{Account, Provider, Read};
+use crate::inventory::{Provider, Read};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::role_audit::RoleAudit;
-use crate::view::RegionView;
 
 use super::check_result::CheckResult;
 use super::kubernetes_context::KubernetesContext;
@@ -42,8 +43,8 @@ pub struct Rule {
     pub subjects: Subjects,
     /// Runs whatever `--rule` selects: its finding is the reason for which every other rule is silent.
     pub always_runs: bool,
-    /// A fix may create its findings for a neighbouring cluster: they report a state that an answer of the operator intends, or one that
-    /// existed before.
+    /// A fix may create its findings for a neighbouring cluster: they report a state that an answer of the operator
+    /// intends, or one that existed before.
     pub spares_neighbours: bool,
     /// The step of a migration to the external cloud controller that it decides.
     pub migration: Option<Prerequisite>,
@@ -188,8 +189,8 @@ impl Rule {
     pub fn providers(&self) -> &'static [Provider] {
         match self.check {
             Check::Evidence(providers, _) => providers,
-            Check::Alibaba(_) => &[Provider::Alibaba],
-            Check::Aws(_) => &[Provider::Aws],
+            Check::Alibaba(_) => Provider::ALIBABA,
+            Check::Aws(_) => Provider::AWS,
         }
     }
 

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::finding::{Cause, Caveat, Finding, Status, fingerprint};
 use crate::inventory::{Gap, Read};
 use crate::kubernetes::Evidence;
+use crate::membership::Confidence;
 use crate::resource::ResourceKind;
 use crate::role_audit::RoleGap;
-use crate::view::Confidence;
 
 use super::check_result::{CheckResult, NotApplicable};
 use super::outcome::{Outcome, Outcomes, RuleOutcome};
@@ -22,7 +22,7 @@ mod files;
 mod unread_lists;
 
 /// One check to run.
-pub type Task<'t> = Box<dyn Fn() -> CheckResult + Send + Sync + 't>;
+pub(crate) type Task<'t> = Box<dyn Fn() -> CheckResult + Send + Sync + 't>;
 
 /// A cluster as rules see it: in an account of one cloud, or in files alone.
 pub trait RuleContext: Sync {

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use super::aws::Context;
 use super::instance_tags::is_load_balancer_group;
 use super::{CheckResult, Rule, Violation};
+use crate::aws::SecurityGroup;
+use crate::aws::Tagged;
+use crate::aws::view::{Member, RegionView};
 use crate::finding::{Cause, Choice, Fix, Key, Severity};
-use crate::inventory::Tagged;
-use crate::inventory::{Read, SecurityGroup};
+use crate::inventory::Read;
+use crate::membership::NodeRole;
 use crate::nodes;
 use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 use crate::transition::Transition;
-use crate::view::{Member, NodeRole, RegionView};
 
 mod sg_foreign_cluster_attached;
 mod sg_multiple_tagged_on_instance;
@@ -132,7 +134,7 @@ fn keep_reason(region: &RegionView<'_>, group: &SecurityGroup, cluster_id: &str)
         return Some("kOps keeps the tag on this one");
     }
     let of_load_balancers = group.ingress.iter().any(|permission| {
-        let described = |source: &crate::inventory::RuleSource| {
+        let described = |source: &crate::aws::RuleSource| {
             source.description.as_deref().is_some_and(|text| text.starts_with("kubernetes.io/rule/nlb/"))
         };
         permission.ranges.iter().any(described)

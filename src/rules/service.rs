@@ -4,13 +4,12 @@
 use super::alibaba::SERVICES_NOT_GIVEN;
 use super::aws::Context;
 use super::{CheckResult, KubernetesContext, Rule, Violation};
+use crate::aws::view::RegionView;
 use crate::controller::ControllerVersion;
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::inventory::Provider;
 use crate::kubernetes::{DocumentKind, Evidence, Ingress, Service};
 use crate::resource::ResourceKind;
 use crate::service_annotations::PREFIX;
-use crate::view::RegionView;
 
 mod svc_annotation_no_effect;
 mod svc_annotation_not_string;
@@ -160,8 +159,8 @@ fn is_on_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
         || service.finalizers.iter().any(|one| one == RESOURCES);
     let evidence = context.evidence;
     says_so
-        || context.cloud == Some(Provider::Aws)
-        || evidence.controllers().iter().any(|one| one.cloud == Provider::Aws)
+        || context.cloud.is_some_and(|cloud| cloud.is_aws())
+        || evidence.aws_controllers().next().is_some()
         || evidence.nodes.iter().flatten().any(|node| node.provider_id.starts_with("aws://"))
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::inventory::{Account, Tagged};
+use crate::aws::view::{ClusterView, RegionView};
+use crate::aws::{Account, Tagged};
 use crate::nodes::KubernetesNode;
 use crate::resource::{ResourceKey, ResourceKind};
-use crate::view::{ClusterView, RegionView};
 
 /// Resources that a rule checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use crate::aws::Subnet;
+use crate::aws::view::RegionView;
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::inventory::{Read, Subnet};
+use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::aws::Context;
 use super::load_balancer_subnets::{Candidate, Scheme, ZoneChoice, choose_subnets};
 use super::{CheckResult, Rule, Violation};
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
 
 mod elb_subnets_none_internal;
 mod elb_subnets_none_public;

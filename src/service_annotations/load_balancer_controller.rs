@@ -1,7 +1,8 @@
 //! Values that the AWS Load Balancer Controller accepts on Services, as its parser and its model builder read them.
 //!
-//! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/annotations/parser.go`, `pkg/service/model_build_load_balancer.go`,
-//! `pkg/service/model_build_listener.go`, `pkg/service/model_build_target_group.go`.
+//! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/annotations/parser.go`,
+//! `pkg/service/model_build_load_balancer.go`, `pkg/service/model_build_listener.go`,
+//! `pkg/service/model_build_target_group.go`.
 
 use crate::kubernetes::{is_false, is_true};
 
@@ -67,11 +68,11 @@ const ALPN: (&str, &[&str]) =
 /// the value of a name, `ports` are the port names of the Service, and `has_source_ranges` is true if its `spec` limits
 /// the sources.
 ///
-/// Sources: `pkg/service/model_build_load_balancer.go#buildLoadBalancerSchemeViaAnnotation`, `#buildLoadBalancerMinimumCapacity`,
-/// `model_build_listener.go#buildBackendProtocol`, `model_build_target_group.go#buildCIDRsFromSourceRanges`,
-/// `#buildTargetGroupBindingNodeSelector`.
+/// Sources: `pkg/service/model_build_load_balancer.go#buildLoadBalancerSchemeViaAnnotation`,
+/// `#buildLoadBalancerMinimumCapacity`, `model_build_listener.go#buildBackendProtocol`,
+/// `model_build_target_group.go#buildCIDRsFromSourceRanges`, `#buildTargetGroupBindingNodeSelector`.
 #[must_use]
-pub fn wrong<'s>(
+pub(crate) fn wrong<'s>(
     annotations: impl Iterator<Item = (&'s str, &'s str)>,
     value: impl Fn(&str) -> Option<&'s str>,
     ports: &[&str],

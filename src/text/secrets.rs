@@ -182,8 +182,8 @@ fn value_at(rest: &str, line_end: usize) -> Option<(usize, usize)> {
 }
 
 /// Masks the session tokens in a message of a service: an error about a signature quotes the signed headers.
-/// Sources: IAM User Guide, "Troubleshoot Signature Version 4 for AWS API requests"; Alibaba Cloud SDK documentation, "V3 request syntax and
-/// signature".
+/// Sources: IAM User Guide, "Troubleshoot Signature Version 4 for AWS API requests"; Alibaba Cloud SDK documentation,
+/// "V3 request syntax and signature".
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) fn without_session_tokens(message: &str) -> Cow<'_, str> {
     static TOKEN: std::sync::LazyLock<Option<regex::Regex>> = std::sync::LazyLock::new(|| {

@@ -64,7 +64,7 @@ pub(super) fn call(transition: &Transition) -> Call {
 
 /// The name of a custom policy: the last part of `acs:ram::ACCOUNT:policy/NAME`.
 #[must_use]
-pub fn policy_name(arn: &str) -> &str {
+pub(crate) fn policy_name(arn: &str) -> &str {
     arn.rsplit_once('/').map_or(arn, |(_, name)| name)
 }
 

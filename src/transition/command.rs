@@ -7,7 +7,7 @@ use super::call::Call;
 use super::{Attribute, Transition, Value, aliyun};
 
 /// The calls of transitions, in their order; transitions that differ only in the resource become one call.
-pub fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<Call> {
+pub(crate) fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
     let mut last: Option<&Transition> = None;
     for transition in transitions {
@@ -218,7 +218,7 @@ fn quoted(words: &[String]) -> String {
 
 /// Path and name of a managed policy, from its ARN.
 #[must_use]
-pub fn managed_policy_path(arn: &str) -> (String, &str) {
+pub(crate) fn managed_policy_path(arn: &str) -> (String, &str) {
     let resource = arn.splitn(6, ':').nth(5).and_then(|resource| resource.strip_prefix("policy")).unwrap_or(arn);
     match resource.rsplit_once('/') {
         Some((path, name)) => (format!("{path}/"), name),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use tagaudit::inventory::{Gap, Provider, Read};
-use tagaudit::rules::{RULES, for_provider};
+use tagaudit::internals::inventory::{Gap, Provider, Read};
+use tagaudit::internals::rules::{RULES, for_provider};
 
 use super::alibaba_worlds::{self as worlds, World};
 use super::binary::command;
@@ -18,7 +18,7 @@ fn path(name: &str) -> PathBuf {
 pub(crate) fn scan(world: &World, with_nodes: bool, more: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let inventory = folder.path().join("inventory.json");
-    std::fs::write(&inventory, tagaudit::inventory::to_json(&world.inventory).unwrap()).unwrap();
+    std::fs::write(&inventory, tagaudit::internals::inventory::to_json(&world.inventory).unwrap()).unwrap();
     let mut command = command();
     command.args(["scan", "--cluster-id", world.cluster_id, "--format", "json", "--inventory"]).arg(&inventory);
     if with_nodes && let Some(nodes) = &world.nodes {
@@ -56,7 +56,8 @@ fn fixtures_of_alibaba_are_the_worlds_of_the_tests() {
     #[expect(clippy::disallowed_methods, reason = "a switch for developers")]
     let update = std::env::var_os("UPDATE_FIXTURES").is_some();
     for world in worlds::all().iter().filter(|world| !world.name.starts_with("broken-")) {
-        let mut files = vec![(format!("{}.json", world.name), tagaudit::inventory::to_json(&world.inventory).unwrap())];
+        let mut files =
+            vec![(format!("{}.json", world.name), tagaudit::internals::inventory::to_json(&world.inventory).unwrap())];
         if let Some(nodes) = &world.nodes {
             files.push((format!("{}.nodes.json", world.name), format!("{nodes:#}\n").into_bytes()));
         }
@@ -180,7 +181,7 @@ fn an_allow_in_a_resource_group_is_partial() {
     role.resource_group_attachments
         .as_mut()
         .unwrap()
-        .push(tagaudit::alibaba::Attachment { resource_group_id: Some("rg-acfm1".into()), ..moved });
+        .push(tagaudit::internals::alibaba::Attachment { resource_group_id: Some("rg-acfm1".into()), ..moved });
     let (_, report) = scan(&world, true, &["--controller-version", "2.14"]);
     let partial: Vec<String> = found(&report).into_iter().filter(|line| line.contains("ram-action-partial")).collect();
     assert!(

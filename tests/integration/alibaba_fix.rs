@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sha2::Digest;
-use tagaudit::alibaba::{Attachment, Inventory, Policy, PolicyType, grant};
-use tagaudit::tags::Tag;
+use tagaudit::internals::alibaba::{Attachment, Inventory, Policy, PolicyType, grant};
+use tagaudit::internals::tags::Tag;
 
 use super::alibaba_mock::{Call, Fault, KEY_ID, Mock, SECRET};
 use super::alibaba_worlds::{self as worlds, ACCOUNT};
@@ -832,7 +832,7 @@ fn a_policy_that_is_there_and_attached_to_nothing_gets_a_version_and_is_attached
 /// A Node without providerID is its address: an instance that lost it, or that something makes again by now, is another one.
 #[test]
 fn what_made_it_safe_has_to_hold_just_before_the_write() {
-    fn instance(inventory: &mut Inventory) -> &mut tagaudit::alibaba::Instance {
+    fn instance(inventory: &mut Inventory) -> &mut tagaudit::internals::alibaba::Instance {
         let instances = &mut inventory.accounts[0].regions[0].instances;
         instances.iter_mut().find(|one| one.id == "i-bp1new000").unwrap()
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tagaudit::alibaba::Inventory;
+use tagaudit::internals::alibaba::Inventory;
 
 use super::alibaba_mock;
 use super::alibaba_worlds::{self as worlds, World};
@@ -62,7 +62,7 @@ fn a_folder_says_what_the_recording_of_the_account_says() {
     for world in worlds::all() {
         let folder = tempfile::tempdir().unwrap();
         let recording = folder.path().join("inventory.json");
-        std::fs::write(&recording, tagaudit::inventory::to_json(&world.inventory).unwrap()).unwrap();
+        std::fs::write(&recording, tagaudit::internals::inventory::to_json(&world.inventory).unwrap()).unwrap();
         let (of_recording, recorded) = scan(&world, &recording, &[]);
         let (of_folder, read) = scan_files(&world, |_| ());
         let (recorded, read) = (recorded.unwrap(), read.unwrap());
@@ -220,12 +220,14 @@ fn reverse(value: &mut Value) {
 #[test]
 fn a_recording_that_contradicts_itself_is_refused_with_its_place() {
     let mut inventory: Inventory = world("clean-handmade").inventory;
-    let other =
-        tagaudit::alibaba::Policy { document: Some("{}".to_owned()), ..inventory.accounts[0].policies[0].clone() };
+    let other = tagaudit::internals::alibaba::Policy {
+        document: Some("{}".to_owned()),
+        ..inventory.accounts[0].policies[0].clone()
+    };
     inventory.accounts[0].policies.push(other);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("inventory.json");
-    std::fs::write(&file, tagaudit::inventory::to_json(&inventory).unwrap()).unwrap();
+    std::fs::write(&file, tagaudit::internals::inventory::to_json(&inventory).unwrap()).unwrap();
     let (code, said) = scan(&world("clean-handmade"), &file, &[]);
     let said = said.unwrap_err();
     assert_eq!(code, Some(2));

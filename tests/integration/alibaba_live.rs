@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tagaudit::alibaba::{Inventory, RouteTable, SecurityGroup, VSwitch, Vpc};
+use tagaudit::internals::alibaba::{Inventory, RouteTable, SecurityGroup, VSwitch, Vpc};
 
 use super::alibaba_mock::{Fault, KEY_ID, Mock, SECRET};
 use super::alibaba_worlds::{self as worlds, ACCOUNT, World};
@@ -104,7 +104,7 @@ fn a_scan_of_a_live_account_is_that_of_its_recording() {
     let services = ["--kubernetes", services.to_str().unwrap()];
     let (code, mut live) = scan(&mock, &world, &services);
     let file = folder.path().join("inventory.json");
-    std::fs::write(&file, tagaudit::inventory::to_json(&world.inventory).unwrap()).unwrap();
+    std::fs::write(&file, tagaudit::internals::inventory::to_json(&world.inventory).unwrap()).unwrap();
     let output = command()
         .args(["scan", "--cluster-id", world.cluster_id, "--format", "json", "--inventory"])
         .arg(&file)
@@ -175,7 +175,7 @@ fn load_balancers_are_read_with_services_and_for_recordings_alone() {
     let mut old = world.inventory.clone();
     old.accounts[0].regions[0].load_balancers = None;
     let recording = folder.path().join("inventory.json");
-    std::fs::write(&recording, tagaudit::inventory::to_json(&old).unwrap()).unwrap();
+    std::fs::write(&recording, tagaudit::internals::inventory::to_json(&old).unwrap()).unwrap();
     let output = command()
         .args(["scan", "--cluster-id", world.cluster_id, "--inventory", recording.to_str().unwrap()])
         .args(services)
@@ -203,7 +203,7 @@ fn a_policy_in_a_resource_group_is_recorded_as_one() {
     let mut world = world("clean-handmade");
     let role = &mut world.inventory.accounts[0].principals[0];
     let moved = role.attachments.as_mut().unwrap().remove(0);
-    let of_group = tagaudit::alibaba::Attachment { resource_group_id: Some("rg-acfm1".into()), ..moved };
+    let of_group = tagaudit::internals::alibaba::Attachment { resource_group_id: Some("rg-acfm1".into()), ..moved };
     role.resource_group_attachments.as_mut().unwrap().push(of_group);
     let mut recorded = record(&Mock::serve(&world.inventory), &[]);
     recorded.collected_at = None;
@@ -265,7 +265,7 @@ fn an_empty_list_that_cannot_be_empty_is_nothing_seen() {
     assert_eq!((code, not_audited(&report)), (Some(3), vec!["ecs:DescribeInstances: NothingSeen".to_owned()]));
     // Where nothing at all is there, nothing of the cluster is.
     let mut nothing = world.inventory.clone();
-    nothing.accounts[0].regions[0] = tagaudit::alibaba::Region::new("cn-hangzhou");
+    nothing.accounts[0].regions[0] = tagaudit::internals::alibaba::Region::new("cn-hangzhou");
     let (code, report) = scan(&Mock::serve(&nothing), &world, &[]);
     assert_eq!(code, Some(1), "{report:#}");
     assert_eq!(report["findings"][0]["rule"], "ali-cluster-id-unexpected");
@@ -545,7 +545,8 @@ fn the_printed_permissions_are_what_a_scan_asks_for() {
         .filter(|action| action != "sts:GetCallerIdentity")
         .map(|action| action.replace("resourcemanager:", "ram:"))
         .collect();
-    let listed: Vec<&str> = tagaudit::permissions::SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
+    let listed: Vec<&str> =
+        tagaudit::internals::permissions::SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
     assert_eq!(
         asked.iter().map(String::as_str).collect::<std::collections::BTreeSet<_>>(),
         listed.into_iter().collect()

@@ -2,15 +2,15 @@
 //! somebody seals them anew.
 
 use proptest::prelude::*;
-use tagaudit::alibaba::{Inventory, PrincipalOptions};
-use tagaudit::audit::Auditor;
-use tagaudit::estate::{Estate, EstateRef};
-use tagaudit::finding::{Applicability, Finding};
-use tagaudit::kubernetes::Evidence;
-use tagaudit::plan::{self, Approvals, Plan, Planned, Scope, SkipReason, simulate};
-use tagaudit::report::SourceKind;
-use tagaudit::rules::{RULES, Rule};
-use tagaudit::tags::Tag;
+use tagaudit::internals::alibaba::{Inventory, PrincipalOptions};
+use tagaudit::internals::audit::Auditor;
+use tagaudit::internals::estate::{Estate, EstateRef};
+use tagaudit::internals::finding::{Applicability, Finding};
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::plan::{self, Approvals, Plan, Planned, Scope, SkipReason, simulate};
+use tagaudit::internals::report::SourceKind;
+use tagaudit::internals::rules::{RULES, Rule};
+use tagaudit::internals::tags::Tag;
 
 use super::alibaba_worlds::{self as worlds, World};
 
@@ -25,7 +25,7 @@ impl Told {
     fn of(world: &World, version: &str) -> Self {
         let options = PrincipalOptions { controller_version: Some(version.parse().unwrap()), ..Default::default() };
         let nodes = world.nodes.as_ref().map(|list| {
-            let read = tagaudit::nodes::parse("nodes", list.to_string().as_bytes()).unwrap();
+            let read = tagaudit::internals::nodes::parse("nodes", list.to_string().as_bytes()).unwrap();
             read.into_iter().collect()
         });
         let kubernetes = Evidence::from_nodes(nodes);

@@ -2,11 +2,11 @@
 //! one VPC, and broken ones. Tags are what those installers write (docs/alibaba.md names the sources); policies are the published ones.
 
 use serde_json::{Value, json};
-use tagaudit::alibaba::{
+use tagaudit::internals::alibaba::{
     Account, Attachment, Disk, Instance, Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy,
     PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc, service_tag_value,
 };
-use tagaudit::tags::Tag;
+use tagaudit::internals::tags::Tag;
 
 use crate::started_nodes::{ENDING_SERVER, EXTERNAL_AGENT, EXTERNAL_SERVER, started_with};
 

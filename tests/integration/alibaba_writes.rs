@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
-use tagaudit::alibaba::{Attachment, Inventory, Policy, PolicyType, PrincipalKind};
-use tagaudit::policy::{Document, RAM};
-use tagaudit::tags::Tag;
+use tagaudit::internals::alibaba::{Attachment, Inventory, Policy, PolicyType, PrincipalKind};
+use tagaudit::internals::policy::{Document, RAM};
+use tagaudit::internals::tags::Tag;
 
 use super::alibaba_mock::refusal;
 

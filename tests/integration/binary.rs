@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use super::fixtures;
+use super::formats::FEW_RULES;
 
 /// The binary in an environment that holds nothing of this machine.
 pub(crate) fn command() -> Command {
@@ -88,13 +89,14 @@ fn the_table_of_everything_that_can_go_wrong() {
         "fixtures/broken.nodes.json",
     ];
     insta::assert_snapshot!("table-broken", stdout(&arguments));
-    insta::assert_snapshot!("table-broken-verbose", stdout(&[&arguments[..], &["-v"]].concat()));
+    let verbose = [&arguments[..], &["-v"], &FEW_RULES].concat();
+    insta::assert_snapshot!("table-broken-verbose", stdout(&verbose));
 }
 
 #[test]
 fn the_json_of_the_demo() {
     let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "json"];
-    insta::assert_snapshot!("json-demo", stdout(&arguments));
+    insta::assert_snapshot!("json-demo", stdout(&[&arguments[..], &FEW_RULES].concat()));
     assert_eq!(stdout(&arguments), stdout(&arguments), "same input, same bytes");
 }
 
@@ -342,7 +344,7 @@ fn printed_policies_and_baselines_are_policies() {
         &["baseline", "show", "rancher-worker"],
         &["baseline", "show", "effective-controlplane", "--controller-version", "1.29"],
     ] {
-        let document = tagaudit::policy::Document::parse(&stdout(arguments)).unwrap();
+        let document = tagaudit::internals::policy::Document::parse(&stdout(arguments)).unwrap();
         assert!(document.allowed_actions().count() > 5, "{arguments:?}");
     }
     let names = stdout(&["baseline", "list"]);
@@ -389,7 +391,7 @@ fn hostile_recordings_cannot_write_to_the_terminal() {
 fn an_inventory_of_another_shape_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut inventory = super::worlds::all().remove(0).inventory;
-    inventory.provider = tagaudit::inventory::Provider::Alibaba;
+    inventory.provider = tagaudit::internals::inventory::Provider::Alibaba;
     let file = folder.path().join("inventory.json");
     std::fs::write(&file, inventory.to_json().unwrap()).unwrap();
     for arguments in [&["scan", "--cluster-id", "x"][..], &["clusters"]] {
@@ -404,8 +406,8 @@ fn an_inventory_of_another_shape_is_refused() {
 fn an_account_that_was_not_read_leaves_the_whole_scan_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let mut inventory = super::worlds::unreadable().inventory;
-    inventory.gaps = vec![tagaudit::inventory::Gap {
-        read: tagaudit::inventory::Read::AssumeRole,
+    inventory.gaps = vec![tagaudit::internals::inventory::Gap {
+        read: tagaudit::internals::inventory::Read::AssumeRole,
         account_id: Some("999988887777".into()),
         region: None,
         resource: Some("arn:aws:iam::999988887777:role/audit".into()),

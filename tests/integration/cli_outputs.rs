@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tagaudit::inventory::{Inventory, RuleSource, Tag};
+use tagaudit::internals::inventory::{Inventory, RuleSource, Tag};
 
 fn tag_list(tags: &[Tag]) -> Value {
     tags.iter().map(|tag| json!({"Key": tag.key, "Value": tag.value})).collect()

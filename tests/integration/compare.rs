@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ValueEnum;
-use tagaudit::finding::{Severity, Status};
-use tagaudit::inventory::{Inventory, Read};
-use tagaudit::render::{ReportFormat, TableOptions};
-use tagaudit::report::Report;
-use tagaudit::resource::ResourceKind;
-use tagaudit::rules::Outcome;
+use tagaudit::internals::finding::{Severity, Status};
+use tagaudit::internals::inventory::{Inventory, Read};
+use tagaudit::internals::render::{ReportFormat, TableOptions};
+use tagaudit::internals::report::Report;
+use tagaudit::internals::resource::ResourceKind;
+use tagaudit::internals::rules::Outcome;
 
 use super::binary::run;
 use super::fixtures::{lose, parsed_nodes, reads_of_rules};
@@ -175,7 +175,7 @@ fn a_repair_that_was_looked_at_is_resolved() {
     let earlier = report(&inventory, cluster_id);
     let region = &mut inventory.accounts[0].regions[0];
     let key = format!("kubernetes.io/cluster/{cluster_id}");
-    let tag = tagaudit::tags::Tag { key: key.clone(), value: "owned".to_owned() };
+    let tag = tagaudit::internals::tags::Tag { key: key.clone(), value: "owned".to_owned() };
     let untagged = region.instances.iter_mut().find(|instance| instance.id == "i-0d1w3").unwrap();
     untagged.tags.push(tag);
     region.subnets.iter_mut().find(|subnet| subnet.id == "subnet-priva0d1").unwrap().tags.clear();
@@ -274,7 +274,10 @@ fn every_format_shows_what_has_changed() {
     let (mut inventory, cluster_id) = world("demo");
     let earlier = demo();
     let region = &mut inventory.accounts[0].regions[0];
-    let tag = tagaudit::tags::Tag { key: format!("kubernetes.io/cluster/{cluster_id}"), value: "owned".to_owned() };
+    let tag = tagaudit::internals::tags::Tag {
+        key: format!("kubernetes.io/cluster/{cluster_id}"),
+        value: "owned".to_owned(),
+    };
     region.instances.iter_mut().find(|instance| instance.id == "i-0d1w3").unwrap().tags.push(tag);
     lose(&mut inventory, Read::DescribeSubnets);
     let mut now = report(&inventory, cluster_id);
@@ -339,7 +342,7 @@ fn an_unknown_finding_is_remembered_until_somebody_looks() {
     for subnet in &mut repaired.accounts[0].regions[0].subnets {
         subnet.tags.retain(|tag| !tag.key.starts_with("kubernetes.io/cluster/"));
         let key = format!("kubernetes.io/cluster/{cluster_id}");
-        subnet.tags.push(tagaudit::tags::Tag { key, value: "shared".to_owned() });
+        subnet.tags.push(tagaudit::internals::tags::Tag { key, value: "shared".to_owned() });
     }
     let (_, comparison) = compared(&repaired, &third);
     assert!(comparison.resolved.iter().any(|gone| gone.finding.rule == "subnet-foreign-cluster-tag"), "{comparison:?}");

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use tagaudit::cli::Exit;
-use tagaudit::inventory::Inventory;
+use tagaudit::internals::inventory::Inventory;
 
 use super::binary::command;
 use super::mock::Mock;
@@ -60,8 +60,9 @@ fn estate(number: usize) -> Inventory {
 /// A second group with the tag of the cluster on an instance: no load balancer works any more.
 fn break_in(inventory: &mut Inventory) {
     let region = &mut inventory.accounts[0].regions[0];
-    let tagged =
-        |group: &&tagaudit::inventory::SecurityGroup| group.tags.iter().any(|tag| tag.key.ends_with("/my-cluster"));
+    let tagged = |group: &&tagaudit::internals::inventory::SecurityGroup| {
+        group.tags.iter().any(|tag| tag.key.ends_with("/my-cluster"))
+    };
     let mut group = region.security_groups.iter().find(tagged).unwrap().clone();
     group.id = "sg-0123456789abcdef0".into();
     let instances = region.instances.iter_mut().filter(|instance| !instance.security_groups.is_empty());

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tagaudit::cli::Exit;
-use tagaudit::finding::Applicability;
-use tagaudit::policy::lint::CHECKS;
-use tagaudit::policy::{Catalogue, IAM, RAM};
-use tagaudit::rules::RULES;
-use tagaudit::view::{Evidence, RoleSource};
+use tagaudit::internals::finding::Applicability;
+use tagaudit::internals::policy::lint::CHECKS;
+use tagaudit::internals::policy::{Catalogue, IAM, RAM};
+use tagaudit::internals::rules::RULES;
+use tagaudit::internals::view::{Evidence, RoleSource};
 
 use super::binary::command;
 
@@ -45,14 +45,14 @@ fn the_rules_page_is_the_catalogue() {
 #[test]
 fn the_page_on_alibaba_cloud_names_every_file_of_a_folder_and_every_rule_family() {
     let page = read("docs/alibaba.md");
-    for (name, _) in tagaudit::provider::alibaba::folder::FILES {
+    for (name, _) in tagaudit::internals::provider::alibaba::folder::FILES {
         assert!(page.contains(&format!("{name}.json")) || page.contains(&format!("{name}-")), "{name}");
     }
     for line in page.lines().filter(|line| line.starts_with("aliyun ")) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let file = format!("{}-{}", words[1], words[2]);
         assert!(
-            tagaudit::provider::alibaba::folder::FILES.iter().any(|(name, _)| *name == file),
+            tagaudit::internals::provider::alibaba::folder::FILES.iter().any(|(name, _)| *name == file),
             "the folder would not read what `{line}` writes"
         );
     }
@@ -123,7 +123,9 @@ fn the_readme_names_every_exit_code_and_its_commands_exist() {
 
 #[test]
 fn the_page_about_fixing_names_every_outcome_and_every_fault_has_its_test() {
-    use tagaudit::journal::Outcome::{Applied, Conflict, Failed, NotAttempted, Stale, Unchanged, Unconfirmed};
+    use tagaudit::internals::journal::Outcome::{
+        Applied, Conflict, Failed, NotAttempted, Stale, Unchanged, Unconfirmed,
+    };
     let page = read("docs/fixing.md");
     for outcome in [Applied, Unchanged, Unconfirmed, Conflict, Stale, Failed, NotAttempted] {
         assert!(page.contains(&format!("\n| {} | ", outcome.name())), "{outcome:?}");
@@ -164,7 +166,7 @@ fn the_membership_page_names_every_evidence_and_every_source() {
 #[test]
 fn the_offline_page_names_every_file() {
     let page = read("docs/offline.md");
-    for (file, _) in tagaudit::provider::cli_output::FILES {
+    for (file, _) in tagaudit::internals::provider::cli_output::FILES {
         assert!(page.contains(file), "{file}");
     }
 }
@@ -210,10 +212,11 @@ pub(crate) fn schema(name: &str) -> jsonschema::Validator {
 #[test]
 fn the_schema_of_the_report_names_every_kind_call_and_caveat() {
     let schema: serde_json::Value = serde_json::from_str(&read("docs/report.schema.json")).unwrap();
-    let kinds = tagaudit::resource::ResourceKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
-    let operations = tagaudit::transition::Operation::ALL.iter().map(|one| serde_json::to_value(one).unwrap());
-    let caveats = tagaudit::finding::CaveatKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
-    for (index, kind) in tagaudit::finding::CaveatKind::ALL.into_iter().enumerate() {
+    let kinds = tagaudit::internals::resource::ResourceKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
+    let operations =
+        tagaudit::internals::transition::Operation::ALL.iter().map(|one| serde_json::to_value(one).unwrap());
+    let caveats = tagaudit::internals::finding::CaveatKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
+    for (index, kind) in tagaudit::internals::finding::CaveatKind::ALL.into_iter().enumerate() {
         assert_eq!(kind as usize, index, "a kind is missing in the list");
     }
     let caveat = "/$defs/finding/properties/caveats/items/properties/kind/enum";
@@ -248,7 +251,7 @@ fn the_schema_of_policy_lint_takes_its_findings_from_the_report() {
         "additionalProperties": false,
         "required": ["schema", "tool", "policies", "without_policies", "left_out", "findings"],
         "properties": {
-            "schema": {"const": tagaudit::report::POLICY_LINT_SCHEMA},
+            "schema": {"const": tagaudit::internals::report::POLICY_LINT_SCHEMA},
             "tool": report["properties"]["tool"],
             "policies": texts,
             "without_policies": texts,
@@ -286,7 +289,7 @@ fn the_schema_of_lint_takes_its_findings_from_the_report() {
         "additionalProperties": false,
         "required": ["schema", "tool", "files", "without", "left_out", "findings", "rules"],
         "properties": {
-            "schema": {"const": tagaudit::report::LINT_SCHEMA},
+            "schema": {"const": tagaudit::internals::report::LINT_SCHEMA},
             "tool": report["properties"]["tool"],
             "files": texts,
             "without": texts,
@@ -305,7 +308,7 @@ fn the_schema_of_migrate_is_what_it_prints() {
     let text = serde_json::json!({"type": "string"});
     let texts = serde_json::json!({"type": "array", "items": text});
     let object = |required: &[&str], properties: serde_json::Value| serde_json::json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties});
-    let stages: Vec<&str> = tagaudit::migration::Stage::ALL.map(|stage| stage.told().id).to_vec();
+    let stages: Vec<&str> = tagaudit::internals::migration::Stage::ALL.map(|stage| stage.told().id).to_vec();
     let stage = object(
         &["id", "title", "meaning"],
         serde_json::json!({"id": {"enum": stages}, "title": text, "meaning": text}),
@@ -339,7 +342,7 @@ fn the_schema_of_migrate_is_what_it_prints() {
             "checks",
         ],
         serde_json::json!({
-            "schema": {"const": tagaudit::report::MIGRATION_SCHEMA},
+            "schema": {"const": tagaudit::internals::report::MIGRATION_SCHEMA},
             "tool": report["properties"]["tool"],
             "made_with": text,
             "kubernetes_version": {"type": ["string", "null"]},
@@ -362,16 +365,18 @@ fn the_schema_of_migrate_is_what_it_prints() {
 fn every_report_follows_the_schema() {
     let validator = schema("report.schema.json");
     for world in super::worlds::all() {
-        let nodes =
-            world.nodes.as_ref().map(|nodes| tagaudit::nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap());
+        let nodes = world
+            .nodes
+            .as_ref()
+            .map(|nodes| tagaudit::internals::nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap());
         let report = super::fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref());
-        let report = serde_json::to_value(tagaudit::report::Report::new(&report)).unwrap();
+        let report = serde_json::to_value(tagaudit::internals::report::Report::new(&report)).unwrap();
         let errors: Vec<String> =
             validator.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert_eq!(errors, Vec::<String>::new(), "{}", world.name);
     }
     let wrong = super::fixtures::report(&super::worlds::all()[0].inventory, "x", None);
-    let mut wrong = serde_json::to_value(tagaudit::report::Report::new(&wrong)).unwrap();
+    let mut wrong = serde_json::to_value(tagaudit::internals::report::Report::new(&wrong)).unwrap();
     wrong["findings"][0]["severity"] = "fatal".into();
     assert!(!validator.is_valid(&wrong), "the schema can fail");
 }
@@ -401,11 +406,13 @@ fn rules_say_everything_about_themselves() {
 #[test]
 fn no_fix_goes_beyond_its_rule() {
     for world in super::worlds::all() {
-        let nodes =
-            world.nodes.as_ref().map(|nodes| tagaudit::nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap());
+        let nodes = world
+            .nodes
+            .as_ref()
+            .map(|nodes| tagaudit::internals::nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap());
         let report = super::fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref());
         for finding in &report.findings {
-            let rule = tagaudit::rules::find(finding.rule).unwrap();
+            let rule = tagaudit::internals::rules::find(finding.rule).unwrap();
             assert!(finding.fix.applicability <= rule.applicability, "{}", finding.rule);
             assert!(rule.resources.contains(&finding.resource.kind), "{} on {:?}", finding.rule, finding.resource.kind);
             let note = rule.severity.note.unwrap_or_default();

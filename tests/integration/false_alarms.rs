@@ -1,9 +1,9 @@
 //! Clusters that are right, each in a way that a rule once took for a defect; beside each the neighbour that is one.
 
 use serde_json::{Value, json};
-use tagaudit::finding::Severity;
-use tagaudit::inventory::{InstanceState, Region, Tag};
-use tagaudit::nodes;
+use tagaudit::internals::finding::Severity;
+use tagaudit::internals::inventory::{InstanceState, Region, Tag};
+use tagaudit::internals::nodes;
 
 use super::fixtures::report;
 use super::worlds::{self, World, tags};

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tagaudit::inventory::Inventory;
-use tagaudit::journal::Journal;
+use tagaudit::internals::inventory::Inventory;
+use tagaudit::internals::journal::Journal;
 
 use super::binary::command;
 use super::fix_worlds::{
@@ -395,8 +395,8 @@ fn a_call_that_never_arrived_is_made_again() {
 
 /// A role without room for inline policies, which lacks actions; with our managed policy attached or not.
 fn full_role(attached: bool) -> Inventory {
-    use tagaudit::inventory::{InlinePolicy, ManagedPolicy};
-    use tagaudit::role_audit::grant;
+    use tagaudit::internals::inventory::{InlinePolicy, ManagedPolicy};
+    use tagaudit::internals::role_audit::grant;
     let mut inventory = many(0);
     let account = &mut inventory.accounts[0];
     let role = account.roles.iter_mut().find(|role| role.name == "rancher-worker").unwrap();
@@ -743,7 +743,7 @@ fn w25_a_full_role_gets_a_managed_policy_and_five_versions_are_not_exceeded() {
     let inventory = full_role(true);
     let arn = inventory.accounts[0].roles.iter().find(|role| role.name == "rancher-worker").unwrap();
     let arn = arn.attached_policies.as_ref().unwrap()[0].clone();
-    let document = |action: &str| tagaudit::role_audit::grant::document(&[action.to_owned()]);
+    let document = |action: &str| tagaudit::internals::role_audit::grant::document(&[action.to_owned()]);
     let versions = [("v1", "ec2:DescribeRegions"), ("v2", "a:B"), ("v3", "a:C"), ("v4", "a:D"), ("v5", "a:E")];
     let versions = versions.iter().map(|(id, action)| ((*id).to_owned(), document(action))).collect();
     let site = Site::new(Mock::serve(&inventory).versions(&arn, versions));
@@ -798,9 +798,9 @@ fn versioned(documents: &[Option<&str>], fault: Option<Fault>) -> Site {
     let fixed = Site::of(&full_role(true));
     assert_eq!(fixed.fix(ALLOW_GRANT).code, Some(0));
     let fixed = fixed.mock.inventory();
-    let is_own = |policy: &&tagaudit::inventory::ManagedPolicy| policy.arn.contains("tagaudit-baseline");
+    let is_own = |policy: &&tagaudit::internals::inventory::ManagedPolicy| policy.arn.contains("tagaudit-baseline");
     let made = fixed.accounts[0].managed_policies.iter().find(is_own).unwrap().document.clone().unwrap();
-    let document = |action: &str| tagaudit::role_audit::grant::document(&[action.to_owned()]);
+    let document = |action: &str| tagaudit::internals::role_audit::grant::document(&[action.to_owned()]);
     let stored = documents
         .iter()
         .enumerate()
@@ -913,7 +913,7 @@ fn a_policy_is_deleted_with_the_versions_that_tagaudit_left() {
     assert_eq!(first.fix(ALLOW_GRANT).code, Some(0));
     let (arn, document) = policy(&first).unwrap();
     for (left, code) in [
-        (tagaudit::role_audit::grant::document(&["ec2:DescribeRegions".to_owned()]), Some(0)),
+        (tagaudit::internals::role_audit::grant::document(&["ec2:DescribeRegions".to_owned()]), Some(0)),
         (document.replace("\"Allow\"", "\"Deny\""), Some(5)),
     ] {
         let versions = vec![("v1".to_owned(), document.clone()), ("v2".to_owned(), left)];
@@ -934,7 +934,7 @@ fn a_policy_is_deleted_with_the_versions_that_tagaudit_left() {
 
 #[test]
 fn w26_a_policy_of_our_name_that_others_wrote_is_not_replaced() {
-    use tagaudit::inventory::InlinePolicy;
+    use tagaudit::internals::inventory::InlinePolicy;
     let mut inventory = many(0);
     let role = inventory.accounts[0].roles.iter_mut().find(|role| role.name == "rancher-worker").unwrap();
     role.attached_policies = Some(Vec::new());
@@ -966,10 +966,10 @@ fn w26_a_policy_of_our_name_that_others_wrote_is_not_replaced() {
 
 #[test]
 fn w26_a_managed_policy_that_others_wrote_is_not_attached() {
-    use tagaudit::inventory::ManagedPolicy;
+    use tagaudit::internals::inventory::ManagedPolicy;
     let mut inventory = full_role(false);
     let role = inventory.accounts[0].roles.iter().find(|role| role.name == "rancher-worker").unwrap().clone();
-    let arn = tagaudit::role_audit::grant::managed_arn(&inventory.accounts[0], &role);
+    let arn = tagaudit::internals::role_audit::grant::managed_arn(&inventory.accounts[0], &role);
     let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
     // It is attached to nothing, so that no scan sees it.
     inventory.accounts[0].managed_policies.push(ManagedPolicy {

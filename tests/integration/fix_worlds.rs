@@ -1,6 +1,6 @@
 //! Accounts in which something is to be fixed.
 
-use tagaudit::inventory::{Instance, Inventory, Region, Tag};
+use tagaudit::internals::inventory::{Instance, Inventory, Region, Tag};
 
 use super::worlds::{self, World};
 

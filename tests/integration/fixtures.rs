@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use tagaudit::audit::{Audit, Auditor, Purpose};
-use tagaudit::estate::EstateRef;
-use tagaudit::finding::Severity;
-use tagaudit::inventory::{Gap, Inventory, Provider, Read};
-use tagaudit::kubernetes::Evidence;
-use tagaudit::nodes::{self, KubernetesNode};
-use tagaudit::report::Report;
-use tagaudit::role_audit::RoleAuditOptions;
-use tagaudit::rules::{RULES, Rule, for_provider};
+use tagaudit::internals::audit::{Audit, Auditor, Purpose};
+use tagaudit::internals::estate::EstateRef;
+use tagaudit::internals::finding::Severity;
+use tagaudit::internals::inventory::{Gap, Inventory, Provider, Read};
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::nodes::{self, KubernetesNode};
+use tagaudit::internals::report::Report;
+use tagaudit::internals::role_audit::RoleAuditOptions;
+use tagaudit::internals::rules::{RULES, Rule, for_provider};
 
 use super::worlds::{self, World};
 
@@ -63,7 +63,7 @@ fn auditor<'a>(
     role_audit: &'a RoleAuditOptions,
     rules: &'a [&'static Rule],
 ) -> Auditor<'a> {
-    let source = tagaudit::report::SourceKind::Inventory;
+    let source = tagaudit::internals::report::SourceKind::Inventory;
     Auditor { cluster_id, kubernetes, selectors: &[], role_audit, rules, cloud_routes: false, installer: None, source }
 }
 
@@ -293,13 +293,13 @@ fn named(name: &str) -> World {
     worlds::all().into_iter().find(|world| world.name == name).unwrap()
 }
 
-fn of<'r>(report: &'r Audit, rule: &str) -> Vec<&'r tagaudit::finding::Finding> {
+fn of<'r>(report: &'r Audit, rule: &str) -> Vec<&'r tagaudit::internals::finding::Finding> {
     report.findings.iter().filter(|finding| finding.rule == rule).collect()
 }
 
 #[test]
 fn a_wrong_cluster_id_never_offers_a_second_cluster_tag() {
-    use tagaudit::finding::Applicability;
+    use tagaudit::internals::finding::Applicability;
     let world = named("clean-kubeadm");
     let nodes = parsed_nodes(&world);
     let report = report(&world.inventory, "kubeadm-prod", nodes.as_deref());
@@ -332,7 +332,7 @@ fn the_guest_of_an_owned_network_is_warned_as_well_as_its_owner() {
     let world = named("clean-two-clusters");
     let mut inventory = world.inventory.clone();
     let region = &mut inventory.accounts[0].regions[0];
-    let only_alpha = |tags: &mut Vec<tagaudit::inventory::Tag>| {
+    let only_alpha = |tags: &mut Vec<tagaudit::internals::inventory::Tag>| {
         tags.retain(|tag| tag.key != "kubernetes.io/cluster/bravo");
         tags.iter_mut()
             .filter(|tag| tag.key == "kubernetes.io/cluster/alpha")
@@ -349,14 +349,14 @@ fn the_guest_of_an_owned_network_is_warned_as_well_as_its_owner() {
 
 #[test]
 fn an_earlier_grant_of_ours_is_kept() {
-    use tagaudit::inventory::InlinePolicy;
-    use tagaudit::transition::{Attribute, Value};
+    use tagaudit::internals::inventory::InlinePolicy;
+    use tagaudit::internals::transition::{Attribute, Value};
     let world = named("clean-rke2");
     let nodes = parsed_nodes(&world);
     let mut inventory = world.inventory.clone();
     let role = inventory.accounts[0].roles.iter_mut().find(|role| role.name == "rke2-agent").unwrap();
     role.attached_policies = Some(Vec::new());
-    let document = tagaudit::role_audit::grant::document(&["ec2:Describe*".to_owned()]);
+    let document = tagaudit::internals::role_audit::grant::document(&["ec2:Describe*".to_owned()]);
     role.inline_policies =
         Some(vec![InlinePolicy { name: "tagaudit-baseline-worker".into(), document: Some(document) }]);
     let report = report(&inventory, world.cluster_id, nodes.as_deref());
@@ -370,7 +370,9 @@ fn an_earlier_grant_of_ours_is_kept() {
 /// cloud-provider-aws `TestFindInstanceByNodeName` and `TestInstanceExists`: every state but terminated is found by name.
 #[test]
 fn nodes_without_a_provider_id_are_found_by_name_in_every_state_but_terminated() {
-    use tagaudit::inventory::InstanceState::{Pending, Running, ShuttingDown, Stopped, Stopping, Terminated};
+    use tagaudit::internals::inventory::InstanceState::{
+        Pending, Running, ShuttingDown, Stopped, Stopping, Terminated,
+    };
     let world = named("clean-kubeadm");
     let mut nodes = parsed_nodes(&world).unwrap();
     for node in &mut nodes {

@@ -1,13 +1,13 @@
 //! The gate before the first write: what was approved is a limit, and what is written is planned again from an account that was just read.
 
 use proptest::prelude::*;
-use tagaudit::audit::Purpose;
-use tagaudit::estate::EstateRef;
-use tagaudit::finding::{Applicability, Finding};
-use tagaudit::inventory::Inventory;
-use tagaudit::plan::{self, Answer, Approvals, Expect, Plan, PlannedChange, Scope};
-use tagaudit::rules::RULES;
-use tagaudit::transition::{Attribute, Transition, Value};
+use tagaudit::internals::audit::Purpose;
+use tagaudit::internals::estate::EstateRef;
+use tagaudit::internals::finding::{Applicability, Finding};
+use tagaudit::internals::inventory::Inventory;
+use tagaudit::internals::plan::{self, Answer, Approvals, Expect, Plan, PlannedChange, Scope};
+use tagaudit::internals::rules::RULES;
+use tagaudit::internals::transition::{Attribute, Transition, Value};
 
 use super::printed::{Site, edited, edits, some_nodes, worlds};
 
@@ -162,7 +162,7 @@ proptest! {
 mod live {
     use serde_json::Value;
     use sha2::{Digest, Sha256};
-    use tagaudit::inventory::{Instance, Inventory};
+    use tagaudit::internals::inventory::{Instance, Inventory};
 
     use crate::fix::Site;
     use crate::fix_worlds::{instance, key, many, region, untag, untagged};

@@ -1,12 +1,12 @@
 //! Rules that hold what Kubernetes says against what the cloud says.
 
 use serde_json::{Value, json};
-use tagaudit::audit::Audit;
-use tagaudit::finding::Severity;
-use tagaudit::inventory::{InterfaceAddresses, Inventory};
-use tagaudit::kubernetes::Evidence;
-use tagaudit::role_audit::RoleAuditOptions;
-use tagaudit::rules::Outcome;
+use tagaudit::internals::audit::Audit;
+use tagaudit::internals::finding::Severity;
+use tagaudit::internals::inventory::{InterfaceAddresses, Inventory};
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::role_audit::RoleAuditOptions;
+use tagaudit::internals::rules::Outcome;
 
 use super::binary::command;
 use super::fixtures::audited;
@@ -239,7 +239,7 @@ fn subnets_that_a_service_names_are_those_of_the_cluster() {
     for (id, called) in [named(&first, "one"), named(&elsewhere, "two"), named(&same_zone, "two")] {
         let subnet = region.subnets.iter_mut().find(|subnet| subnet.id == id).unwrap();
         subnet.tags.retain(|tag| tag.key != "Name");
-        subnet.tags.push(tagaudit::inventory::Tag { key: "Name".to_owned(), value: called });
+        subnet.tags.push(tagaudit::internals::inventory::Tag { key: "Name".to_owned(), value: called });
     }
     let mut foreign = region.subnets[0].clone();
     (foreign.id, foreign.vpc_id) = ("subnet-0foreign".to_owned(), "vpc-0other".to_owned());
@@ -466,7 +466,7 @@ fn with_another_cluster() -> Inventory {
     let mut inventory = inventory();
     let key = "kubernetes.io/cluster/other".to_owned();
     let volume = &mut inventory.accounts[0].regions[0].volumes[0];
-    volume.tags.push(tagaudit::inventory::Tag { key, value: "owned".to_owned() });
+    volume.tags.push(tagaudit::internals::inventory::Tag { key, value: "owned".to_owned() });
     inventory
 }
 
@@ -478,7 +478,8 @@ fn with_a_bare_role() -> Inventory {
         {"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}
     ]});
     let document = Some(document.to_string());
-    role.inline_policies = Some(vec![tagaudit::inventory::InlinePolicy { name: "reads".to_owned(), document }]);
+    role.inline_policies =
+        Some(vec![tagaudit::internals::inventory::InlinePolicy { name: "reads".to_owned(), document }]);
     role.attached_policies = Some(Vec::new());
     inventory
 }
@@ -536,8 +537,8 @@ fn a_role_without_the_controllers_rights_is_an_error_unless_other_credentials_sh
     assert_eq!((worst(&audit, MISSING), worst(&audit, ELSEWHERE)), (None, Some(Severity::Info)));
     // Where nobody could look for the controller's own role, nothing is passed.
     let mut unread = bare;
-    unread.gaps.push(tagaudit::inventory::Gap {
-        read: tagaudit::inventory::Read::ListRoles,
+    unread.gaps.push(tagaudit::internals::inventory::Gap {
+        read: tagaudit::internals::inventory::Read::ListRoles,
         account_id: Some(unread.accounts[0].account_id.clone()),
         region: None,
         resource: None,

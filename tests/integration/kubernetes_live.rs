@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Output;
 
 use serde_json::{Value, json};
-use tagaudit::inventory::Provider;
-use tagaudit::kubernetes::{Evidence, List, RecordedList, Recording, Rights, recorded_text};
-use tagaudit::rules::{self, KubernetesContext, RULES, Rule};
+use tagaudit::internals::inventory::Provider;
+use tagaudit::internals::kubernetes::{Evidence, List, RecordedList, Recording, Rights, recorded_text};
+use tagaudit::internals::rules::{self, KubernetesContext, RULES, Rule};
 
 use super::binary::command;
 use super::kubernetes_api::{ApiServer, Call, Fault};

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::Value;
-use tagaudit::finding::{Finding, Severity};
-use tagaudit::inventory::Provider;
-use tagaudit::kubernetes::{Evidence, Target};
-use tagaudit::kubernetes_lint::KubernetesLint;
-use tagaudit::rules::RULES;
+use tagaudit::internals::finding::{Finding, Severity};
+use tagaudit::internals::inventory::Provider;
+use tagaudit::internals::kubernetes::{Evidence, Target};
+use tagaudit::internals::kubernetes_lint::KubernetesLint;
+use tagaudit::internals::rules::RULES;
 
 use super::binary::{command, run};
 use super::documents::schema;
@@ -137,7 +137,7 @@ fn findings_are_about_what_their_rule_looks_at_and_tell_no_secret() {
     let mut places = 0;
     for files in clusters("broken") {
         for finding in checked(&files).findings {
-            let rule = tagaudit::rules::find(finding.rule).unwrap();
+            let rule = tagaudit::internals::rules::find(finding.rule).unwrap();
             assert!(rule.resources.contains(&finding.resource.kind), "{}: {:?}", rule.id, finding.resource);
             let told = format!("{} {} {}", finding.message, finding.impact, finding.fix.summary);
             assert!(!told.contains("not-a-secret") && !told.contains("not-a-key"), "{told}");
@@ -788,14 +788,14 @@ fn a_scan_takes_folders_of_yaml() {
     let of_lint: BTreeMap<String, String> = checked(&[folder("broken").join("rancher.yaml")])
         .findings
         .iter()
-        .filter(|finding| tagaudit::rules::find(finding.rule).unwrap().providers().contains(&Provider::Aws))
+        .filter(|finding| tagaudit::internals::rules::find(finding.rule).unwrap().providers().contains(&Provider::Aws))
         .map(|finding| (finding.fingerprint.clone(), finding.rule.to_owned()))
         .collect();
     let of_scan: BTreeMap<String, String> = report["findings"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|finding| tagaudit::rules::find(finding["rule"].as_str().unwrap()).unwrap().is_on_evidence())
+        .filter(|finding| tagaudit::internals::rules::find(finding["rule"].as_str().unwrap()).unwrap().is_on_evidence())
         .map(|finding| {
             (finding["fingerprint"].as_str().unwrap().to_owned(), finding["rule"].as_str().unwrap().to_owned())
         })
@@ -1261,8 +1261,8 @@ fn a_configuration_of_the_kubelet_has_gates_and_an_id() {
 /// A rule passes nothing without what it needed for its findings.
 #[test]
 fn what_was_not_given_is_not_passed() {
-    use tagaudit::kubernetes::DocumentKind;
-    use tagaudit::rules::Outcome;
+    use tagaudit::internals::kubernetes::DocumentKind;
+    use tagaudit::internals::rules::Outcome;
     let newest = Target { kubernetes: "1.33".parse().ok(), controller: "1.36".parse().ok() };
     let mut wrong = Vec::new();
     for files in clusters("broken") {

@@ -2,10 +2,10 @@
 //! copy from say, word for word.
 
 use serde_json::{Value, json};
-use tagaudit::finding::Severity;
-use tagaudit::kubernetes::Evidence;
-use tagaudit::kubernetes_lint::KubernetesLint;
-use tagaudit::rules::RULES;
+use tagaudit::internals::finding::Severity;
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::kubernetes_lint::KubernetesLint;
+use tagaudit::internals::rules::RULES;
 
 use super::binary::run;
 use super::migration_worlds::{Made, controller, workload};

@@ -1,10 +1,10 @@
 //! Flags of the cloud controller and of kube-controller-manager, by version.
 
 use serde_json::{Value, json};
-use tagaudit::finding::Severity;
-use tagaudit::kubernetes::{Evidence, Target};
-use tagaudit::kubernetes_lint::KubernetesLint;
-use tagaudit::rules::RULES;
+use tagaudit::internals::finding::Severity;
+use tagaudit::internals::kubernetes::{Evidence, Target};
+use tagaudit::internals::kubernetes_lint::KubernetesLint;
+use tagaudit::internals::rules::RULES;
 
 /// What one rule says of some objects, with versions that are aimed at: severity, message and advice.
 fn told(objects: &[Value], rule: &str, target: Target) -> Vec<(Severity, String, String)> {

@@ -1,10 +1,10 @@
 //! `tagaudit lint` in repositories: files of other tools, comments, Services that charts and operators make, objects of Cluster API.
 
 use serde_json::Value;
-use tagaudit::finding::Severity;
-use tagaudit::kubernetes::Evidence;
-use tagaudit::kubernetes_lint::KubernetesLint;
-use tagaudit::rules::RULES;
+use tagaudit::internals::finding::Severity;
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::kubernetes_lint::KubernetesLint;
+use tagaudit::internals::rules::RULES;
 
 use super::documents::schema;
 use super::lint::{found, lint, rules_of, service, text};

@@ -7,8 +7,8 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tagaudit::inventory::Inventory;
-use tagaudit::permissions;
+use tagaudit::internals::inventory::Inventory;
+use tagaudit::internals::permissions;
 
 use super::binary::command;
 use super::mock::{Fault, Mock};
@@ -617,7 +617,7 @@ fn r30_a_boundary_takes_away_what_the_policies_give() {
     let arn = "arn:aws:iam::111122223333:policy/limit".to_owned();
     account.roles[0].permissions_boundary = Some(arn.clone());
     let document = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:*","autoscaling:*","iam:*","kms:*"],"Resource":"*"}]}"#;
-    account.managed_policies.push(tagaudit::inventory::ManagedPolicy {
+    account.managed_policies.push(tagaudit::internals::inventory::ManagedPolicy {
         arn,
         version_id: Some("v2".into()),
         document: Some(document.into()),

@@ -4,9 +4,9 @@
 use std::process::Output;
 
 use serde_json::{Value, json};
-use tagaudit::inventory::Inventory;
-use tagaudit::permissions;
-use tagaudit::policy::Decision;
+use tagaudit::internals::inventory::Inventory;
+use tagaudit::internals::permissions;
+use tagaudit::internals::policy::Decision;
 
 use super::binary::command;
 use super::mock::{Fault, Mock};
@@ -263,7 +263,7 @@ fn an_account_that_fails_in_whatever_way_costs_only_itself() {
     let output = run(&mock, folder.path(), &["scan", "--targets", "targets.json", "--format", "json", "-q"]);
     assert_eq!(output.status.code(), Some(4), "no identity: {}", String::from_utf8_lossy(&output.stderr));
     let mut mock = Mock::serve(&poor);
-    for list in tagaudit::clusters::READS {
+    for list in tagaudit::internals::clusters::READS {
         mock = mock.fault(list.action(), denied.clone());
     }
     std::fs::write(folder.path().join("one.json"), json!({"account": id(0)}).to_string()).unwrap();

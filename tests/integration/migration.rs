@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use tagaudit::kubernetes::Evidence;
-use tagaudit::migration::{Judged, Migration, Stage, State};
-use tagaudit::rules::{self, KubernetesContext, RULES, Rule};
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::migration::{Judged, Migration, Stage, State};
+use tagaudit::internals::rules::{self, KubernetesContext, RULES, Rule};
 
 use super::binary::run;
 use super::documents::schema;
@@ -48,7 +48,7 @@ fn assessed(evidence: &Evidence) -> Migration {
     let context = KubernetesContext {
         cluster_id: "cluster",
         evidence,
-        cloud: Some(tagaudit::inventory::Provider::Aws),
+        cloud: Some(tagaudit::internals::inventory::Provider::Aws),
         controller_version: None,
         alibaba: None,
     };
@@ -90,8 +90,8 @@ fn the_next_step_of_every_stage_on_every_distribution() {
     for made in Made::ALL {
         let mut page = Vec::new();
         for stage in Stage::ALL {
-            let options = tagaudit::render::TableOptions { width: 100, color: false, verbose: false };
-            tagaudit::render::migration(&at(made, stage.told().id), &options, &mut page).unwrap();
+            let options = tagaudit::internals::render::TableOptions { width: 100, color: false, verbose: false };
+            tagaudit::internals::render::migration(&at(made, stage.told().id), &options, &mut page).unwrap();
             page.extend_from_slice(b"\n----\n\n");
         }
         insta::assert_snapshot!(format!("migration-{}", made.name()), String::from_utf8(page).unwrap());

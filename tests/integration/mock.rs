@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tagaudit::inventory::{Account, Inventory, Region};
+use tagaudit::internals::inventory::{Account, Inventory, Region};
 
 use super::mock_answers;
 use super::mock_writes::{self, Effect};

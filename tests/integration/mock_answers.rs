@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use tagaudit::inventory::{ManagedPolicy, Region, Role, Tag};
+use tagaudit::internals::inventory::{ManagedPolicy, Region, Role, Tag};
 
 use super::mock::{Context, Fault, Page, Refusal, escape, refuse};
 
@@ -250,7 +250,7 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
             ("reservationSet", visible.map(instance).collect(), usual)
         }
         "DescribeSubnets" => {
-            let render = |subnet: &tagaudit::inventory::Subnet| {
+            let render = |subnet: &tagaudit::internals::inventory::Subnet| {
                 element("subnetId", &subnet.id)
                     + &element("vpcId", &subnet.vpc_id)
                     + &element("availabilityZone", &subnet.availability_zone)
@@ -265,7 +265,7 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
             ("subnetSet", region.subnets.iter().map(render).collect(), usual)
         }
         "DescribeVpcs" => {
-            let render = |vpc: &tagaudit::inventory::Vpc| {
+            let render = |vpc: &tagaudit::internals::inventory::Vpc| {
                 element("vpcId", &vpc.id)
                     + &optional("ownerId", vpc.owner_id.as_deref())
                     + &optional("dhcpOptionsId", vpc.dhcp_options_id.as_deref())
@@ -278,7 +278,7 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
         }
         "DescribeRouteTables" => ("routeTableSet", region.route_tables.iter().map(route_table).collect(), (5, 100)),
         "DescribeDhcpOptions" => {
-            let render = |options: &tagaudit::inventory::DhcpOptions| {
+            let render = |options: &tagaudit::internals::inventory::DhcpOptions| {
                 let values = |name: &str, values: &[String]| {
                     format!(
                         "<item>{}{}</item>",
@@ -295,7 +295,7 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
             ("dhcpOptionsSet", region.dhcp_options.iter().map(render).collect(), usual)
         }
         "DescribeNetworkInterfaces" => {
-            let render = |interface: &tagaudit::inventory::NetworkInterface| {
+            let render = |interface: &tagaudit::internals::inventory::NetworkInterface| {
                 element("networkInterfaceId", &interface.id)
                     + &element("status", &interface.status)
                     + &element("description", &interface.description)
@@ -314,7 +314,7 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
             ("networkInterfaceSet", visible.map(render).collect(), usual)
         }
         "DescribeVolumes" => {
-            let render = |volume: &tagaudit::inventory::Volume| {
+            let render = |volume: &tagaudit::internals::inventory::Volume| {
                 element("volumeId", &volume.id)
                     + &element("status", &volume.state)
                     + &optional("availabilityZone", volume.availability_zone.as_deref())
@@ -326,7 +326,7 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
             ("volumeSet", visible.map(render).collect(), (5, 500))
         }
         "DescribeIamInstanceProfileAssociations" => {
-            let render = |association: &tagaudit::inventory::InstanceProfileAssociation| {
+            let render = |association: &tagaudit::internals::inventory::InstanceProfileAssociation| {
                 element("associationId", &association.id)
                     + &element("instanceId", &association.instance_id)
                     + &format!(
@@ -345,7 +345,7 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
     })
 }
 
-fn instance(instance: &tagaudit::inventory::Instance) -> String {
+fn instance(instance: &tagaudit::internals::inventory::Instance) -> String {
     let state = serde_json::to_value(instance.state).unwrap();
     let mut body = element("instanceId", &instance.id);
     let _ = write!(body, "<instanceState><code>16</code>{}</instanceState>", element("name", state.as_str().unwrap()));
@@ -385,14 +385,14 @@ fn instance(instance: &tagaudit::inventory::Instance) -> String {
     format!("<reservationId>r-mock</reservationId><instancesSet><item>{body}</item></instancesSet>")
 }
 
-fn addresses(all: &tagaudit::inventory::InterfaceAddresses) -> String {
+fn addresses(all: &tagaudit::internals::inventory::InterfaceAddresses) -> String {
     items("privateIpAddressesSet", &all.ipv4, |address| element("privateIpAddress", address))
         + &items("ipv6AddressesSet", &all.ipv6, |address| element("ipv6Address", address))
 }
 
-fn security_group(group: &tagaudit::inventory::SecurityGroup) -> String {
+fn security_group(group: &tagaudit::internals::inventory::SecurityGroup) -> String {
     let permissions = items("ipPermissions", &group.ingress, |permission| {
-        let described = |name: &str, source: &tagaudit::inventory::RuleSource| {
+        let described = |name: &str, source: &tagaudit::internals::inventory::RuleSource| {
             element(name, &source.source) + &optional("description", source.description.as_deref())
         };
         let of = |test: fn(&str) -> bool| permission.ranges.iter().filter(move |range| test(&range.source));
@@ -413,7 +413,7 @@ fn security_group(group: &tagaudit::inventory::SecurityGroup) -> String {
         + &tag_set(&group.tags)
 }
 
-fn route_table(table: &tagaudit::inventory::RouteTable) -> String {
+fn route_table(table: &tagaudit::internals::inventory::RouteTable) -> String {
     let associated = "<associationState><state>associated</state></associationState>";
     let mut associations = String::new();
     if table.main {

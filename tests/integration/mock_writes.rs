@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tagaudit::inventory::{Account, InlinePolicy, Inventory, ManagedPolicy, Region, Tag};
+use tagaudit::internals::inventory::{Account, InlinePolicy, Inventory, ManagedPolicy, Region, Tag};
 
 use super::mock::{Refusal, refuse};
 
@@ -442,7 +442,7 @@ fn counted(document: &str) -> usize {
 }
 
 fn well_formed(document: &str) -> Result<(), Refusal> {
-    match tagaudit::policy::Document::parse(document) {
+    match tagaudit::internals::policy::Document::parse(document) {
         Ok(_) => Ok(()),
         Err(error) => refuse(400, "MalformedPolicyDocument", &error.to_string()),
     }

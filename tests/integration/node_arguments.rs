@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tagaudit::audit::Audit;
-use tagaudit::finding::Severity::{self, Error, Warning};
-use tagaudit::nodes;
+use tagaudit::internals::audit::Audit;
+use tagaudit::internals::finding::Severity::{self, Error, Warning};
+use tagaudit::internals::nodes;
 
 use super::fixtures::report;
 use super::worlds;

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tagaudit::audit::{Audit, Auditor};
-use tagaudit::estate::EstateRef;
-use tagaudit::finding::Finding;
-use tagaudit::inventory::{Gap, Inventory, Read};
-use tagaudit::nodes::KubernetesNode;
-use tagaudit::policy::Catalogue;
-use tagaudit::render::{self, TableOptions};
-use tagaudit::report::Report;
-use tagaudit::role_audit::RoleAuditOptions;
-use tagaudit::rules::{Check, Outcome, RULES, aws};
-use tagaudit::view::ClusterView;
+use tagaudit::internals::audit::{Audit, Auditor};
+use tagaudit::internals::estate::EstateRef;
+use tagaudit::internals::finding::Finding;
+use tagaudit::internals::inventory::{Gap, Inventory, Read};
+use tagaudit::internals::nodes::KubernetesNode;
+use tagaudit::internals::policy::Catalogue;
+use tagaudit::internals::render::{self, TableOptions};
+use tagaudit::internals::report::Report;
+use tagaudit::internals::role_audit::RoleAuditOptions;
+use tagaudit::internals::rules::{Check, Outcome, RULES, aws};
+use tagaudit::internals::view::ClusterView;
 
 use super::fixtures::{aws_rules, parsed_nodes, to_plan as report};
 use super::worlds;
@@ -94,7 +94,7 @@ fn nothing_to_look_at_is_not_applicable_and_says_why() {
     // An account with nothing of the cluster in it: only what looks at the account as a whole has anything to look at.
     let mut empty = world.inventory.clone();
     let region = &mut empty.accounts[0].regions[0];
-    *region = tagaudit::inventory::Region::new(&region.name);
+    *region = tagaudit::internals::inventory::Region::new(&region.name);
     empty.accounts[0].roles.clear();
     empty.accounts[0].instance_profiles.clear();
     let report = report(&empty, world.cluster_id, None);
@@ -141,7 +141,7 @@ fn findings_are_about_what_their_rule_looks_at() {
         let report = report(&world.inventory, world.cluster_id, nodes.as_deref());
         let view = ClusterView::new(&world.inventory, world.cluster_id, nodes.as_deref(), &[]);
         for finding in &report.findings {
-            let rule = tagaudit::rules::find(finding.rule).unwrap();
+            let rule = tagaudit::internals::rules::find(finding.rule).unwrap();
             assert!(rule.resources.contains(&finding.resource.kind), "{}: {:?}", rule.id, finding.resource);
             let key = finding.resource.key();
             let is_subject = match rule.check {
@@ -219,7 +219,7 @@ fn with(
     nodes: Option<&[KubernetesNode]>,
     baselines: &RoleAuditOptions,
 ) -> Audit {
-    let evidence = tagaudit::kubernetes::Evidence::from_nodes(nodes.map(<[_]>::to_vec));
+    let evidence = tagaudit::internals::kubernetes::Evidence::from_nodes(nodes.map(<[_]>::to_vec));
     let auditor = Auditor {
         cluster_id,
         kubernetes: &evidence,
@@ -228,7 +228,7 @@ fn with(
         rules: &RULES,
         cloud_routes: false,
         installer: None,
-        source: tagaudit::report::SourceKind::Inventory,
+        source: tagaudit::internals::report::SourceKind::Inventory,
     };
     auditor.audit(EstateRef::Aws(inventory)).unwrap()
 }

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tagaudit::estate::{Estate, EstateRef};
-use tagaudit::finding::Applicability;
-use tagaudit::inventory::{Inventory, Tag};
-use tagaudit::plan::{self, Answer, Approvals, Plan, Planned, Scope, SkipReason, simulate};
-use tagaudit::render::{self, EmitFormat, emit};
-use tagaudit::rules::RULES;
+use tagaudit::internals::estate::{Estate, EstateRef};
+use tagaudit::internals::finding::Applicability;
+use tagaudit::internals::inventory::{Inventory, Tag};
+use tagaudit::internals::plan::{self, Answer, Approvals, Plan, Planned, Scope, SkipReason, simulate};
+use tagaudit::internals::render::{self, EmitFormat, emit};
+use tagaudit::internals::rules::RULES;
 
 use super::fixtures::{parsed_nodes, to_plan as report};
 use super::worlds::{self, World, tags};
@@ -19,7 +19,7 @@ fn named(name: &str) -> World {
     worlds::all().into_iter().find(|world| world.name == name).unwrap()
 }
 
-type Nodes = Option<Vec<tagaudit::nodes::KubernetesNode>>;
+type Nodes = Option<Vec<tagaudit::internals::nodes::KubernetesNode>>;
 
 fn build(
     inventory: &Inventory,
@@ -41,16 +41,16 @@ fn build(
         within: None,
     };
     let rules: Vec<_> = RULES.to_vec();
-    let evidence = tagaudit::kubernetes::Evidence::from_nodes(nodes.clone());
-    let options = tagaudit::audit::Auditor {
+    let evidence = tagaudit::internals::kubernetes::Evidence::from_nodes(nodes.clone());
+    let options = tagaudit::internals::audit::Auditor {
         cluster_id,
         kubernetes: &evidence,
         selectors: &[],
-        role_audit: &tagaudit::role_audit::RoleAuditOptions::default(),
+        role_audit: &tagaudit::internals::role_audit::RoleAuditOptions::default(),
         rules: &rules,
         cloud_routes: false,
         installer: None,
-        source: tagaudit::report::SourceKind::Inventory,
+        source: tagaudit::internals::report::SourceKind::Inventory,
     };
     let audit = |estate: EstateRef<'_>, of: &str| options.re_audit(estate, of);
     plan::build(EstateRef::Aws(inventory), &findings, &scope, approvals, &audit)
@@ -67,7 +67,7 @@ fn with(inventory: &Inventory, cluster_id: &str, nodes: &Nodes, approvals: &Appr
 }
 
 fn allow_all() -> Vec<String> {
-    let confirm = |rule: &&&'static tagaudit::rules::Rule| {
+    let confirm = |rule: &&&'static tagaudit::internals::rules::Rule| {
         matches!(rule.applicability, Applicability::Confirm | Applicability::Safe)
     };
     RULES.iter().filter(confirm).map(|rule| rule.id.to_owned()).collect()
@@ -166,7 +166,7 @@ fn two_rules_that_want_the_same_change_share_it() {
     // With none of the controller's rights, it would be taken to use other credentials.
     let some = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"elasticloadbalancing:AddTags","Resource":"*"}]}"#;
     role.inline_policies =
-        Some(vec![tagaudit::inventory::InlinePolicy { name: "some".into(), document: Some(some.into()) }]);
+        Some(vec![tagaudit::internals::inventory::InlinePolicy { name: "some".into(), document: Some(some.into()) }]);
     let approvals = Approvals {
         allow: vec!["iam-action-missing".into(), "iam-controller-action-missing".into()],
         answers: Vec::new(),
@@ -175,8 +175,10 @@ fn two_rules_that_want_the_same_change_share_it() {
     assert!(planned.rejected.is_empty(), "{:?}", planned.rejected);
     let [change] = planned.plan.changes.as_slice() else { panic!("{:#?}", planned.plan.changes) };
     assert_eq!(change.rules, ["iam-action-missing", "iam-controller-action-missing"]);
-    let actions =
-        tagaudit::role_audit::grant::own_actions(change.transition.new.as_ref().unwrap().document().unwrap()).unwrap();
+    let actions = tagaudit::internals::role_audit::grant::own_actions(
+        change.transition.new.as_ref().unwrap().document().unwrap(),
+    )
+    .unwrap();
     assert!(actions.contains(&"ec2:DescribeInstances".to_owned()), "of the baseline");
     assert!(actions.contains(&"ec2:DescribeInstanceTopology".to_owned()), "of the controller");
 }
@@ -296,7 +298,7 @@ fn what_a_report_calls_safe_is_in_the_plan() {
         let region = &world.inventory.accounts[0].regions[0];
         let (subnets, instances) = (region.subnets.len(), region.instances.len());
         let mut broken: Vec<Inventory> = vec![world.inventory.clone()];
-        let mut without = |change: &dyn Fn(&mut tagaudit::inventory::Region)| {
+        let mut without = |change: &dyn Fn(&mut tagaudit::internals::inventory::Region)| {
             let mut inventory = world.inventory.clone();
             change(&mut inventory.accounts[0].regions[0]);
             broken.push(inventory);
@@ -307,7 +309,7 @@ fn what_a_report_calls_safe_is_in_the_plan() {
         without(&|region| region.vpcs[0].tags.clear());
         for inventory in broken {
             let findings = report(&inventory, world.cluster_id, nodes.as_deref()).findings;
-            let promised: Vec<(&str, &tagaudit::transition::Transition)> = findings
+            let promised: Vec<(&str, &tagaudit::internals::transition::Transition)> = findings
                 .iter()
                 .filter(|finding| finding.fix.applicability == Applicability::Safe)
                 .flat_map(|finding| finding.fix.changes.iter().map(|change| (finding.rule, change)))
@@ -410,7 +412,9 @@ fn assert_emitted(plan: &Plan) {
         .changes
         .iter()
         .filter_map(|change| match (&change.transition.attribute, &change.transition.new) {
-            (tagaudit::transition::Attribute::Tag { key }, Some(value)) => Some((key.clone(), value.to_string())),
+            (tagaudit::internals::transition::Attribute::Tag { key }, Some(value)) => {
+                Some((key.clone(), value.to_string()))
+            }
             _ => None,
         })
         .collect();
@@ -439,7 +443,7 @@ fn assert_emitted(plan: &Plan) {
         .changes
         .iter()
         .filter_map(|change| match &change.transition.attribute {
-            tagaudit::transition::Attribute::Tag { key } => Some((
+            tagaudit::internals::transition::Attribute::Tag { key } => Some((
                 key.clone(),
                 change.transition.new.clone().or(change.transition.old.clone()).unwrap().to_string(),
             )),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use tagaudit::policy::{Document, RAM};
+use tagaudit::internals::policy::{Document, RAM};
 
 use super::binary::command;
 

@@ -4,18 +4,18 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use tagaudit::audit::Auditor;
-use tagaudit::clusters::Clusters;
-use tagaudit::estate::{Estate, EstateRef};
-use tagaudit::finding::{Applicability, Finding, Severity};
-use tagaudit::inventory::{Inventory, Tag};
-use tagaudit::kubernetes::Evidence;
-use tagaudit::nodes::KubernetesNode;
-use tagaudit::plan::{self, simulate};
-use tagaudit::report::SourceKind;
-use tagaudit::role_audit::RoleAuditOptions;
-use tagaudit::rules::RULES;
-use tagaudit::transition::Transition;
+use tagaudit::internals::audit::Auditor;
+use tagaudit::internals::clusters::Clusters;
+use tagaudit::internals::estate::{Estate, EstateRef};
+use tagaudit::internals::finding::{Applicability, Finding, Severity};
+use tagaudit::internals::inventory::{Inventory, Tag};
+use tagaudit::internals::kubernetes::Evidence;
+use tagaudit::internals::nodes::KubernetesNode;
+use tagaudit::internals::plan::{self, simulate};
+use tagaudit::internals::report::SourceKind;
+use tagaudit::internals::role_audit::RoleAuditOptions;
+use tagaudit::internals::rules::RULES;
+use tagaudit::internals::transition::Transition;
 
 use super::fixtures::parsed_nodes;
 use super::worlds;
@@ -166,7 +166,7 @@ pub(crate) fn edits(most: usize) -> impl Strategy<Value = Vec<(prop::sample::Ind
 pub(crate) fn some_nodes(inventory: &Inventory, mask: u64) -> Vec<KubernetesNode> {
     let instances = inventory.accounts[0].regions[0].instances.iter().enumerate();
     let named = instances.filter(|(index, _)| mask >> (index % 16) & 1 == 1);
-    let node = |(index, one): (usize, &tagaudit::inventory::Instance)| {
+    let node = |(index, one): (usize, &tagaudit::internals::inventory::Instance)| {
         let is_vague = mask >> (16 + index % 16) & 3 == 3;
         KubernetesNode {
             name: if is_vague { format!("node-{index}") } else { one.private_dns_name.clone().unwrap_or_default() },

@@ -1,7 +1,7 @@
 //! The roles of the nodes in a scan: what the policy engine's answers become there.
 
 use serde_json::{Value, json};
-use tagaudit::inventory::InlinePolicy;
+use tagaudit::internals::inventory::InlinePolicy;
 
 use super::binary::command;
 use super::fixtures::{path, report};
@@ -104,6 +104,11 @@ fn roles_with_the_same_policies_get_the_same_answers_under_their_own_names() {
     twin.permissions_boundary = twin.attached_policies.as_mut().unwrap().pop();
     let report = super::fixtures::report(&world.inventory, world.cluster_id, None);
     let named = |name: &str| report.roles.iter().find(|role| role.role.ends_with(name)).unwrap();
-    assert!(named("demo-worker").actions.iter().all(|action| action.verdict == tagaudit::policy::Verdict::Granted));
-    assert!(named("twin").actions.iter().all(|action| action.verdict == tagaudit::policy::Verdict::Missing));
+    assert!(
+        named("demo-worker")
+            .actions
+            .iter()
+            .all(|action| action.verdict == tagaudit::internals::policy::Verdict::Granted)
+    );
+    assert!(named("twin").actions.iter().all(|action| action.verdict == tagaudit::internals::policy::Verdict::Missing));
 }

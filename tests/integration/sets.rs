@@ -7,14 +7,14 @@ use clap::ValueEnum;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tagaudit::finding::{Severity, Status};
-use tagaudit::inventory::Gap;
-use tagaudit::inventory::Read;
-use tagaudit::render::{ReportFormat, TableOptions};
-use tagaudit::report::{
+use tagaudit::internals::finding::{Severity, Status};
+use tagaudit::internals::inventory::Gap;
+use tagaudit::internals::inventory::Read;
+use tagaudit::internals::render::{ReportFormat, TableOptions};
+use tagaudit::internals::report::{
     MergeInput, MergeLimits, NotAudited, PresentShard, Report, ReportSet, Shards, TargetOutcome, TargetReport,
 };
-use tagaudit::target::{Shard, Target};
+use tagaudit::internals::target::{Shard, Target};
 
 use super::binary::run;
 use super::documents::{in_step, read, schema};
@@ -226,14 +226,14 @@ fn a_set_is_what_its_schema_says_and_reads_back_as_it_was() {
     let outcomes: Vec<&str> = TargetOutcome::ALL.map(TargetOutcome::name).into();
     let schema_of_sets = json!({
         "$schema": report["$schema"],
-        "$id": tagaudit::report::SET_SCHEMA,
+        "$id": tagaudit::internals::report::SET_SCHEMA,
         "title": "Reports of many targets",
         "description": "The output of `tagaudit scan` with --targets, --organization or --all-clusters, and of `tagaudit merge`, with --format json.",
         "type": "object",
         "additionalProperties": false,
         "required": ["schema", "tool", "complete", "not_audited", "targets", "summary"],
         "properties": {
-            "schema": {"const": tagaudit::report::SET_SCHEMA},
+            "schema": {"const": tagaudit::internals::report::SET_SCHEMA},
             "tool": report["properties"]["tool"],
             "complete": {"type": "boolean"},
             "shards": {
@@ -769,7 +769,7 @@ fn a_cluster_that_was_there_twice_is_compared_once() {
             let mut clean = at(hour, role, "demo");
             let report = &mut clean.reports[0];
             report.findings.clear();
-            report.rules.iter_mut().for_each(|rule| rule.outcome = tagaudit::rules::Outcome::Passed);
+            report.rules.iter_mut().for_each(|rule| rule.outcome = tagaudit::internals::rules::Outcome::Passed);
             report.summary.findings.values_mut().for_each(|count| *count = 0);
             clean
         };

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use tagaudit::audit::Audit;
-use tagaudit::inventory::{Inventory, Region};
-use tagaudit::rules::Outcome;
+use tagaudit::internals::audit::Audit;
+use tagaudit::internals::inventory::{Inventory, Region};
+use tagaudit::internals::rules::Outcome;
 
 use super::fixtures::{parsed_nodes, to_plan as report};
 use super::worlds;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tagaudit::inventory::{Instance, Inventory, NetworkInterface, Volume};
+use tagaudit::internals::inventory::{Instance, Inventory, NetworkInterface, Volume};
 
 use super::binary::command;
 use super::fix_worlds::{CLUSTER, instance, key, region, untagged};
@@ -117,7 +117,7 @@ fn nodes_of_another_cluster_are_refused_before_anything_is_planned() {
     // A terminated instance of the cluster is no Node that is there.
     let mut with_dead = inventory.clone();
     let dead = instance(&mut with_dead, "i-0wk0");
-    dead.state = tagaudit::inventory::InstanceState::Terminated;
+    dead.state = tagaudit::internals::inventory::InstanceState::Terminated;
     let named = nodes_of(&with_dead, |one| one.id.starts_with("i-2000") || one.id == "i-0wk0");
     assert_eq!(scan(&with_dead, Some(&named), &["--fix", "--plan-out", "plan.json"]).code, Some(2));
     // Nodes that are no instances of EC2 contradict nothing, and prove nothing.

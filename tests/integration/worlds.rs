@@ -4,7 +4,7 @@
 //! One file, though long: the planted defects of all rules are read side by side.
 
 use serde_json::json;
-use tagaudit::inventory::{
+use tagaudit::internals::inventory::{
     Account, AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy, Instance,
     InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory, ManagedPolicy,
     MetadataOptions, NetworkInterface, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup,
@@ -27,8 +27,8 @@ pub(crate) struct World {
 
 impl World {
     /// Options that say what nobody can see: which controllers are switched off.
-    pub(crate) fn without(&self) -> Vec<tagaudit::controller::Controller> {
-        use tagaudit::controller::Controller;
+    pub(crate) fn without(&self) -> Vec<tagaudit::internals::controller::Controller> {
+        use tagaudit::internals::controller::Controller;
         if self.name == "clean-lbc-only" {
             vec![Controller::Service, Controller::Route, Controller::Tagging]
         } else {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baseline::BaselineError;
 use crate::finding::{Applicability, Caveat, Finding};
-use crate::plan::Trial;
+use crate::fix::plan::Trial;
 use crate::transition::{Operation, Transition};
 
 /// Largest product of trials and instances at which every finding is tried by itself; above it, each kind of write is

@@ -14,7 +14,7 @@ type Arguments = Vec<(String, Located<String>)>;
 
 /// Node arguments that the configurations of the evidence declare.
 #[must_use]
-pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
+pub(crate) fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
     let mut found = node_configs(evidence);
     for document in &evidence.documents {
         match document.kind {
@@ -155,7 +155,7 @@ const POOL: &str = "rke.cattle.io/rke-machine-pool-name";
 
 /// Machines with the same configuration, by name for display and by the labels that selectors may use.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Machines {
+pub(crate) struct Machines {
     /// Roles, and the pool if a selector distinguishes pools.
     pub name: String,
     /// Labels.
@@ -223,7 +223,7 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
 /// Kinds of machines: the pools grouped by their roles, each pool separately if a selector uses another label, or one
 /// server and one worker if machines register manually.
 #[must_use]
-pub fn machines(config: Object<'_>) -> Vec<Machines> {
+pub(crate) fn machines(config: Object<'_>) -> Vec<Machines> {
     let of_roles = |roles: Vec<&'static str>| {
         let names: Vec<&str> =
             ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name).collect();
@@ -273,7 +273,7 @@ pub fn machines(config: Object<'_>) -> Vec<Machines> {
 /// value that is not a string.
 /// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`, by `metav1.LabelSelectorAsSelector`.
 #[must_use]
-pub fn selector_matches(entry: Object<'_>, labels: &BTreeMap<String, String>) -> bool {
+pub(crate) fn selector_matches(entry: Object<'_>, labels: &BTreeMap<String, String>) -> bool {
     let Some(selector) = entry.at(&["machineLabelSelector"]).filter(|found| found.node.value != Value::Null) else {
         return true;
     };

@@ -1,6 +1,7 @@
 //! Arguments with which kOps starts nodes. kOps chooses the cloud provider of every component by the version, so only
 //! settings that it passes on unchanged are checked: feature gates.
-//! Sources: kubernetes/kops `pkg/apis/kops/v1alpha2/componentconfig.go` (`FeatureGates`), `pkg/model/components/kubelet.go`.
+//! Sources: kubernetes/kops `pkg/apis/kops/v1alpha2/componentconfig.go` (`FeatureGates`),
+//! `pkg/model/components/kubelet.go`.
 
 use super::super::{Document, Located};
 use super::{Distribution, NodeArguments};

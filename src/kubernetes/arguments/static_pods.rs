@@ -9,7 +9,7 @@ use crate::nodes::KubernetesNode;
 
 /// Flags of a component that a static pod runs; `None` if it runs another one, or if a shell may add unknown flags.
 #[must_use]
-pub fn static_pod_flags(workload: &Workload, component: Component) -> Option<Vec<Flag>> {
+pub(crate) fn static_pod_flags(workload: &Workload, component: Component) -> Option<Vec<Flag>> {
     let mut containers = workload.containers.iter().filter(|_| workload.is_static);
     let container =
         containers.find(|container| container.name == component.name() || container.program() == component.name())?;
@@ -19,7 +19,7 @@ pub fn static_pod_flags(workload: &Workload, component: Component) -> Option<Vec
 /// Name of the Node that runs a static pod of a component: the kubelet appends the name of its node to that of the pod.
 /// Source: kubernetes/kubernetes `pkg/kubelet/config/common.go#generatePodName`.
 #[must_use]
-pub fn static_pod_node(workload: &Workload, component: Component) -> &str {
+pub(crate) fn static_pod_node(workload: &Workload, component: Component) -> &str {
     workload.name.trim_start_matches(component.name()).trim_start_matches('-')
 }
 

@@ -29,7 +29,7 @@ struct Whole<'t> {
 
 /// Recorder for the contents of files.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub(crate) struct Kept {
     lists: BTreeMap<List, Vec<Value>>,
     seen_at: Option<Timestamp>,
     /// Number of objects that no recorded list covers: configurations of clusters, and objects that no rule checks.
@@ -41,7 +41,7 @@ impl Kept {
     ///
     /// # Errors
     /// As [`Evidence::parse`].
-    pub fn add(&mut self, file: &str, bytes: Vec<u8>) -> Result<(), KubernetesError> {
+    pub(crate) fn add(&mut self, file: &str, bytes: Vec<u8>) -> Result<(), KubernetesError> {
         let evidence = Evidence::parse(file, bytes.clone())?;
         self.seen_at = self.seen_at.max(evidence.known_time());
         drop(evidence);
@@ -63,7 +63,7 @@ impl Kept {
 
     /// Recording of all files, with the latest time that they mention.
     #[must_use]
-    pub fn recording(self) -> Recording {
+    pub(crate) fn recording(self) -> Recording {
         let lists = self.lists.into_iter().map(|(list, items)| RecordedList { list, items });
         Recording { read_at: self.seen_at.map(|time| time.to_string()), lists: lists.collect(), gaps: Vec::new() }
     }

@@ -60,7 +60,7 @@ const LISTS: [(&str, PrincipalKind); 3] = [
 
 /// Error that makes a folder unusable.
 #[derive(Debug, thiserror::Error)]
-pub enum FolderError {
+pub(crate) enum FolderError {
     /// A file cannot be read.
     #[error("cannot read `{file}`")]
     Read {
@@ -115,7 +115,7 @@ pub enum FolderError {
 
 /// True if a folder holds outputs of the `aliyun` command line: any file is named like one of them.
 #[must_use]
-pub fn is_one(folder: &Path) -> bool {
+pub(crate) fn is_one(folder: &Path) -> bool {
     let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     names(folder).is_ok_and(|names| names.iter().any(|name| known.iter().any(|known| name.starts_with(known))))
 }
@@ -134,7 +134,7 @@ fn names(folder: &Path) -> std::io::Result<BTreeSet<String>> {
 ///
 /// # Errors
 /// If the content of a file does not match its name, or nothing identifies account and region.
-pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
+pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
     let shown = || folder.display().to_string();
     let names = names(folder).map_err(|source| FolderError::Read { file: shown(), source })?;
     let mut files = Files { folder, names, gaps: Vec::new() };

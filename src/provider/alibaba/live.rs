@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::alibaba::{Inventory, PrincipalKind, principals};
+use crate::alibaba::{Inventory, PrincipalKind, roles};
 use crate::inventory::{Gap, Read};
 use crate::nodes::KubernetesNode;
 use crate::provider::error::{self, Error, ErrorKind};
@@ -38,7 +38,7 @@ pub(crate) use write::Writer;
 /// Read request: scope, credentials and limits.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// Named profile of the `aliyun` command line.
     pub profile: Option<String>,
     /// Endpoint for every product.
@@ -67,7 +67,7 @@ pub struct Request<'a> {
 
 /// Cluster of a scan.
 #[derive(Debug, Clone, Copy)]
-pub struct Cluster<'a> {
+pub(crate) struct Cluster<'a> {
     /// Its id.
     pub cluster_id: &'a str,
     /// Its Nodes, if given.
@@ -87,7 +87,7 @@ const DEFAULT_REGION: &str = "cn-hangzhou";
 ///
 /// # Errors
 /// If arguments, environment or credentials make reading impossible.
-pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
+pub(crate) fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     let connection = Connection::open(request)?;
     let sessions: Vec<Option<&String>> = match request.assume_roles.as_slice() {
         [] => vec![None],
@@ -104,7 +104,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
             }
             // A refusal in one of several accounts does not hide the others.
             Err(error) if request.assume_roles.len() > 1 && error.kind == ErrorKind::Unreachable => {
-                let account_id = role.and_then(|arn| principals::named(arn)).map(|(account, ..)| account.to_owned());
+                let account_id = role.and_then(|arn| roles::named(arn)).map(|(account, ..)| account.to_owned());
                 inventory.gaps.push(Gap {
                     read: Read::AssumeRole,
                     account_id,
@@ -179,7 +179,7 @@ fn validate(request: &Request<'_>) -> Result<(), Error> {
         }
     }
     for role in &request.assume_roles {
-        if !matches!(principals::named(role), Some((_, PrincipalKind::Role, _))) {
+        if !matches!(roles::named(role), Some((_, PrincipalKind::Role, _))) {
             return Err(Error::usage(format!("`{role}` is not the name of a RAM role"))
                 .help("for example acs:ram::1234567890123456:role/audit"));
         }

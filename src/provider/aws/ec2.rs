@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use aws_sdk_ec2::Client;
 use aws_sdk_ec2::types;
 
-use crate::inventory::{
-    AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, Instance, InstanceProfileAssociation,
-    InstanceState, InterfaceAddresses, MetadataOptions, NetworkInterface, Read, Region, Route, RouteTable, RuleSource,
-    SecurityGroup, Subnet, Tag, Volume, Vpc,
+use crate::aws::{
+    AttachedInterface, AvailabilityZone, DhcpOptions, IngressPermission, Instance, InstanceProfileAssociation,
+    InstanceState, InterfaceAddresses, MetadataOptions, NetworkInterface, Region, Route, RouteTable, RuleSource,
+    SecurityGroup, Subnet, Volume, Vpc,
 };
+use crate::inventory::{Gap, Read, Tag};
 
 use super::call::{CallError, Caller, page};
 

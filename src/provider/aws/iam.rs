@@ -7,9 +7,10 @@ use aws_sdk_iam::Client;
 use aws_sdk_iam::types::{self, EntityType};
 use futures_util::future::join_all;
 
-use crate::inventory::{Gap, InlinePolicy, InstanceProfile, ManagedPolicy, Read, Role};
+use crate::aws::roles::trusts_the_controller;
+use crate::aws::{InlinePolicy, InstanceProfile, ManagedPolicy, Role};
+use crate::inventory::{Gap, Read};
 use crate::provider::IamReads;
-use crate::role_audit::trusts_the_controller;
 
 use super::call::{CallError, Caller, marked, page};
 use super::config::Session;

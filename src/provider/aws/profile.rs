@@ -1,6 +1,6 @@
 //! Profile of the settings, and order of the sources of credentials: both as in AWS CLI v2.
-//! Source: aws/aws-cli, branch `v2`, `awscli/botocore/credentials.py#create_credential_resolver`, `awscli/botocore/session.py#Session`,
-//! `awscli/botocore/configprovider.py#BOTOCORE_DEFAUT_SESSION_VARIABLES`.
+//! Source: aws/aws-cli, branch `v2`, `awscli/botocore/credentials.py#create_credential_resolver`,
+//! `awscli/botocore/session.py#Session`, `awscli/botocore/configprovider.py#BOTOCORE_DEFAUT_SESSION_VARIABLES`.
 
 use std::borrow::Cow;
 

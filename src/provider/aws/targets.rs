@@ -8,7 +8,8 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::inventory::{Gap, Inventory, Provider, Read};
+use crate::aws::Inventory;
+use crate::inventory::{Gap, Provider, Read};
 use crate::target::{Member, Target};
 
 use super::call::{CallError, Caller, Page};
@@ -18,7 +19,7 @@ use crate::provider::signals::until_signal;
 
 /// Account of the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// Account.
     pub account_id: String,
     /// Partition.
@@ -29,7 +30,7 @@ pub struct Identity {
 
 /// Accounts of an organization.
 #[derive(Debug, Clone, Default)]
-pub struct Members {
+pub(crate) struct Members {
     /// Accounts that were listed.
     pub members: Vec<Member>,
     /// Reason the list may be incomplete.
@@ -37,7 +38,7 @@ pub struct Members {
 }
 
 /// Targets to read, and the callbacks that receive them.
-pub struct ManyTargets<'t> {
+pub(crate) struct ManyTargets<'t> {
     /// True to list the accounts of the organization.
     pub organization: bool,
     /// Accounts that are read concurrently.
@@ -64,7 +65,7 @@ impl fmt::Debug for ManyTargets<'_> {
 ///
 /// # Errors
 /// If arguments, environment or credentials make reading impossible, or the run is interrupted; never for one account.
-pub fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {
+pub(crate) fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {
     config::validate_environment(request)?;
     until_signal(read_each(request, many), "stopped before everything was read; nothing was written")
 }

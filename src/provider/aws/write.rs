@@ -10,12 +10,13 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
+use crate::aws::grant;
 use crate::estate::Estate;
+use crate::fix::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
 use crate::inventory::Read;
-use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
 use crate::provider::account_writer::{AccountWriter, Answer, RecordedVersions};
 use crate::provider::write_error::WriteError;
-use crate::role_audit::grant;
+use crate::role_audit::grant::{restored_version, undone_version};
 use crate::transition::{
     Attribute, MetadataOption, Operation, Target, Transition, Value, VpcAttribute, managed_policy_path,
 };
@@ -356,7 +357,7 @@ impl Writer {
         };
         let (client, arn) = (self.session.iam_writer(), target.id.as_str());
         let versions = self.versions(&client, arn).await.map_err(|error| WriteError::from(&error))?;
-        if let Some(version) = grant::undone_version(&versions, undone.document(), recorded.replaced.as_deref()) {
+        if let Some(version) = undone_version(&versions, undone.document(), recorded.replaced.as_deref()) {
             let request = client.delete_policy_version().policy_arn(arn).version_id(version);
             let sent = self.send(Operation::DeletePolicyVersion, "", || request.send()).await;
             sent.map_err(|error| WriteError::from(&error))?;
@@ -380,7 +381,7 @@ impl Writer {
             });
         self.check_attachments(client, arn, i32::from(!attaches)).await?;
         let versions = self.versions(client, arn).await?;
-        let earlier = grant::restored_version(&versions, document, restored);
+        let earlier = restored_version(&versions, document, restored);
         let Some(version) = earlier.filter(|_| plan.kind == Kind::Undo) else {
             if versions.len() >= STORED_VERSIONS {
                 return Err(CallError::new(

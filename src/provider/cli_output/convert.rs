@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use crate::inventory::{
+use crate::aws::{
     Account, AttachedInterface, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy, Instance,
     InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, ManagedPolicy, MetadataOptions,
-    NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, Volume, Vpc,
+    NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Volume, Vpc,
 };
+use crate::inventory::Tag;
 
 use super::shapes::{
     AuthorizationDetails, Flag, Operator, RawAssociation, RawDhcpOptions, RawGroup, RawInstance, RawInterface,

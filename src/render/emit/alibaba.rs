@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::plan::Plan;
+use crate::fix::plan::Plan;
 use crate::transition::{Attribute, Transition, policy_name};
 
 use super::{because, block, by_hand, comment, hcl_string};

@@ -13,7 +13,7 @@ use super::markup::Markup;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn html_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn html_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     let view = ReportView::from(set);
     let mut page = Markup::default();
     page.element("h1", &[], &view.subject);

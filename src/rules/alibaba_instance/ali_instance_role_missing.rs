@@ -1,7 +1,7 @@
 use crate::alibaba::RegionView;
+use crate::membership::NodeRole;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
-use crate::view::NodeRole;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-instance-role-missing",

@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::kubernetes::cloud_config::OF_ALIBABA;
 use crate::kubernetes::{Document, DocumentKind, Located, Object, Place};
 use crate::rules::ALIBABA;
@@ -82,7 +81,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }
     // AWS also has a file with this name, in another format.
-    let is_beside_aws = context.evidence.controllers().iter().any(|one| one.cloud == Provider::Aws);
+    let is_beside_aws = context.evidence.aws_controllers().next().is_some();
     let mut found = Vec::new();
     for map in maps.iter().filter(|_| !is_beside_aws) {
         let mut add = |severity: Severity, place: &Place, what: &str, message: String, fix: String| {

@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
@@ -27,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 const PREFIX: &str = "alicloud://";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.nodes_for(Provider::Alibaba) {
+    let nodes = match context.alibaba_nodes() {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };

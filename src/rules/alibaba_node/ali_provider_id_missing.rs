@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use crate::alibaba::{Member, RegionView};
-use crate::inventory::{Gap, Provider};
+use crate::inventory::Gap;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 use crate::tags;
@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.nodes_for(Provider::Alibaba) {
+    let nodes = match context.alibaba_nodes() {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };

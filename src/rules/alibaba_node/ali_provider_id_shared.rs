@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
@@ -22,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.nodes_for(Provider::Alibaba) {
+    let nodes = match context.alibaba_nodes() {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::alibaba::PrincipalAudit;
-use crate::alibaba::principals::ActionAudit;
+use crate::alibaba::roles::ActionAudit;
 use crate::controller::ControllerVersion;
 use crate::controller::alibaba::{AlibabaCall, AlibabaController};
 use crate::policy::Verdict;

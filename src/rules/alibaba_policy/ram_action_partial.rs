@@ -1,5 +1,5 @@
 use crate::alibaba::PrincipalAudit;
-use crate::alibaba::principals::ActionAudit;
+use crate::alibaba::roles::ActionAudit;
 use crate::policy::Verdict;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;

@@ -22,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The annotation, in the current and in the old spelling, both of which the controller reads.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest`.
+/// Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest`.
 const ANNOTATIONS: [&str; 2] =
     ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id", "service.beta.kubernetes.io/alicloud-loadbalancer-id"];
 

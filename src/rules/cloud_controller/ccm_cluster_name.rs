@@ -25,9 +25,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let resources = context.view.regions.iter().flat_map(crate::view::RegionView::tagged);
+    let resources = context.view.regions.iter().flat_map(crate::aws::view::RegionView::tagged);
     let ids: BTreeSet<String> = resources
-        .flat_map(crate::inventory::Tagged::tags)
+        .flat_map(crate::aws::Tagged::tags)
         .filter_map(|tag| tag.key.strip_prefix(tags::CLUSTER_TAG_PREFIX))
         .map(str::to_owned)
         .collect();

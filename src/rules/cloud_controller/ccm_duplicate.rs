@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
@@ -25,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     const JOBS: [(&str, [&str; 2]); 2] = [("node", CloudController::NODE), ("service", CloudController::SERVICE)];
     // Static pods of several control planes are one controller.
-    let all = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws && one.chart.is_none());
+    let all = context.evidence.aws_controllers().filter(|one| one.chart.is_none());
     let mut all: Vec<&CloudController> = all.collect();
     let lock = |one: &CloudController| {
         let said =

@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
@@ -24,9 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let all = context.evidence.controllers();
-    let is_done =
-        all.iter().any(|controller| controller.cloud == Provider::Aws && controller.runs(&CloudController::NODE));
+    let is_done = context.evidence.aws_controllers().any(|controller| controller.runs(&CloudController::NODE));
     for_each_aws(context, |controller| {
         if is_done {
             return None;

@@ -2,7 +2,6 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::inventory::Provider;
 use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{CloudController, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
@@ -60,12 +59,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     };
     // Only a controller that initialises nodes removes the taint.
     let initialises = |one: &CloudController| {
-        one.cloud == Provider::Aws
-            && !one.workload.uid.is_empty()
-            && one.runs(&CloudController::NODE)
-            && !one.is_nowhere(nodes)
+        !one.workload.uid.is_empty() && one.runs(&CloudController::NODE) && !one.is_nowhere(nodes)
     };
-    let is_initialised = evidence.controllers().iter().any(initialises);
+    let is_initialised = evidence.aws_controllers().any(initialises);
     if !is_initialised && has_load_balancer_controller(evidence) {
         return CheckResult::counted(nodes.len(), nodes.iter().filter_map(left_out));
     }

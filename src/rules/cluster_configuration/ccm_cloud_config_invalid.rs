@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use regex::Regex;
 
 use crate::controller::ControllerVersion;
-use crate::inventory::Provider;
 use crate::kubernetes::CloudConfig;
 use crate::kubernetes::cloud_config::{self, Holds, Known, REQUIRED, reads_over};
 use crate::kubernetes::gcfg::{Section, Variable};
@@ -41,7 +40,7 @@ struct Versions {
 
 impl Versions {
     fn of(context: &KubernetesContext<'_>) -> Self {
-        let controllers = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+        let controllers = context.evidence.aws_controllers();
         let running = match context.controller_version {
             Some(version) => vec![version],
             None => controllers.filter_map(|one| one.version).collect(),

@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
 use crate::kubernetes::arguments::Component;
 use crate::rules::AWS;
@@ -19,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
-    let of_aws = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    let of_aws = evidence.aws_controllers();
     let of_aws: Vec<&CloudController> = of_aws.collect();
     if of_aws.is_empty() {
         return CheckResult::not_applicable(

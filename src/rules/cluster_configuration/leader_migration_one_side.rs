@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::kubernetes::arguments::{Component, Started};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
@@ -19,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let of_aws = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    let of_aws = context.evidence.aws_controllers();
     let of_aws: Vec<_> = of_aws.collect();
     if of_aws.is_empty() {
         return CheckResult::not_applicable(

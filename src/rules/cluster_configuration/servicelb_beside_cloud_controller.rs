@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
 use crate::kubernetes::arguments::{Distribution, Started};
 use crate::rules::AWS;
@@ -20,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let of_aws = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    let of_aws = context.evidence.aws_controllers();
     let with_services: Vec<_> = of_aws.filter(|one| one.runs(&CloudController::SERVICE)).collect();
     if with_services.is_empty() {
         return CheckResult::not_applicable("no AWS cloud controller with its service controller was given");

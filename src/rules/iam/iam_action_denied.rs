@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
+use crate::aws::roles::{ActionAudit, RoleAudit};
 use crate::controller;
 use crate::policy::{StatementRef, Verdict};
-use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 

@@ -1,6 +1,6 @@
+use crate::aws::roles::{ActionAudit, RoleAudit};
 use crate::controller::{self, CallRole, Need};
 use crate::policy::Verdict;
-use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,5 @@
+use crate::aws::roles::{ActionAudit, RoleAudit};
 use crate::policy::Verdict;
-use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 

@@ -1,9 +1,9 @@
+use crate::aws::roles::RoleAudit;
+use crate::membership::NodeRole;
 use crate::policy::Verdict;
-use crate::role_audit::RoleAudit;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::NodeRole;
 
 use super::{INSTANCES, NO_CONTROLPLANE, ROLE};
 

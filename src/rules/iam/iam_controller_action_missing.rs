@@ -1,9 +1,9 @@
+use crate::aws::roles::{ControllerAudit, RoleAudit};
 use crate::controller;
+use crate::membership::NodeRole;
 use crate::policy::Verdict;
-use crate::role_audit::{ControllerAudit, RoleAudit};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::view::NodeRole;
 
 use super::{BARE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, call_severity, grant_fix, instances, is_bare, not_asked};
 

@@ -1,7 +1,7 @@
-use crate::role_audit::RoleAudit;
+use crate::aws::roles::RoleAudit;
+use crate::membership::NodeRole;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::view::NodeRole;
 
 use super::{Credentials, INSTANCES, NO_CONTROLPLANE, ROLE, credentials, grants_something, instances};
 

@@ -1,5 +1,5 @@
+use crate::aws::roles::RoleAudit;
 use crate::policy::Impact;
-use crate::role_audit::RoleAudit;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 

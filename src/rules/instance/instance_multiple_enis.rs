@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
+use crate::aws::view::{Distribution, Member, RegionView};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, instances_phrase};
-use crate::view::{Distribution, Member, RegionView};
 
 use super::INSTANCE;
 

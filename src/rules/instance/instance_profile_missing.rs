@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 
+use crate::aws::view::{Member, RegionView};
 use crate::finding::Choice;
+use crate::membership::{NodeRole, RoleSet};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, instances_phrase};
-use crate::view::{Member, NodeRole, RegionView, RoleSet};
 
 use super::INSTANCE;
 

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
+use crate::aws::view::{Member, RegionView};
+use crate::membership::NodeRole;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::view::{Member, NodeRole, RegionView};
 
 use super::{instance_refs, profile_resource};
 

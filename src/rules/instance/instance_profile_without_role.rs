@@ -1,4 +1,4 @@
-use crate::inventory::Account;
+use crate::aws::Account;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::instances_phrase;

@@ -1,9 +1,9 @@
-use crate::inventory::Account;
+use crate::aws::Account;
+use crate::aws::view::Member;
 use crate::policy::{Document, Effect};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, instances_phrase};
-use crate::view::Member;
 
 use super::{by_profile, instance_refs};
 

@@ -1,8 +1,9 @@
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
+use crate::membership::NodeRole;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::instances_phrase;
-use crate::view::{NodeRole, RegionView};
 
 use super::INSTANCE;
 

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aws::view::Member;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::Member;
 
 pub(super) const RULE: Rule = Rule {
     id: "cluster-id-unexpected",
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     if !context.view.is_anything_here() {
         let mut ids: BTreeSet<&str> = BTreeSet::new();
         for region in &context.view.regions {
-            ids.extend(region.tagged().flat_map(|resource| crate::view::instance_clusters(resource.tags())));
+            ids.extend(region.tagged().flat_map(|resource| crate::aws::view::instance_clusters(resource.tags())));
         }
         let ids: Vec<&str> = ids.into_iter().collect();
         let others = if ids.is_empty() {
@@ -56,13 +56,13 @@ fn check(context: &Context<'_>) -> CheckResult {
             let id = if tags::has_cluster_tag(&instance.tags, own) {
                 Some(own)
             } else {
-                crate::view::instance_clusters(&instance.tags).next()
+                crate::aws::view::instance_clusters(&instance.tags).next()
             };
             if let Some(vpc) = instance.vpc_id.as_deref().filter(|vpc| vpcs.contains(vpc)) {
                 *counts.entry(("VPC", vpc)).or_default().entry(id).or_default() += 1;
             }
-            if let Some(group) =
-                tags::value(&instance.tags, crate::view::AUTO_SCALING_GROUP_TAG).filter(|group| groups.contains(group))
+            if let Some(group) = tags::value(&instance.tags, crate::aws::view::AUTO_SCALING_GROUP_TAG)
+                .filter(|group| groups.contains(group))
             {
                 *counts.entry(("Auto Scaling group", group)).or_default().entry(id).or_default() += 1;
             }

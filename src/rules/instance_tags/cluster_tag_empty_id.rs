@@ -1,7 +1,7 @@
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::CLUSTER_TAG_PREFIX;
-use crate::view::RegionView;
 
 use super::{ANY, in_reach};
 

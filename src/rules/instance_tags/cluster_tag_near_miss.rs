@@ -1,11 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aws::Tagged;
+use crate::aws::view::{AUTO_SCALING_GROUP_TAG, Member, RegionView};
 use crate::finding::Choice;
-use crate::inventory::{Tag, Tagged};
+use crate::inventory::Tag;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, NearMiss, OWNED, SHARED};
-use crate::view::{AUTO_SCALING_GROUP_TAG, Member, RegionView};
 
 use super::{ANY, in_reach, tags_are_readable};
 
@@ -114,7 +115,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
 fn uses<'r>(region: &'r RegionView<'_>) -> BTreeMap<&'r str, usize> {
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
     for resource in region.tagged() {
-        for id in crate::view::named_clusters(resource.tags()) {
+        for id in crate::aws::view::named_clusters(resource.tags()) {
             *uses.entry(id).or_default() += 1;
         }
     }

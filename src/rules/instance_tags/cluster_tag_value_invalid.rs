@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
-use crate::inventory::Tagged;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, OWNED, SHARED};
-use crate::view::RegionView;
 
 use super::{ANY, is_load_balancer_group};
 

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::{Member, RegionView};
+use crate::membership::NodeRole;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, ClusterIdError};
-use crate::view::{Member, NodeRole, RegionView};
 
 pub(super) const RULE: Rule = Rule {
     id: "controlplane-cluster-id-disagreement",

@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
+use crate::aws::view::{Member, RegionView};
 use crate::finding::Choice;
 use crate::inventory::Tag;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{ids, instances_phrase};
 use crate::tags::{self, CLUSTER_TAG_PREFIX, NearMiss};
-use crate::view::{Member, RegionView};
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-cluster-tag-conflict",

@@ -1,12 +1,13 @@
 use std::collections::BTreeSet;
 
+use crate::aws::view::{Member, RegionView};
 use crate::inventory::Tag;
+use crate::membership::Confidence;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, ids, instances_phrase, safe_if_certain};
 use crate::rules::safety;
 use crate::tags::{self, OWNED};
-use crate::view::{Confidence, Member, RegionView};
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-cluster-tag-missing",
@@ -59,7 +60,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             );
         }
         let foreign: BTreeSet<&str> =
-            members.iter().flat_map(|member| crate::view::instance_clusters(&member.instance.tags)).collect();
+            members.iter().flat_map(|member| crate::aws::view::instance_clusters(&member.instance.tags)).collect();
         if !foreign.is_empty() {
             // A second cluster tag would stop the controller of the cluster whose tag they carry.
             let foreign: Vec<&str> = foreign.into_iter().collect();

@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
+use crate::aws::view::{Member, RegionView};
 use crate::finding::Choice;
 use crate::inventory::Tag;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, ids, instances_phrase};
 use crate::tags::{self, CLUSTER_TAG_PREFIX, LEGACY_TAG, OWNED};
-use crate::view::{Member, RegionView};
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-legacy-tag-mismatch",

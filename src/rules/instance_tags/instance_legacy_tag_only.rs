@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, LEGACY_TAG, OWNED};
-use crate::view::RegionView;
 
 use super::{ANY, tags_are_readable};
 

@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::in_reach;
 
@@ -36,8 +36,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let reach = in_reach(region);
     let live = || region.region.instances.iter().filter(|instance| instance.state.is_live());
-    let other_nodes: BTreeSet<&str> =
-        live().flat_map(|instance| crate::view::instance_clusters(&instance.tags)).filter(|id| *id != own).collect();
+    let other_nodes: BTreeSet<&str> = live()
+        .flat_map(|instance| crate::aws::view::instance_clusters(&instance.tags))
+        .filter(|id| *id != own)
+        .collect();
     // If another cluster is present, its controllers may run under their own name.
     if region.members.is_empty() || !other_nodes.is_empty() {
         return CheckResult::not_applicable("other clusters may run controllers here under their own names");

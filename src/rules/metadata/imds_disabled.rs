@@ -1,8 +1,9 @@
+use crate::aws::view::{Member, RegionView};
+use crate::membership::NodeRole;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, instances_phrase};
 use crate::transition::{MetadataOption, State, Value};
-use crate::view::{Member, NodeRole, RegionView};
 
 use super::{INSTANCE, options, set};
 

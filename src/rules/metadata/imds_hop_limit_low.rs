@@ -1,8 +1,8 @@
+use crate::aws::view::{Distribution, Member, RegionView};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, instances_phrase};
 use crate::transition::{MetadataOption, Value};
-use crate::view::{Distribution, Member, RegionView};
 
 use super::{INSTANCE, options, set};
 

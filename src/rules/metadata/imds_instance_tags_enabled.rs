@@ -1,9 +1,9 @@
+use crate::aws::view::{Member, RegionView};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, instances_phrase};
 use crate::tags;
 use crate::transition::{MetadataOption, State, Value};
-use crate::view::{Member, RegionView};
 
 use super::{INSTANCE, options, set};
 

@@ -1,9 +1,9 @@
+use crate::aws::view::{Member, RegionView};
 use crate::controller::ControllerVersion;
 use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::instances_phrase;
-use crate::view::{Member, RegionView};
 
 use super::{INSTANCE, options};
 
@@ -78,8 +78,9 @@ fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::{Instance, InstanceState};
-    use crate::view::{Evidence, RoleAssignment, RoleSet, RoleSource};
+    use crate::aws::view::Evidence;
+    use crate::aws::{Instance, InstanceState};
+    use crate::membership::{RoleAssignment, RoleSet, RoleSource};
 
     #[test]
     fn versions_that_speak_imdsv2_are_known() {

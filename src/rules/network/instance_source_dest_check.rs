@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{ids, instances_phrase};
 use crate::transition::{Attribute, Transition, Value};
-use crate::view::RegionView;
 
 use super::routes_to_members;
 

@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
+use crate::aws::view::RegionView;
+use crate::aws::{RouteTable, Tagged};
 use crate::finding::Choice;
-use crate::inventory::{RouteTable, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, SHARED};
-use crate::view::RegionView;
 
 use super::{INSTANCES, routes_to_members};
 

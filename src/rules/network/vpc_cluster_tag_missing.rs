@@ -1,8 +1,8 @@
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, SHARED};
-use crate::view::RegionView;
 
 use super::{CAPA_PREFIX, INSTANCES, VPC, VPCS, member_vpcs};
 

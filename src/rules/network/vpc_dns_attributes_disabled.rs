@@ -1,9 +1,9 @@
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::node;
 use crate::rules::prelude::*;
 use crate::transition::{Attribute, Transition, Value, VpcAttribute};
-use crate::view::RegionView;
 
 use super::{INSTANCES, VPC, VPCS, member_vpcs, names_do_not_matter};
 

@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
-use crate::inventory::Tagged;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, OWNED, SHARED};
-use crate::view::RegionView;
 
 use super::{CAPA_PREFIX, INSTANCES, VPC, VPCS, member_vpcs};
 
@@ -52,7 +52,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             }
         };
         let guests: BTreeSet<String> = instances
-            .filter_map(|instance| single(crate::view::instance_clusters(&instance.tags).collect()))
+            .filter_map(|instance| single(crate::aws::view::instance_clusters(&instance.tags).collect()))
             .chain(subnets.filter_map(|subnet| single(tags::cluster_ids(&subnet.tags).map(|(id, _)| id).collect())))
             .collect();
         for owner in owners {

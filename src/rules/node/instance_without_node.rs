@@ -1,9 +1,9 @@
-use crate::inventory::{Instance, InstanceState};
+use crate::aws::view::RegionView;
+use crate::aws::{Instance, InstanceState};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::instances_phrase;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::INSTANCES;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::inventory::Instance;
+use crate::aws::Instance;
 use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;

@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use crate::inventory::{AttachedInterface, Instance};
+use crate::aws::{AttachedInterface, Instance};
 use crate::kubernetes::{CloudConfig, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;

@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::nodes::{self, KubernetesNode};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
@@ -24,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.nodes_for(Provider::Aws) {
+    let nodes = match context.aws_nodes() {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };

@@ -1,4 +1,4 @@
-use crate::inventory::InstanceState;
+use crate::aws::InstanceState;
 use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;

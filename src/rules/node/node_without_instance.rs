@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::inventory::InstanceState;
+use crate::aws::InstanceState;
 use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;

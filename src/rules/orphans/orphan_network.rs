@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{INSTANCES, is_dead, one};
 

@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{INSTANCES, is_dead};
 

@@ -1,9 +1,9 @@
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::{has, ids, instances_phrase};
 use crate::tags::{self, OWNED, SHARED};
-use crate::view::RegionView;
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-shared",

@@ -1,9 +1,9 @@
+use crate::aws::view::RegionView;
 use crate::controller::ControllerVersion;
 use crate::finding::Choice;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, LEGACY_TAG, SHARED};
-use crate::view::RegionView;
 
 use super::{NETWORK, network};
 

@@ -1,7 +1,7 @@
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::OWNED;
-use crate::view::RegionView;
 
 use super::{CAPA_GC, KOPS_OWNED, NETWORK, network, owners, share};
 

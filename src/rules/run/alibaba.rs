@@ -3,13 +3,13 @@
 use crate::finding::Caveat;
 use crate::inventory::{Gap, Read};
 use crate::kubernetes::Evidence;
+use crate::membership::Confidence;
 use crate::role_audit::RoleGap;
 use crate::rules::alibaba::{Check, Context, SERVICES_NOT_GIVEN};
 use crate::rules::check_result::CheckResult;
 use crate::rules::rule::{self, Rule};
 use crate::rules::safety;
 use crate::rules::violation::Violation;
-use crate::view::Confidence;
 
 use super::{RuleContext, Task};
 

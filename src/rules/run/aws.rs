@@ -1,10 +1,11 @@
 //! Runs checks on a cluster in AWS.
 
+use crate::aws::Account;
 use crate::finding::Caveat;
-use crate::inventory::{Account, Gap, Read};
+use crate::inventory::{Gap, Read};
 use crate::kubernetes::Evidence;
+use crate::membership::Confidence;
 use crate::role_audit::RoleGap;
-use crate::view::Confidence;
 
 use crate::rules::aws::{Check, Context};
 use crate::rules::check_result::CheckResult;

@@ -3,8 +3,8 @@
 use crate::finding::Caveat;
 use crate::inventory::Gap;
 use crate::kubernetes::Evidence;
+use crate::membership::Confidence;
 use crate::role_audit::RoleGap;
-use crate::view::Confidence;
 
 use crate::rules::kubernetes_context::KubernetesContext;
 use crate::rules::rule::{Check, Rule};

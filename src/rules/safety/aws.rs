@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aws::Instance;
+use crate::aws::view::{AUTO_SCALING_GROUP_TAG, ClusterView, Member, RegionView};
 use crate::finding::{Applicability, Caveat};
-use crate::inventory::{Instance, Read, Tag};
+use crate::inventory::{Read, Tag};
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
 use crate::text;
 use crate::transition::{Target, Transition, Value};
-use crate::view::{AUTO_SCALING_GROUP_TAG, ClusterView, Member, RegionView};
 
 use crate::rules::load_balancer_subnets;
 use crate::rules::violation::Violation;

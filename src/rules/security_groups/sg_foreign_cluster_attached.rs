@@ -1,10 +1,10 @@
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
-use crate::inventory::Tagged;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::instances_phrase;
 use crate::tags::{self, SHARED};
-use crate::view::RegionView;
 
 use super::{FIND_GROUP, GROUP, GROUPS, INSTANCES, only_group};
 

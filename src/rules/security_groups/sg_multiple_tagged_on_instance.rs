@@ -1,8 +1,8 @@
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::instances_phrase;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{FIND_GROUP, GROUPS, INSTANCE, INSTANCES, choices, report_undecided};
 

@@ -1,7 +1,7 @@
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::view::RegionView;
 
 use super::{GROUP, GROUPS, INSTANCES};
 

@@ -1,9 +1,9 @@
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::region::instances_phrase;
 use crate::tags::{self, OWNED, SHARED};
-use crate::view::RegionView;
 
 use super::{FIND_GROUP, GROUP, GROUPS, INSTANCES, only_group};
 

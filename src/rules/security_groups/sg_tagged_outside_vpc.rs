@@ -1,9 +1,9 @@
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
-use crate::inventory::Tagged;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{GROUP, GROUPS, INSTANCES};
 

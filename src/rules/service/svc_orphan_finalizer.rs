@@ -1,6 +1,5 @@
 use jiff::{SignedDuration, Timestamp};
 
-use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, Service, WorkloadKind};
 use crate::nodes::KubernetesNode;
 use crate::rules::AWS;
@@ -32,7 +31,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
         return CheckResult::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
-    let mut controllers = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    let mut controllers = evidence.aws_controllers();
     // The in-tree provider removes it as well, inside kube-controller-manager until 1.26.
     let may_be_in_tree =
         evidence.kubernetes_version().is_none_or(|version| version.minor().is_some_and(|minor| minor < 27));

@@ -1,4 +1,3 @@
-use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, WorkloadKind};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
@@ -27,7 +26,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let knows_workloads = evidence.has_all_workloads(&[WorkloadKind::Deployment]);
     let has_other = has_load_balancer_controller(evidence);
-    let mut clouds = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws).peekable();
+    let mut clouds = evidence.aws_controllers().peekable();
     let is_without =
         knows_workloads && clouds.peek().is_some() && clouds.all(|one| !one.runs(&CloudController::SERVICE));
     for_each_service(context, |service, owner| {

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::inventory::Subnet;
+use crate::aws::Subnet;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::view::RegionView;
 use crate::{policy, tags};
 
 use super::{Owner, joined, on, value};

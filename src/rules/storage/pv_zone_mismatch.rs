@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::inventory::{Tagged, Volume};
+use crate::aws::view::RegionView;
+use crate::aws::{Tagged, Volume};
 use crate::kubernetes::{DocumentKind, EBS_DRIVER, Object};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::view::RegionView;
 
 pub(super) const RULE: Rule = Rule {
     id: "pv-zone-mismatch",

@@ -1,7 +1,7 @@
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
 use crate::rules::prelude::*;
-use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, SUBNETS, TABLES, ZONES, none_of};
 

@@ -1,10 +1,10 @@
+use crate::aws::view::RegionView;
+use crate::aws::{Subnet, Tagged};
 use crate::finding::Choice;
-use crate::inventory::{Subnet, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, Offer, SUBNET, SUBNETS, TABLES, ZONES};
 

@@ -1,12 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aws::Subnet;
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
-use crate::inventory::Subnet;
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, Offer, SUBNETS, TABLES, ZONES, vpc_resource};
 

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
+use crate::aws::view::{Distribution, RegionView};
+use crate::aws::{Subnet, Tagged};
 use crate::controller::ControllerVersion;
-use crate::inventory::{Subnet, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
 use crate::rules::prelude::*;
 use crate::rules::safety;
 use crate::tags::{self, OWNED, SHARED};
-use crate::view::{Distribution, RegionView};
 
 use super::{INSTANCES, SUBNET, SUBNETS, TABLES, ZONES};
 

@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::inventory::{Subnet, Tagged};
+use crate::aws::view::RegionView;
+use crate::aws::{Subnet, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
 use crate::rules::prelude::*;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, SHARED};
-use crate::view::RegionView;
 
 use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, TABLES, ZONES, subnets_in_reach};
 

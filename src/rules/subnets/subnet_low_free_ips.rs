@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::inventory::{Subnet, Tagged};
+use crate::aws::view::RegionView;
+use crate::aws::{Subnet, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{MINIMUM_FREE_ADDRESSES, Scheme, choose_for_load_balancer_controller};
 use crate::rules::prelude::*;
-use crate::view::RegionView;
 
 use super::{INSTANCES, Offer, SUBNET, SUBNETS, TABLES, ZONES};
 

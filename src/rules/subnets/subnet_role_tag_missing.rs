@@ -1,9 +1,9 @@
-use crate::inventory::{Subnet, Tagged};
+use crate::aws::view::RegionView;
+use crate::aws::{Subnet, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, LBC_SUBNETS, Offer, SUBNET, SUBNETS, TABLES, ZONES, is_role_near_miss};
 

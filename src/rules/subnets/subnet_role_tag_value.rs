@@ -1,8 +1,8 @@
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{ROLE_ELB, ROLE_INTERNAL_ELB};
-use crate::view::RegionView;
 
 use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, is_role_near_miss, subnets_in_reach};
 

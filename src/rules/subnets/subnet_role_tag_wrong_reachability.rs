@@ -1,9 +1,9 @@
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::finding::Choice;
-use crate::inventory::Tagged;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
-use crate::view::RegionView;
 
 use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, TABLES};
 

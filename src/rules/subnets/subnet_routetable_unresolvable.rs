@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use crate::inventory::{Subnet, Tagged};
+use crate::aws::view::RegionView;
+use crate::aws::{Subnet, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::view::RegionView;
 
 use super::{INSTANCES, SUBNET, SUBNETS, TABLES, subnets_in_reach};
 

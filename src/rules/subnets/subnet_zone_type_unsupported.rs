@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
-use crate::inventory::Tagged;
+use crate::aws::Tagged;
+use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
 use crate::rules::prelude::*;
 use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
-use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, LBC_SUBNETS, Offer, SUBNET, SUBNETS, TABLES, ZONES, subnets_in_reach};
 

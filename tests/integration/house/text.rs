@@ -149,7 +149,7 @@ impl Identities {
 
 #[test]
 fn types_and_keys_decide() {
-    let rules: Vec<&'static str> = tagaudit::rules::RULES.iter().map(|rule| rule.id).collect();
+    let rules: Vec<&'static str> = tagaudit::internals::rules::RULES.iter().map(|rule| rule.id).collect();
     let decides = |file: &SourceFile| {
         let mut guard = Decides { rules: &rules, found: Vec::new() };
         let is_home_of_ids = file.path.starts_with("src/rules/") || file.path.starts_with("src/config");

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::alibaba::{
-    Account, Attachment, ClusterView, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant,
-    principals,
+    Account, Attachment, ClusterView, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant, roles,
 };
 use crate::inventory::{Gap, Read};
 use crate::provider::alibaba::answers::{
@@ -461,7 +460,7 @@ impl Session {
 /// Principals of an account that the operator names as the controller's.
 fn named_principals(account_id: &str, request: &Request<'_>) -> BTreeSet<(PrincipalKind, String)> {
     let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
-    let named = named.filter_map(|arn| principals::named(arn)).filter(|(of, ..)| *of == account_id);
+    let named = named.filter_map(|arn| roles::named(arn)).filter(|(of, ..)| *of == account_id);
     named.map(|(_, kind, name)| (kind, name.to_owned())).collect()
 }
 

@@ -6,8 +6,8 @@ use std::future::ready;
 
 use crate::alibaba::{Account, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant};
 use crate::estate::Estate;
+use crate::fix::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
 use crate::inventory::{Provider, Read};
-use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
 use crate::provider::account_writer::{AccountWriter, Answer, RecordedVersions};
 use crate::provider::alibaba::answers::{Done, Instances, PolicyAnswer, PolicyList, PolicyVersions, RoleAnswer};
 use crate::provider::error::Error;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use aws_sdk_iam::types;
 use percent_encoding::percent_decode_str;
 
-use crate::inventory::{InlinePolicy, InstanceProfile, Role, Tag};
-use crate::role_audit::trusts_the_controller;
+use crate::aws::roles::trusts_the_controller;
+use crate::aws::{InlinePolicy, InstanceProfile, Role};
+use crate::inventory::Tag;
 
 use super::{Reader, Wanted};
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aws::{Account, Inventory, Region};
 use crate::estate::Estate;
-use crate::inventory::{Account, Inventory, Provider, Read, Region};
-use crate::plan::PlannedChange;
+use crate::fix::plan::PlannedChange;
+use crate::inventory::{Provider, Read};
 use crate::provider::aws::call::{CallError, page};
 use crate::provider::aws::{ec2, iam};
 use crate::resource::ResourceKind;

@@ -2,7 +2,7 @@
 
 use aws_sdk_ec2::types::{self as ec2_types};
 
-use crate::plan::PlannedChange;
+use crate::fix::plan::PlannedChange;
 
 /// A tag call: at least one resource and exactly one tag with its value, by construction. `DeleteTags` without a tag
 /// removes every tag, and without a resource it is not a valid call.

@@ -1,0 +1,465 @@
+//! RAM principals of the cloud controller and the nodes: compares their policies with the calls that the controllers
+//! make.
+//!
+//! The controller takes its credentials from a file that ACK mounts, from its configuration, from the environment, and
+//! only then from the role of the instance. The account does not show which it uses: unless the operator names the
+//! principal, the role of its nodes is compared, and the report states this assumption.
+//! Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
+
+use std::collections::BTreeMap;
+
+use crate::baseline::{self, Baseline, BaselineError};
+use crate::controller::Controller;
+use crate::controller::alibaba::{self, AlibabaCall, AlibabaController};
+use crate::finding::ResourceRef;
+use crate::inventory::Read;
+use crate::membership::{NodeRole, RoleSet};
+use crate::policy::{
+    self, Assessment, Caller, Catalogue, Decision, Document, Environment, ExcessGrants, NamedDocument, Need, PolicySet,
+    PreparedPolicies, Question, RAM, Verdict, control_levels,
+};
+use crate::resource::ResourceKind;
+use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
+
+use super::inventory::{Account, Attachment, Principal, PrincipalKind};
+use super::view::{ClusterView, Member, RegionView};
+
+/// Options of the comparison, as for AWS.
+pub type PrincipalOptions = RoleAuditOptions;
+
+/// Baselines of other software on nodes: not required, and not excess either.
+const COMPANIONS: [&str; 6] = [
+    "ack-2022-worker",
+    "alicloud-cluster-autoscaler",
+    "alicloud-csi-disk",
+    "alicloud-csi-nas",
+    "alicloud-csi-node",
+    "terway",
+];
+
+/// User of a principal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// The controller, as the operator states.
+    Controller,
+    /// Control-plane nodes, and with them the controller if it has no other credentials.
+    ControlplaneNodes,
+    /// Other nodes.
+    OtherNodes,
+    /// Nodes of unknown role, or control-plane nodes whose controller uses another principal, as the operator states.
+    UnknownNodes,
+}
+
+impl Use {
+    /// True if the principal must allow the calls of the controller.
+    #[must_use]
+    pub fn is_controllers(self) -> bool {
+        matches!(self, Self::Controller | Self::ControlplaneNodes)
+    }
+}
+
+/// The verdict on an action.
+#[derive(Debug, Clone)]
+pub struct ActionAudit {
+    /// The action.
+    pub action: String,
+    /// Assessment by the policies.
+    pub assessment: Assessment,
+    /// Controller calls that need it; empty if only a baseline of the operator requires it.
+    pub calls: Vec<&'static AlibabaCall>,
+    /// True if it is required only on some resources or under conditions.
+    pub is_limited: bool,
+}
+
+/// The result of comparing a principal.
+#[derive(Debug)]
+pub struct PrincipalAudit<'a> {
+    /// Its account.
+    pub account: &'a Account,
+    /// The principal.
+    pub principal: &'a Principal,
+    /// User of the principal.
+    pub used_by: Use,
+    /// Nodes that have it, by instance id.
+    pub members: Vec<&'a Member<'a>>,
+    /// Roles of those nodes together.
+    pub node_roles: RoleSet,
+    /// True if ECS may give its credentials to nodes; `None` if no node has it, or if that is not known.
+    pub trusts_ecs: Option<bool>,
+    /// Name of the baseline.
+    pub baseline: String,
+    /// One entry for each action of the baseline.
+    pub actions: Vec<ActionAudit>,
+    /// Permissions beyond the baseline.
+    pub beyond: ExcessGrants,
+    /// The smallest policy that covers the baseline.
+    pub tightened: String,
+    /// True if the controller is known to have its own credentials.
+    pub is_elsewhere: bool,
+}
+
+impl PrincipalAudit<'_> {
+    /// Reference to the principal in a report.
+    #[must_use]
+    pub fn resource(&self) -> ResourceRef {
+        reference(self.account, self.principal)
+    }
+
+    /// True if the controller has other credentials than its nodes, as the evidence or the operator states. A role that
+    /// grants nothing does not prove it: a role that was never given its policy looks the same.
+    #[must_use]
+    pub fn has_other_credentials(&self) -> bool {
+        self.used_by == Use::ControlplaneNodes && self.is_elsewhere
+    }
+}
+
+/// Reference to a principal in a report.
+#[must_use]
+pub(crate) fn reference(account: &Account, principal: &Principal) -> ResourceRef {
+    let kind = match principal.kind {
+        PrincipalKind::Role => ResourceKind::RamRole,
+        PrincipalKind::User | PrincipalKind::Group => ResourceKind::RamUser,
+    };
+    let arn = account.principal_arn(principal);
+    ResourceRef {
+        kind,
+        id: arn.clone(),
+        arn: Some(arn),
+        name: Some(principal.name.clone()),
+        region: None,
+        account_id: Some(account.account_id.clone()),
+    }
+}
+
+/// Results for all principals of the cluster.
+#[derive(Debug, Default)]
+pub struct PrincipalAudits<'a> {
+    /// Results, by account and name.
+    pub audits: Vec<PrincipalAudit<'a>>,
+    /// Principals that were not compared, or not completely.
+    pub gaps: Vec<RoleGap>,
+}
+
+/// A principal in use.
+struct Used<'a> {
+    account: &'a Account,
+    kind: PrincipalKind,
+    name: String,
+    is_controllers: bool,
+    members: Vec<&'a Member<'a>>,
+}
+
+/// Compares the roles of the nodes, and the principals that the operator assigns to the controller.
+///
+/// # Errors
+/// If a baseline is broken.
+pub(crate) fn audit<'a>(
+    view: &'a ClusterView<'a>,
+    options: &PrincipalOptions,
+) -> Result<PrincipalAudits<'a>, BaselineError> {
+    let mut used: BTreeMap<(&str, PrincipalKind, String), Used<'a>> = BTreeMap::new();
+    let places =
+        || view.regions.iter().flat_map(|region: &RegionView<'a>| region.members.iter().map(move |one| (region, one)));
+    for (region, member) in places() {
+        let Some(name) = member.instance.ram_role.as_deref() else { continue };
+        let account = region.account;
+        let key = (account.account_id.as_str(), PrincipalKind::Role, name.to_lowercase());
+        let entry = used.entry(key).or_insert_with(|| Used {
+            account,
+            kind: PrincipalKind::Role,
+            name: name.to_owned(),
+            is_controllers: false,
+            members: Vec::new(),
+        });
+        entry.members.push(member);
+    }
+    let mut audits = PrincipalAudits::default();
+    for arn in &options.controller_roles {
+        let Some((account_id, kind, name)) = named(arn) else { continue };
+        let Some(account) = view.inventory.accounts.iter().find(|account| account.account_id == account_id) else {
+            audits.gaps.push(not_read(account_id, arn.clone(), Read::RamGetRole, Missing::OfController));
+            continue;
+        };
+        let key = (account.account_id.as_str(), kind, name.to_lowercase());
+        let entry = used.entry(key).or_insert_with(|| Used {
+            account,
+            kind,
+            name: name.to_owned(),
+            is_controllers: true,
+            members: Vec::new(),
+        });
+        entry.is_controllers = true;
+    }
+    for (_, one) in used {
+        compare(&one, options, &mut audits)?;
+    }
+    Ok(audits)
+}
+
+/// Account, kind and name of a principal: `acs:ram::ACCOUNT:role/NAME`.
+#[must_use]
+pub(crate) fn named(arn: &str) -> Option<(&str, PrincipalKind, &str)> {
+    let rest = arn.strip_prefix("acs:ram::")?;
+    let (account_id, resource) = rest.split_once(':')?;
+    let (kind, name) = resource.split_once('/')?;
+    let kind = match kind {
+        "role" => PrincipalKind::Role,
+        "user" => PrincipalKind::User,
+        _ => return None,
+    };
+    let is_account = !account_id.is_empty() && account_id.bytes().all(|byte| byte.is_ascii_digit());
+    (is_account && !name.is_empty()).then_some((account_id, kind, name))
+}
+
+fn not_read(account_id: &str, role: String, read: Read, missing: Missing) -> RoleGap {
+    RoleGap { account_id: account_id.to_owned(), role, cause: RoleGapCause::NotRead(read, missing) }
+}
+
+fn gap(account: &Account, arn: &str, cause: RoleGapCause) -> RoleGap {
+    RoleGap { account_id: account.account_id.clone(), role: arn.to_owned(), cause }
+}
+
+/// True if the role trusts the service that provides its credentials to instances; an error if that is unknown.
+fn trusts_ecs(role: &Principal) -> Result<bool, RoleGapCause> {
+    let Some(text) = role.trust_policy.as_deref() else {
+        return Err(RoleGapCause::NotRead(Read::RamGetRole, Missing::TrustPolicy));
+    };
+    let document =
+        Document::parse_as(text, &RAM).map_err(|error| RoleGapCause::Trust { error: Some(error.to_string()) })?;
+    let ecs = Caller::Service("ecs.aliyuncs.com".to_owned());
+    match policy::trusts(&document, &ecs, "sts:AssumeRole", &policy::Context::default()) {
+        Decision::Allowed => Ok(true),
+        Decision::ExplicitlyDenied | Decision::ImplicitlyDenied => Ok(false),
+        Decision::Undecided => Err(RoleGapCause::Trust { error: None }),
+    }
+}
+
+fn compare<'a>(
+    used: &Used<'a>,
+    options: &PrincipalOptions,
+    audits: &mut PrincipalAudits<'a>,
+) -> Result<(), BaselineError> {
+    let account = used.account;
+    let arn = account.arn(used.kind, &used.name);
+    let missing = if used.is_controllers { Missing::OfController } else { Missing::OfNodes };
+    let list = used.kind.policies_read();
+    let get = if used.kind == PrincipalKind::Role { Read::RamGetRole } else { list };
+    let Some(principal) = account.principal(used.kind, &used.name) else {
+        audits.gaps.push(not_read(&account.account_id, arn, get, missing));
+        return Ok(());
+    };
+    let mut gaps = Vec::new();
+    let set = policies(account, principal, &arn, list, &mut gaps);
+    let trusts_ecs = if used.members.is_empty() || used.kind != PrincipalKind::Role {
+        None
+    } else {
+        trusts_ecs(principal).map_err(|cause| audits.gaps.push(gap(account, &arn, cause))).ok()
+    };
+    // A policy that was not read may contain the missing Allow, or a Deny.
+    if !gaps.is_empty() {
+        audits.gaps.extend(gaps);
+        return Ok(());
+    }
+    let set = set.with_control_policies(control_levels(&options.scps));
+    let roles = used.members.iter().map(|member| member.roles);
+    let node_roles = roles.fold(RoleSet::UNKNOWN, |set, one| set.union(one.roles));
+    let is_reliable = used.members.iter().all(|member| member.roles.is_reliable());
+    let used_by = if used.is_controllers {
+        Use::Controller
+    } else if node_roles.contains(NodeRole::Controlplane) && options.controller_roles.is_empty() {
+        Use::ControlplaneNodes
+    } else if node_roles.is_unknown() || node_roles.contains(NodeRole::Controlplane) || !is_reliable {
+        Use::UnknownNodes
+    } else {
+        Use::OtherNodes
+    };
+    let asked = Asked::new(used_by, options)?;
+    let given = if used_by.is_controllers() { &options.controlplane } else { &options.worker };
+    let catalogue = options.catalogue.unwrap_or_else(|| Catalogue::for_dialect(&RAM));
+    let prepared = PreparedPolicies::new(&set);
+    let environment = Environment { account_id: account.account_id.clone(), ..Environment::default() };
+    let mut actions = Vec::new();
+    for (action, resources, calls) in &asked.actions {
+        let assessment = prepared.assess(Question::on(action, resources), &environment, catalogue);
+        if assessment.verdict == Verdict::Undecided {
+            let cause = RoleGapCause::Undecided { action: action.clone(), by: assessment.undecided_by.clone() };
+            audits.gaps.push(gap(account, &arn, cause));
+        }
+        let is_limited = given.as_ref().is_some_and(|baseline| baseline.is_limited(action));
+        actions.push(ActionAudit { action: action.clone(), assessment, calls: calls.clone(), is_limited });
+    }
+    let beyond = policy::excess(&set, &prepared, &asked.needs, &environment, catalogue);
+    let documents: Vec<&Document> = asked.documents.iter().collect();
+    audits.audits.push(PrincipalAudit {
+        account,
+        principal,
+        used_by,
+        members: used.members.clone(),
+        node_roles,
+        trusts_ecs,
+        baseline: asked.name,
+        actions,
+        beyond,
+        tightened: policy::tightened(&documents, &[]),
+        is_elsewhere: options.credentials_elsewhere,
+    });
+    Ok(())
+}
+
+/// Requirements for a principal.
+struct Asked {
+    name: String,
+    /// Each action with the resources on which it is required, and the calls that need it.
+    actions: Vec<(String, Vec<String>, Vec<&'static AlibabaCall>)>,
+    needs: Vec<Need>,
+    documents: Vec<Document>,
+}
+
+impl Asked {
+    fn new(used_by: Use, options: &PrincipalOptions) -> Result<Self, BaselineError> {
+        let calls = calls(options);
+        let given = if used_by.is_controllers() { &options.controlplane } else { &options.worker };
+        let mut asked = match given {
+            Some(baseline) => Self::from_baseline(baseline, &calls),
+            None if used_by.is_controllers() => Self::from_calls(&calls)?,
+            None => Self {
+                name: "nothing".to_owned(),
+                actions: Vec::new(),
+                needs: Vec::new(),
+                documents: vec![Document::unknown("", false, &RAM)],
+            },
+        };
+        let published: &[&str] =
+            if used_by.is_controllers() || used_by == Use::UnknownNodes { &["ack-2022"] } else { &[] };
+        for name in COMPANIONS.iter().chain(published) {
+            let Some(embedded) = baseline::find(name) else { continue };
+            asked.needs.extend(embedded.baseline(None)?.actions.into_iter().map(Need::everywhere));
+        }
+        if used_by.is_controllers() {
+            // Calls of a disabled controller, or of an older version, are not excess.
+            let all = AlibabaController::ALL.iter().flat_map(|controller| alibaba::calls(*controller, None));
+            asked.needs.extend(all.map(|call| Need::everywhere(call.action.clone())));
+        }
+        Ok(asked)
+    }
+
+    fn from_baseline(baseline: &Baseline, calls: &[&'static AlibabaCall]) -> Self {
+        let needed_by = |action: &str| {
+            calls
+                .iter()
+                .copied()
+                .filter(|call| policy::matches(&action.to_lowercase(), &call.action.to_lowercase()))
+                .collect()
+        };
+        let actions = baseline.actions.iter();
+        Self {
+            name: baseline.name.clone(),
+            actions: actions.map(|one| (one.clone(), baseline.resources(one), needed_by(one))).collect(),
+            needs: baseline.needs(),
+            documents: vec![baseline.document.clone()],
+        }
+    }
+
+    fn from_calls(calls: &[&'static AlibabaCall]) -> Result<Self, BaselineError> {
+        let mut by_action: BTreeMap<&str, Vec<&'static AlibabaCall>> = BTreeMap::new();
+        for call in calls {
+            by_action.entry(&call.action).or_default().push(call);
+        }
+        let names: Vec<&str> = by_action.keys().copied().collect();
+        let text = serde_json::json!({"Version": RAM.newest_version(), "Statement": [
+            {"Effect": "Allow", "Action": names, "Resource": "*"}]});
+        let baseline = Baseline::parse("what the controllers call", &text.to_string())?;
+        Ok(Self {
+            name: baseline.name.clone(),
+            needs: baseline.needs(),
+            documents: vec![baseline.document],
+            actions: by_action.into_iter().map(|(action, calls)| (action.to_owned(), Vec::new(), calls)).collect(),
+        })
+    }
+}
+
+/// Calls of the running controllers, in the given version or the newest.
+fn calls(options: &PrincipalOptions) -> Vec<&'static AlibabaCall> {
+    let is_off = |controller: AlibabaController| {
+        options.without.iter().any(|off| match off {
+            Controller::Service => controller == AlibabaController::Service,
+            Controller::Route => controller == AlibabaController::Route,
+            Controller::Nlb => controller == AlibabaController::Nlb,
+            Controller::Node | Controller::Tagging => false,
+        })
+    };
+    let running = AlibabaController::DEFAULT.iter().copied().filter(|controller| !is_off(*controller));
+    running.flat_map(|controller| alibaba::calls(controller, options.controller_version)).collect()
+}
+
+/// Policies that apply to a principal.
+fn policies(account: &Account, principal: &Principal, arn: &str, list: Read, gaps: &mut Vec<RoleGap>) -> PolicySet {
+    let mut in_account: Vec<NamedDocument> = Vec::new();
+    let mut in_groups: BTreeMap<&str, Vec<NamedDocument>> = BTreeMap::new();
+    let mut holders: Vec<&Principal> = vec![principal];
+    if principal.kind == PrincipalKind::User {
+        match &principal.groups {
+            None => gaps.push(not_read(
+                &account.account_id,
+                arn.to_owned(),
+                Read::ListGroupsForUser,
+                Missing::AttachedPolicies,
+            )),
+            Some(groups) => {
+                for name in groups {
+                    match account.principal(PrincipalKind::Group, name) {
+                        Some(group) => holders.push(group),
+                        None => gaps.push(not_read(
+                            &account.account_id,
+                            arn.to_owned(),
+                            Read::ListPoliciesForGroup,
+                            Missing::AttachedPolicies,
+                        )),
+                    }
+                }
+            }
+        }
+    }
+    for holder in holders {
+        if holder.attachments.is_none() {
+            gaps.push(not_read(&account.account_id, arn.to_owned(), list, Missing::AttachedPolicies));
+        }
+        if holder.resource_group_attachments.is_none() {
+            let missing = Missing::ResourceGroupPolicies;
+            gaps.push(not_read(
+                &account.account_id,
+                account.principal_arn(holder),
+                Read::ListPolicyAttachments,
+                missing,
+            ));
+        }
+        let attached = holder.attachments.iter().flatten();
+        for attachment in attached.chain(holder.resource_group_attachments.iter().flatten()) {
+            let Some(document) = document(account, arn, attachment, gaps) else { continue };
+            let named = NamedDocument { name: attachment.policy.clone(), document };
+            match attachment.resource_group_id.as_deref() {
+                None if in_account.contains(&named) => {}
+                None => in_account.push(named),
+                Some(group) => in_groups.entry(group).or_default().push(named),
+            }
+        }
+    }
+    let set = PolicySet::for_identity(in_account);
+    in_groups.into_iter().fold(set, |set, (group, policies)| set.with_resource_group(group, policies))
+}
+
+fn document(account: &Account, arn: &str, attachment: &Attachment, gaps: &mut Vec<RoleGap>) -> Option<Document> {
+    let Some(text) = account.policy(attachment).and_then(|policy| policy.document.as_deref()) else {
+        let missing = Missing::AttachedPolicy(attachment.policy.clone());
+        gaps.push(not_read(&account.account_id, arn.to_owned(), Read::RamGetPolicy, missing));
+        return None;
+    };
+    match Document::parse_as(text, &RAM) {
+        Ok(document) => Some(document),
+        Err(error) => {
+            let cause = RoleGapCause::Malformed { policy: attachment.policy.clone(), error: error.to_string() };
+            gaps.push(gap(account, arn, cause));
+            None
+        }
+    }
+}

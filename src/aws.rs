@@ -1,0 +1,12 @@
+//! AWS: its inventory, the view of a cluster in it, and the rights of roles.
+//!
+//! Alibaba Cloud has rooms of the same names in `alibaba`.
+
+pub(crate) mod clusters;
+pub(crate) mod grant;
+pub(crate) mod inventory;
+pub(crate) mod roles;
+pub(crate) mod topology;
+pub(crate) mod view;
+
+pub use inventory::*;

@@ -1,0 +1,86 @@
+//! Instance profiles, roles and their policies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tags::Tag;
+
+/// An association of an instance with an instance profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceProfileAssociation {
+    /// `iip-assoc-…`.
+    pub id: String,
+    /// Instance.
+    pub instance_id: String,
+    /// ARN of the profile.
+    pub instance_profile_arn: String,
+    /// `associating`, `associated`, `disassociating` or `disassociated`.
+    pub state: String,
+}
+
+/// An instance profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceProfile {
+    /// ARN.
+    pub arn: String,
+    /// True if IAM still has it; an instance keeps showing a deleted profile.
+    pub exists: bool,
+    /// Names of its roles; IAM allows one.
+    pub roles: Vec<String>,
+}
+
+/// A role with everything that determines its permissions. A part that could not be read is absent, with a gap that
+/// states why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Role {
+    /// Role name.
+    pub name: String,
+    /// ARN.
+    pub arn: String,
+    /// `AROA…`: changes when a role is deleted and re-created under the same name.
+    pub role_id: String,
+    /// Path.
+    pub path: String,
+    /// Trust policy, verbatim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust_policy: Option<String>,
+    /// ARN of the permissions boundary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions_boundary: Option<String>,
+    /// Inline policies; absent when they could not all be listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline_policies: Option<Vec<InlinePolicy>>,
+    /// ARNs of the attached managed policies; absent when they could not be listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached_policies: Option<Vec<String>>,
+    /// Tags, sorted by key; absent when `GetRole` was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<Tag>>,
+}
+
+/// An inline policy of a role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InlinePolicy {
+    /// Policy name.
+    pub name: String,
+    /// Document, verbatim; absent when it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+}
+
+/// A managed policy in its default version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManagedPolicy {
+    /// ARN.
+    pub arn: String,
+    /// Id of the default version, such as `v3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version_id: Option<String>,
+    /// Document, verbatim; absent when it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+}

@@ -1,0 +1,215 @@
+//! Networks of instances, and resources attached to them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tags::Tag;
+
+/// A subnet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subnet {
+    /// `subnet-…`.
+    pub id: String,
+    /// VPC.
+    pub vpc_id: String,
+    /// Zone name.
+    pub availability_zone: String,
+    /// Account that owns it; another one if the subnet is shared through AWS RAM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<String>,
+    /// Free IPv4 addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available_ip_address_count: Option<i32>,
+    /// Outpost it lives on, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outpost_arn: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A VPC.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vpc {
+    /// `vpc-…`.
+    pub id: String,
+    /// Account that owns it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<String>,
+    /// Its DHCP option set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dhcp_options_id: Option<String>,
+    /// `enableDnsSupport`; absent if it was not read (with a gap if it should have been).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enable_dns_support: Option<bool>,
+    /// `enableDnsHostnames`; absent when it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enable_dns_hostnames: Option<bool>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A security group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecurityGroup {
+    /// `sg-…`.
+    pub id: String,
+    /// Group name.
+    pub name: String,
+    /// Description.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// VPC, absent for EC2-Classic leftovers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vpc_id: Option<String>,
+    /// Account that owns it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<String>,
+    /// Ingress permissions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ingress: Vec<IngressPermission>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// One ingress permission: each source of it is one rule against the quota.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IngressPermission {
+    /// `tcp`, `udp`, `icmp`, `-1`, or a protocol number.
+    pub protocol: String,
+    /// First port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_port: Option<i32>,
+    /// Last port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_port: Option<i32>,
+    /// IPv4 ranges, IPv6 ranges and prefix lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<RuleSource>,
+    /// Source groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<RuleSource>,
+}
+
+/// A source of an ingress permission, with the description of that rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleSource {
+    /// CIDR, prefix list id or group id.
+    pub source: String,
+    /// Description of the rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// A route table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteTable {
+    /// `rtb-…`.
+    pub id: String,
+    /// VPC.
+    pub vpc_id: String,
+    /// Account that owns it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<String>,
+    /// True for the main table of its VPC.
+    pub main: bool,
+    /// Subnets associated explicitly; EC2 never lists the implicit ones of a main table.
+    pub subnet_ids: Vec<String>,
+    /// Routes.
+    pub routes: Vec<Route>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A route.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// Destination CIDR or prefix list.
+    pub destination: String,
+    /// Target gateway (`igw-…`, `vgw-…`, `local`), if the target is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_id: Option<String>,
+    /// Target instance, if the target is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+    /// Target network interface, if the target is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_interface_id: Option<String>,
+    /// `active` or `blackhole`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+}
+
+/// A DHCP option set, reduced to the options that affect node names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DhcpOptions {
+    /// `dopt-…`.
+    pub id: String,
+    /// Values of `domain-name`; empty when the option is not set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub domain_name: Vec<String>,
+}
+
+/// A network interface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkInterface {
+    /// `eni-…`.
+    pub id: String,
+    /// `available`, `in-use`, …
+    pub status: String,
+    /// Description.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// VPC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vpc_id: Option<String>,
+    /// Subnet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subnet_id: Option<String>,
+    /// The account that owns it, if the answer contains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<String>,
+    /// Instance it is attached to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+    /// Ids of its groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub security_groups: Vec<String>,
+    /// The service that manages it, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A zone of a region.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AvailabilityZone {
+    /// Zone name, such as `us-east-1a`.
+    pub name: String,
+    /// `availability-zone`, `local-zone` or `wavelength-zone`.
+    pub zone_type: String,
+}
+
+impl RouteTable {
+    /// True if it leads to an internet gateway: a gateway id that starts with `igw`, whatever its destination and
+    /// state.
+    /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#isSubnetPublic`.
+    #[must_use]
+    pub(crate) fn is_public(&self) -> bool {
+        self.routes.iter().any(|route| route.gateway_id.as_deref().is_some_and(|gateway| gateway.starts_with("igw")))
+    }
+}

@@ -1,0 +1,13 @@
+//! One file for each command.
+
+pub(super) mod catalogue;
+pub(super) mod config;
+pub(super) mod example;
+pub(super) mod fix;
+pub(super) mod lint;
+pub(super) mod many;
+pub(super) mod merge;
+pub(super) mod migrate;
+pub(super) mod policy;
+pub(super) mod run;
+pub(super) mod show;

@@ -1,0 +1,76 @@
+//! `tagaudit config`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Parser;
+
+use crate::config::{self, Config};
+use crate::text;
+
+use crate::cli::args::command::{Cli, Command, ConfigCommand};
+use crate::cli::args::config::{first_line, options, read, said};
+use crate::cli::io::clock::today;
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::input;
+use crate::cli::io::output;
+
+/// `tagaudit config`.
+pub(in crate::cli) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
+    match command {
+        ConfigCommand::Check { file } => check(file.as_deref().unwrap_or(Path::new(config::FILE))),
+        ConfigCommand::Schema => output::printed(|out| Ok(out.write_all(config_schema().as_bytes()))),
+    }
+}
+
+/// `docs/config.schema.json`: the schema of a configuration.
+#[must_use]
+pub fn config_schema() -> String {
+    format!("{:#}\n", config::schema(&options()))
+}
+
+fn check(path: &Path) -> Result<Exit, Failure> {
+    let config = read(path)?;
+    try_together(&config)?;
+    let today = today();
+    let over: Vec<_> = config.waivers.iter().filter(|waiver| waiver.expires < today).collect();
+    output::printed(|out| {
+        let mut lines = vec![format!(
+            "{}: {}, {}, {}, {}",
+            text::printable(&config.file),
+            text::count(config.options.len(), "option"),
+            match config.severities.len() {
+                1 => "1 severity".to_owned(),
+                number => format!("{number} severities"),
+            },
+            text::count(config.waivers.len(), "waiver"),
+            text::count(config.targets.len(), "target")
+        )];
+        lines.extend(over.iter().map(|waiver| {
+            format!("line {}: the waiver of `{}` expired on {}", waiver.place.line, waiver.rule, waiver.expires)
+        }));
+        Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+    })
+}
+
+/// Checks the options as a scan would: options that conflict, rules and baselines that do not exist.
+fn try_together(config: &Config) -> Result<(), Failure> {
+    let wrong = |failure: Failure| {
+        let mut whole =
+            Failure::usage(format!("a scan cannot use the configuration `{}`", config.file)).cause(failure.error);
+        whole.causes.extend(failure.causes);
+        Failure { help: failure.help, ..whole }
+    };
+    let mut arguments: Vec<OsString> = ["tagaudit", "scan"].map(OsString::from).into();
+    let says_which = ["cluster-id", "all-clusters", "organization", "targets"];
+    if !config.options.iter().any(|option| says_which.contains(&option.name.as_str()) && !option.values.is_empty()) {
+        arguments.push("--cluster-id=x".into());
+    }
+    arguments.extend(config.options.iter().flat_map(said).map(OsString::from));
+    let cli = Cli::try_parse_from(arguments).map_err(|error| wrong(Failure::usage(first_line(&error))))?;
+    if let Command::Scan(args) = &cli.command {
+        input::selected_rules(args).map_err(wrong)?;
+        input::baselines(&args.audit).map_err(wrong)?;
+    }
+    Ok(())
+}

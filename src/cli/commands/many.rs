@@ -1,0 +1,370 @@
+//! Scans many clusters in as many accounts: collects, audits and drops one target after the other.
+
+use std::collections::BTreeSet;
+
+use crate::aws::Inventory;
+use crate::clusters::Clusters;
+use crate::config::{Config, Notice};
+use crate::estate::{Estate, EstateRef};
+use crate::inventory::Gap;
+#[cfg(feature = "aws")]
+use crate::inventory::Provider;
+use crate::report::{NotAudited, PresentShard, Report, ReportSet, Shards, SourceKind, TargetOutcome, TargetReport};
+use crate::resource::ResourceKind;
+use crate::rules::Rule;
+#[cfg(feature = "aws")]
+use crate::target::Member;
+use crate::target::{Shard, Target};
+
+use crate::cli::args::command::{ReportArgs, ScanArgs};
+use crate::cli::commands::show;
+use crate::cli::io::clock::{self, stamp};
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::input;
+use crate::cli::io::output;
+use crate::cli::session::{self, Scope};
+
+/// True if a scan covers many clusters.
+pub(in crate::cli) fn is_asked(args: &ScanArgs) -> bool {
+    args.many.all_clusters || args.many.targets.is_some() || args.many.organization
+}
+
+/// Scans every requested cluster.
+pub(in crate::cli) fn scan(
+    args: &ScanArgs,
+    rules: &[&'static Rule],
+    configured: Option<&Config>,
+) -> Result<Exit, Failure> {
+    let shard = args.many.shard.map(session::shard).transpose()?;
+    if shard.is_some() && args.verdict.expect_clusters.is_some() {
+        return Err(Failure::usage("--expect-clusters applies to the whole run, but --shard reads only a part of it")
+            .help("give --expect-clusters to `tagaudit merge`"));
+    }
+    let mut earlier = args.verdict.compare.as_deref().map(input::report_set).transpose()?;
+    if let (Some(earlier), Some(shard)) = (&mut earlier, shard) {
+        // Other shards compare their own targets.
+        earlier.targets.retain(|target| target.account_ids.iter().any(|id| shard.holds(id)));
+    }
+    let scope =
+        Scope { config: configured, ..Scope::read("", &args.audit, &args.source.connection, &args.output.terminal)? };
+    let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let mut run = Run {
+        args,
+        scope,
+        rules,
+        source,
+        earlier: earlier.as_ref(),
+        targets: Vec::new(),
+        not_audited: Vec::new(),
+        notices: BTreeSet::new(),
+        used: BTreeSet::new(),
+        failure: None,
+    };
+    if args.many.targets.is_some() || args.many.organization {
+        run.targets(shard)?;
+    } else {
+        run.audit_all_clusters()?;
+    }
+    if let Some(failure) = run.failure.take() {
+        return Err(failure);
+    }
+    run.tell_notices();
+    let Run { targets, not_audited, .. } = run;
+    let shards = shard.map(|shard| Shards {
+        count: shard.count,
+        present: vec![PresentShard { index: shard.index, collected_at: now() }],
+    });
+    let mut set = ReportSet::new(targets, shards, not_audited);
+    if let Some(earlier) = &earlier {
+        session::compare_set(&mut set, earlier, &args.verdict)?;
+    }
+    output::write_set(&args.output, &set)?;
+    Ok(session::ended(&set, &args.verdict, shard.is_some()))
+}
+
+/// State of a running scan.
+struct Run<'r> {
+    args: &'r ScanArgs,
+    scope: Scope<'r>,
+    rules: &'r [&'static Rule],
+    source: SourceKind,
+    earlier: Option<&'r ReportSet>,
+    targets: Vec<TargetReport>,
+    not_audited: Vec<NotAudited>,
+    /// Notices for the author of the configuration: line, message, and true for a waiver that matched nothing.
+    notices: BTreeSet<(usize, String, bool)>,
+    /// Lines of waivers that matched something somewhere.
+    used: BTreeSet<usize>,
+    /// Error that keeps every cluster from being audited.
+    failure: Option<Failure>,
+}
+
+impl<'r> Run<'r> {
+    /// Audits every cluster of one inventory, live or recorded.
+    fn audit_all_clusters(&mut self) -> Result<(), Failure> {
+        let estate = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope)?;
+        let Estate::Aws(inventory) = estate else {
+            return Err(Failure::usage("a run of many clusters supports only AWS so far")
+                .help("name one: --cluster-id ID (`tagaudit clusters` lists them)"));
+        };
+        let mut account_ids: Vec<String> =
+            inventory.accounts.iter().map(|account| account.account_id.clone()).collect();
+        account_ids.sort_unstable();
+        let regions: BTreeSet<&String> =
+            inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
+        let target = TargetReport { regions: regions.into_iter().cloned().collect(), ..TargetReport::new(account_ids) };
+        self.audit(target, &inventory, &[], true);
+        Ok(())
+    }
+
+    /// Audits the requested clusters of an inventory.
+    fn audit(&mut self, mut target: TargetReport, inventory: &Inventory, named: &[String], all: bool) {
+        let found = if all { Clusters::from_inventory(inventory).ids() } else { BTreeSet::new() };
+        let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, inventory.provider);
+        let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
+        // Findings of regions that were not read stay as they were.
+        let known = known.into_iter().filter(|report| is_read(report, inventory));
+        // A deleted cluster that is neither named nor found keeps only its earlier findings.
+        let is_named = |id: &String| found.contains(id) || named.contains(id);
+        let (gone, known): (Vec<&Report>, Vec<&Report>) =
+            known.partition(|report| !is_named(&report.cluster_id) && is_gone(report, inventory));
+        target.gone_cluster_ids = gone.into_iter().map(|report| report.cluster_id.clone()).collect();
+        let known = known.into_iter().map(|report| report.cluster_id.clone());
+        let ids: BTreeSet<String> = named.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
+        target.collected_at.clone_from(&inventory.collected_at);
+        for id in &ids {
+            let scope = self.scope.for_cluster(id);
+            match scope.audited(EstateRef::Aws(inventory), self.rules, self.source) {
+                Ok((audit, notices)) => {
+                    let report = scope.written(&audit);
+                    let waivers = report.findings.iter().filter_map(|finding| finding.waiver.as_ref());
+                    self.used
+                        .extend(waivers.filter_map(|waiver| waiver.place.rsplit(':').next()?.parse::<usize>().ok()));
+                    for Notice { place, message, is_unused } in notices {
+                        if !is_unused {
+                            self.used.insert(place.line);
+                        }
+                        self.notices.insert((place.line, message, is_unused));
+                    }
+                    target.reports.push(report);
+                }
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        if target.reports.is_empty() {
+            // An unread part may hold all the tags of a cluster.
+            target.not_audited = inventory.gaps.iter().map(unread).collect();
+            let is_listed = !inventory.gaps.iter().any(|gap| crate::aws::clusters::READS.contains(&gap.read));
+            if inventory.is_empty_handed() {
+                target.outcome = TargetOutcome::NotAudited;
+            } else if is_listed {
+                target.outcome = TargetOutcome::Empty;
+            }
+        }
+        self.targets.push(target);
+    }
+
+    /// Prints each notice once; one about a waiver that matched nothing, only if it matched nothing in any cluster.
+    fn tell_notices(&self) {
+        if self.args.output.terminal.quiet {
+            return;
+        }
+        let file = self.scope.config.map_or("", |config| config.file.as_str());
+        for (line, message, is_unused) in &self.notices {
+            if !(*is_unused && self.used.contains(line)) {
+                output::warn(&format!("{file}:{line}: {message}"));
+            }
+        }
+    }
+
+    /// Targets of the command line or the configuration.
+    fn listed(&self) -> Result<Vec<Target>, Failure> {
+        let Some(path) = &self.args.many.targets else { return Ok(Vec::new()) };
+        match self.scope.config {
+            Some(config) if *path == *config.file => Ok(config.targets.clone()),
+            _ => input::targets(path),
+        }
+    }
+
+    #[cfg(not(feature = "aws"))]
+    fn targets(&mut self, _: Option<Shard>) -> Result<(), Failure> {
+        self.listed()?;
+        Err(session::not_live())
+    }
+
+    /// Audits every target, live.
+    #[cfg(feature = "aws")]
+    fn targets(&mut self, shard: Option<Shard>) -> Result<(), Failure> {
+        use crate::provider::aws;
+
+        let args = self.args;
+        let listed = self.listed()?;
+        let scope = self.scope.for_cluster("");
+        let request = aws::Request {
+            all_regions: args.source.all_regions,
+            iam_reads: args.source.iam_reads.into(),
+            cluster: Some(aws::ClusterScope {
+                cluster_ids: Vec::new(),
+                all: args.many.all_clusters,
+                nodes: None,
+                controller_roles: &scope.baselines.controller_roles,
+            }),
+            ..session::request(&args.source.connection, &args.output.terminal, None)
+        };
+        let mut left_out = Vec::new();
+        let mut gaps = Vec::new();
+        let mut choose = |own: &aws::Identity, members: aws::Members| {
+            gaps.extend(members.gap);
+            let (skipped, active): (Vec<_>, Vec<_>) =
+                members.members.iter().partition(|member| member.left_out().is_some());
+            left_out.extend(skipped.into_iter().filter_map(skipped_target));
+            let mut targets: Vec<Target> =
+                listed.iter().cloned().chain(active.into_iter().map(Member::target)).collect();
+            let is_here = |account_id: &str| shard.is_none_or(|shard| shard.holds(account_id));
+            left_out.retain(|target| target.account_ids.iter().all(|id| is_here(id)));
+            targets.retain(|target| is_here(&target.account_id));
+            for target in &mut targets {
+                fill_in(target, args, own);
+            }
+            targets
+        };
+        let earlier = self.earlier;
+        // Clusters with earlier findings are audited even if no resource carries their id any more.
+        let also = |target: &Target| {
+            let known = earlier.filter(|_| args.many.all_clusters || target.cluster_ids.is_empty());
+            let account = std::slice::from_ref(&target.account_id);
+            let known = known.map(|earlier| earlier.clusters_with_findings(account, Provider::Aws));
+            known.into_iter().flatten().map(|report| report.cluster_id.clone()).collect()
+        };
+        let quiet = args.output.terminal.quiet;
+        let mut take = |target: Target, read: Result<Inventory, Gap>| {
+            let mut report = TargetReport::from(&target);
+            match read {
+                Ok(inventory) => {
+                    let all = args.many.all_clusters || target.cluster_ids.is_empty();
+                    self.audit(report, &inventory, &target.cluster_ids, all);
+                }
+                Err(gap) => {
+                    if !quiet {
+                        let place = report.describe();
+                        output::warn(&format!("{place} is not audited: {}: {}: {}", gap.read, gap.reason, gap.message));
+                    }
+                    report.collected_at = Some(now());
+                    report.outcome = TargetOutcome::NotAudited;
+                    report.not_audited.push(unread(&gap));
+                    self.targets.push(report);
+                }
+            }
+        };
+        let mut many = aws::ManyTargets {
+            organization: args.many.organization,
+            at_once: usize::from(args.many.targets_at_once),
+            choose: &mut choose,
+            also: &also,
+            take: &mut take,
+        };
+        aws::collect_each(&request, &mut many).map_err(crate::cli::io::failure::provider_failure)?;
+        self.targets.extend(left_out);
+        for gap in gaps {
+            let mut entry = unread(&gap);
+            entry.message.push_str("; there may be more accounts");
+            self.not_audited.push(entry);
+        }
+        Ok(())
+    }
+}
+
+/// Completes a target with options of the command line that it does not set itself.
+#[cfg(feature = "aws")]
+fn fill_in(target: &mut Target, args: &ScanArgs, own: &crate::provider::aws::Identity) {
+    if target.account_id != own.account_id && target.role.is_none() {
+        target.role.clone_from(&args.many.target_role);
+    }
+    if target.cluster_ids.is_empty() {
+        target.cluster_ids.extend(args.cluster_id.clone());
+    }
+    if target.regions.is_empty() && !args.source.all_regions {
+        let said: BTreeSet<&String> = args.source.connection.region.iter().collect();
+        target.regions = said.into_iter().cloned().collect();
+        if target.regions.is_empty() {
+            target.regions.push(own.home_region.clone());
+        }
+    }
+}
+
+/// Report of an account of the organization that is not audited.
+#[cfg(feature = "aws")]
+fn skipped_target(member: &Member) -> Option<TargetReport> {
+    Some(TargetReport {
+        outcome: TargetOutcome::Skipped,
+        why: Some(member.left_out()?),
+        collected_at: Some(now()),
+        ..TargetReport::from(&member.target())
+    })
+}
+
+/// Current time, as in reports.
+fn now() -> String {
+    stamp(clock::now())
+}
+
+/// True if every region of an earlier report was read.
+fn is_read(report: &Report, inventory: &Inventory) -> bool {
+    let regions: BTreeSet<(&str, &str)> = inventory
+        .accounts
+        .iter()
+        .flat_map(|account| account.regions.iter().map(|region| (&*account.account_id, &*region.name)))
+        .collect();
+    report.accounts.iter().all(|account| {
+        account.regions.iter().all(|region| regions.contains(&(account.account_id.as_str(), region.as_str())))
+    })
+}
+
+/// True if a cluster of an earlier report, whose regions were read, no longer exists: everything was listed, and none
+/// of its instances is left. If one is left, the cluster lost its tags, which is worse than any earlier finding.
+fn is_gone(report: &Report, inventory: &Inventory) -> bool {
+    let is_listed = !inventory.gaps.iter().any(|gap| crate::aws::clusters::READS.contains(&gap.read));
+    let of_roles = report.roles.iter().flat_map(|role| &role.instances);
+    let of_map = report.topology.iter().flat_map(|vpc| vpc.nodes.iter().flat_map(|group| &group.instances));
+    let unknown = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
+    let named =
+        unknown.chain(&report.findings).flat_map(|finding| std::iter::once(&finding.resource).chain(&finding.related));
+    let named = named.filter(|resource| resource.kind == ResourceKind::Instance).map(|resource| &resource.id);
+    let nodes: BTreeSet<&String> = of_roles.chain(of_map).chain(named).collect();
+    let mut instances =
+        inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
+    is_listed && !instances.any(|instance| instance.state.is_live() && nodes.contains(&instance.id))
+}
+
+/// A failed read that belongs to no cluster.
+fn unread(gap: &Gap) -> NotAudited {
+    NotAudited {
+        what: gap.read.action().to_owned(),
+        resource: gap.resource.clone(),
+        account_id: gap.account_id.clone(),
+        region: gap.region.clone(),
+        reason: gap.reason.clone(),
+        message: gap.message.clone(),
+        rules: Vec::new(),
+    }
+}
+
+/// Shows a saved report of many clusters, or one of its clusters, with the exit code of the scan that wrote it.
+pub(in crate::cli) fn report(args: &ReportArgs, set: ReportSet) -> Result<Exit, Failure> {
+    if let Some(cluster_id) = &args.cluster_id {
+        let picked = set.pick(cluster_id, args.account.as_deref(), args.region.as_deref());
+        let report: Report = picked.map_err(|error| {
+            Failure::usage(format!("cannot show the cluster `{cluster_id}` of `{}`", args.file.display()))
+                .cause(error.to_string())
+                .help("omit --cluster-id to list all of them, or select one with --account and --region")
+        })?;
+        if report.is_left_over() {
+            let unknown = report.comparison.as_ref().map_or(0, |comparison| comparison.unknown.len());
+            return Err(Failure::new(Exit::Nothing, format!("the cluster `{cluster_id}` was not audited in this run"))
+                .cause(format!("the report holds only {} of it", crate::text::count(unknown, "unknown finding")))
+                .help("omit --cluster-id to list them, each with the reason"));
+        }
+        return show::show(args, report);
+    }
+    show::show_set(set, &args.verdict, &args.output)
+}

@@ -1,0 +1,289 @@
+//! Runs each command.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::clusters::Clusters;
+use crate::config::Config;
+use crate::estate::Estate;
+use crate::inventory::{Provider, write_private};
+use crate::render::{self, FindingsFormat, TableOptions};
+use crate::report::{LintReport, PolicyLintReport, ReportView, SourceKind};
+
+use crate::cli::args::Format;
+use crate::cli::args::command::LintArgs;
+use crate::cli::args::command::{ClustersArgs, Command, RecordArgs, ReportArgs, ScanArgs};
+use crate::cli::args::config::{self, Refusal};
+use crate::cli::args::outputs::Outputs;
+use crate::cli::args::policy::{DialectName, PolicyCommand};
+use crate::cli::commands::fix;
+use crate::cli::commands::many;
+use crate::cli::commands::merge;
+use crate::cli::commands::policy;
+use crate::cli::commands::show;
+use crate::cli::commands::{catalogue, config as config_command};
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::input;
+use crate::cli::io::output;
+use crate::cli::io::output::{emit, finish, printed, text_width};
+use crate::cli::session::kubernetes as cluster;
+use crate::cli::session::{self, Scope, collect};
+
+/// Runs the command line and returns its exit code.
+#[must_use]
+pub fn main() -> Exit {
+    let (cli, configured) = match config::command_line(&std::env::args_os().collect::<Vec<_>>()) {
+        Ok(command_line) => command_line,
+        Err(Refusal::Config(failure)) => {
+            let _ = io::stderr().lock().write_all(failure.render().as_bytes());
+            return failure.exit;
+        }
+        Err(Refusal::Usage(error)) => {
+            // Help and version were requested and go to standard output; everything else is a usage error.
+            let asked = !error.use_stderr();
+            let _ = error.print();
+            return if asked { Exit::Clean } else { Exit::Usage };
+        }
+    };
+    match run(&cli.command, configured.as_ref()) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            let _ = io::stderr().lock().write_all(failure.render().as_bytes());
+            failure.exit
+        }
+    }
+}
+
+fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> {
+    match command {
+        Command::Scan(args) => scan(args, configured),
+        Command::Config(command) => config_command::run(command),
+        Command::Apply(args) => fix::apply(args),
+        Command::Undo(args) => fix::undo(args),
+        Command::Clusters(args) => clusters(args),
+        Command::Record(args) => record(args),
+        Command::Lint(args) => lint(args),
+        Command::Policy(command) => policy(command),
+        Command::Report(args) => report(args),
+        Command::Merge(args) => merge::merge(args),
+        Command::Rules(args) => printed(|out| Ok(catalogue::rules(args, text_width(), out))),
+        Command::Explain(args) => printed(|out| catalogue::explain(args, text_width(), out)),
+        Command::Example(args) => super::example::example(args),
+        Command::Migrate(args) => super::migrate::migrate(args),
+        Command::Baseline(command) => printed(|out| catalogue::baseline(command, text_width(), out)),
+        Command::Permissions(args) => printed(|out| catalogue::permissions(args, text_width(), out)),
+        Command::Completions(args) => printed(|out| {
+            // Rendered first: clap_complete panics when standard output is closed early.
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut config::command_with_environment(), "tagaudit", &mut script);
+            Ok(out.write_all(&script))
+        }),
+        Command::Man => printed(|out| Ok(manual(out))),
+    }
+}
+
+fn lint(args: &LintArgs) -> Result<Exit, Failure> {
+    let (found, broken) = super::lint::lint(args)?;
+    // If no file can be read, there is nothing to show.
+    if let Some(failure) = broken.as_ref().filter(|_| found.files.is_empty()) {
+        return Err(failure.clone());
+    }
+    let report = LintReport::new(&found);
+    write_findings(&args.output, &ReportView::from(&report), |format, options, out| match format {
+        PageFormat::Table => render::kubernetes_lint(&found, options, out),
+        PageFormat::Json => render::json(&report, out),
+    })?;
+    match broken {
+        Some(failure) => Err(failure),
+        None => Ok(super::lint::exit(&found, args)),
+    }
+}
+
+fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
+    match command {
+        PolicyCommand::Diff(args) => {
+            let diff = policy::diff(args)?;
+            for what in &diff.unknown {
+                output::warn(&format!("not compared: {what}"));
+            }
+            let findings = diff.findings();
+            write_findings(&args.output, &ReportView::from(&findings), |format, options, out| match format {
+                PageFormat::Table => render::policy_diff(&diff, options, out),
+                PageFormat::Json => render::json(&diff, out),
+            })?;
+            Ok(policy::diff_exit(&diff))
+        }
+        PolicyCommand::Eval(args) => {
+            if let Some(path) = &args.cases {
+                return policy::cases(path, args.language.dialect.map(DialectName::dialect), &mut io::stdout().lock());
+            }
+            let (written, exit) = policy::eval(args, &mut io::stdout().lock())?;
+            finish(written)?;
+            Ok(exit)
+        }
+        PolicyCommand::Lint(args) => {
+            let linted = policy::lint_files(args)?;
+            let report = PolicyLintReport::new(&linted);
+            write_findings(&args.output, &ReportView::from(&report), |format, options, out| match format {
+                PageFormat::Table => render::lint(&linted, options, out),
+                PageFormat::Json => render::json(&report, out),
+            })?;
+            Ok(policy::lint_exit(&linted, args.fail_on))
+        }
+        PolicyCommand::Expand(args) => printed(|out| policy::expand(args, out)),
+        PolicyCommand::Shrink(args) => printed(|out| policy::shrink(args, out)),
+    }
+}
+
+/// Formats that each command renders itself.
+enum PageFormat {
+    Table,
+    Json,
+}
+
+/// Writes findings in the requested formats.
+fn write_findings(
+    outputs: &Outputs<FindingsFormat>,
+    view: &ReportView<'_>,
+    page: impl Fn(PageFormat, &TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    output::emit_all(outputs, |format, options, out| match format {
+        FindingsFormat::Table => page(PageFormat::Table, options, out),
+        FindingsFormat::Json => page(PageFormat::Json, options, out),
+        FindingsFormat::Markdown => render::markdown(view, out),
+        FindingsFormat::Sarif => render::sarif(view, out),
+        FindingsFormat::Junit => render::junit(view, out),
+        FindingsFormat::Csv => render::csv(view, out),
+    })
+}
+
+/// Writes the manual: the page of the command and of each subcommand, one after the other.
+fn manual(out: &mut dyn Write) -> io::Result<()> {
+    let command = config::command_with_environment();
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    for subcommand in command.get_subcommands() {
+        let name = format!("tagaudit-{}", subcommand.get_name());
+        clap_mangen::Man::new(subcommand.clone().name(name.clone())).render(&mut page)?;
+        for inner in subcommand.get_subcommands() {
+            let name = format!("{name}-{}", inner.get_name());
+            clap_mangen::Man::new(inner.clone().name(name)).render(&mut page)?;
+        }
+    }
+    out.write_all(&page)
+}
+
+fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
+    let rules = input::selected_rules(args)?;
+    fix::check(args)?;
+    let stdin = Path::new("-");
+    let from_stdin = [("--nodes", args.audit.nodes.as_deref()), ("--inventory", args.source.inventory.as_deref())];
+    let of_kubernetes = args.audit.kubernetes.iter().map(|path| ("--kubernetes", Some(path.as_path())));
+    let from_stdin = from_stdin.into_iter().chain(of_kubernetes).filter(|(_, path)| *path == Some(stdin));
+    let from_stdin: Vec<&str> = from_stdin.map(|(option, _)| option).collect();
+    if let [one, other, ..] = from_stdin.as_slice() {
+        return Err(Failure::usage(format!("{one} and {other} cannot both read standard input")));
+    }
+    if many::is_asked(args) {
+        return many::scan(args, &rules, configured);
+    }
+    let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
+    let read = Scope::read(cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
+    let mut scope = Scope { config: configured, ..read };
+    // An invalid earlier report fails before an account is read; the cloud of an inventory is known only from its file.
+    let asked = args.source.provider.map_or(Provider::Aws, Provider::from);
+    let early = match args.source.inventory {
+        Some(_) => None,
+        None => Some(session::earlier(&args.verdict, cluster_id, asked)?),
+    };
+    let estate = collect(&args.source, &args.output.terminal, Some(&scope))?;
+    scope.take(&estate);
+    let earlier = match early {
+        Some(earlier) => earlier,
+        None => session::earlier(&args.verdict, cluster_id, estate.provider())?,
+    };
+    input::check_rules(args, &rules, estate.provider())?;
+    let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let (audit, notices) = scope.audited(estate.as_ref(), &rules, source)?;
+    if !args.output.terminal.quiet {
+        let file = configured.map_or("", |config| config.file.as_str());
+        for notice in notices {
+            output::warn(&format!("{file}:{}: {}", notice.place.line, notice.message));
+        }
+    }
+    if args.fix.fix {
+        return fix::scan(args, &scope, &rules, &estate, &audit);
+    }
+    let mut report = scope.written(&audit);
+    session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
+    output::write(&args.output, &report)?;
+    let exit = if session::fails(&report, &args.verdict) {
+        Exit::Findings
+    } else {
+        session::ended_alone(&report, estate.is_empty_handed(), &args.verdict)
+    };
+    // The process ends here: freeing millions of small strings one by one would take as long as checking them did.
+    std::mem::forget((estate, audit, report, earlier));
+    Ok(exit)
+}
+
+/// Shows a saved report, with the exit code of the scan that wrote it. If only terminated instances could be read,
+/// which a report does not count, the exit code is that of an empty audit.
+fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+    match input::saved(&args.file)? {
+        input::Saved::Many(set) => many::report(args, *set),
+        input::Saved::One(report) => {
+            if args.cluster_id.is_none() {
+                show::show(args, *report)
+            } else {
+                many::report(args, (*report).into())
+            }
+        }
+    }
+}
+
+fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
+    let estate = collect(&args.source, &args.output.terminal, None)?;
+    let clusters = match &estate {
+        Estate::Aws(inventory) => Clusters::from_inventory(inventory),
+        Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
+    };
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+        Format::Table => render::clusters(&clusters, &options, out),
+        Format::Json => render::json(&clusters, out),
+    })?;
+    Ok(Exit::for_evidence(estate.is_empty_handed(), clusters.not_audited.is_empty()))
+}
+
+fn record(args: &RecordArgs) -> Result<Exit, Failure> {
+    if args.output.as_os_str() == "-" {
+        return Err(Failure::usage(
+            "an inventory is written to a file that only its owner may read, not to standard output",
+        )
+        .help("name a file: -o inventory.json"));
+    }
+    let recording = match &args.kube_context {
+        Some(context) => Some(cluster::read(context, &args.source.connection, &args.terminal)?),
+        None => cluster::kept(&args.kubernetes, &args.terminal)?,
+    };
+    let mut estate = session::collect_whole(&args.source, &args.terminal)?;
+    if recording.is_some() {
+        estate.set_kubernetes(recording);
+    }
+    let unlisted = estate.kubernetes().map_or(&[][..], |recording| &recording.gaps);
+    let bytes = estate.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    write_private(&args.output, &bytes).map_err(|error| {
+        Failure::usage(format!("cannot write the inventory `{}`", args.output.display())).cause(error.to_string())
+    })?;
+    if !args.terminal.quiet {
+        let mut err = io::stderr().lock();
+        for gap in estate.gaps() {
+            let _ = writeln!(err, "warning: not read: {}: {}", gap.read, crate::text::printable(&gap.message));
+        }
+        for gap in unlisted {
+            let _ = writeln!(err, "warning: not read: {}: {}", gap.list.what(), crate::text::printable(&gap.message));
+        }
+        let _ = writeln!(err, "wrote {}", crate::text::printable(&args.output.display().to_string()));
+    }
+    Ok(Exit::for_evidence(estate.is_empty_handed(), estate.gaps().is_empty() && unlisted.is_empty()))
+}

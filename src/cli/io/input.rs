@@ -1,0 +1,327 @@
+//! Reads the operator's input: inventories, node lists, baselines.
+
+use std::path::Path;
+
+use crate::alibaba::roles;
+use crate::baseline::{self, Baseline};
+use crate::controller::{self, ControllerVersion};
+use crate::estate::Estate;
+use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
+use crate::nodes::{self, KubernetesNode};
+use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM};
+use crate::provider::{self, cli_output};
+use crate::report::{Report, ReportError, ReportSet};
+use crate::role_audit::RoleAuditOptions;
+use crate::rules::{self, RULES, Rule};
+use crate::target::{self, Target};
+
+use crate::cli::args::CatalogueArgs;
+use crate::cli::args::command::ScanArgs;
+use crate::cli::args::policy::{DialectName, LanguageArgs};
+use crate::cli::args::{AuditArgs, SourceArgs};
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::files::{MAX_NODES_BYTES, read_bytes, read_text};
+const MAX_REPORT_BYTES: u64 = 1 << 30;
+const MAX_BASELINE_BYTES: u64 = 1 << 20;
+const MAX_CATALOGUE_BYTES: u64 = 64 << 20;
+
+/// Reads a recorded inventory or a folder of CLI output, of the requested cloud.
+pub(in crate::cli) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
+    let mut estate = recorded(path, source)?;
+    if let Some(asked) = source.provider.map(Provider::from).filter(|asked| *asked != estate.provider()) {
+        let message = format!(
+            "`{}` is an inventory of {}, but --provider is {}",
+            path.display(),
+            estate.provider().describe(),
+            asked.name()
+        );
+        return Err(Failure::usage(message));
+    }
+    if !path.is_dir() && !source.connection.region.is_empty() {
+        estate
+            .retain_regions(&source.connection.region)
+            .map_err(|missing| Failure::usage(format!("`{}` holds {missing}", path.display())))?;
+    }
+    Ok(estate)
+}
+
+fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
+    if path.is_dir() {
+        let region = match source.connection.region.as_slice() {
+            [] => None,
+            [one] => Some(one.as_str()),
+            _ => {
+                return Err(Failure::usage(
+                    "a folder of CLI output holds one region, but --region is given several times",
+                ));
+            }
+        };
+        let is_of_aws = source.provider == Some(crate::cli::args::ProviderName::Aws);
+        if !is_of_aws && provider::alibaba::folder::is_one(path) {
+            return provider::alibaba::folder::read(path, region).map(Estate::Alibaba).map_err(|error| {
+                let help = match error {
+                    provider::alibaba::folder::FolderError::NoAccount { .. } => {
+                        "add the output of `aliyun sts GetCallerIdentity` as sts-GetCallerIdentity.json"
+                    }
+                    provider::alibaba::folder::FolderError::NoRegion { .. } => "name it with --region",
+                    _ => "each file holds the JSON output of the `aliyun` command of its name; see docs/alibaba.md",
+                };
+                Failure::from_error(Exit::Usage, &error).help(help)
+            });
+        }
+        return cli_output::read(path, region).map(Estate::Aws).map_err(|error| {
+            let help = match error {
+                cli_output::FolderError::NoAccount { .. } => {
+                    "add the output of `aws sts get-caller-identity` as get-caller-identity.json"
+                }
+                cli_output::FolderError::NoRegion { .. } => "name it with --region",
+                _ => "each file holds the JSON output of the AWS CLI command of its name; see docs/offline.md",
+            };
+            Failure::from_error(Exit::Usage, &error).help(help)
+        });
+    }
+    let bytes = read_bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
+    Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error)
+            .help("write one with `tagaudit record -o FILE`, or name a folder of AWS CLI or `aliyun` output")
+    })
+}
+
+/// Reads a saved report of one cluster or of many, as a set.
+pub(in crate::cli) fn report_set(path: &Path) -> Result<ReportSet, Failure> {
+    let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
+    ReportSet::from_slice(&path.display().to_string(), &bytes).map_err(|error| unread_report(&error))
+}
+
+/// A saved report, of one cluster or of many.
+pub(in crate::cli) enum Saved {
+    One(Box<Report>),
+    Many(Box<ReportSet>),
+}
+
+/// Reads a saved report as it is.
+pub(in crate::cli) fn saved(path: &Path) -> Result<Saved, Failure> {
+    let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
+    let file = path.display().to_string();
+    if ReportSet::is_one(&bytes) {
+        return ReportSet::from_slice(&file, &bytes)
+            .map(|set| Saved::Many(Box::new(set)))
+            .map_err(|error| unread_report(&error));
+    }
+    Report::from_slice(&file, &bytes).map(|report| Saved::One(Box::new(report))).map_err(|error| unread_report(&error))
+}
+
+fn unread_report(error: &ReportError) -> Failure {
+    let help = "write one with `tagaudit scan --format json -o FILE`";
+    Failure::from_error(Exit::Usage, error).help(help)
+}
+
+/// `--targets`: a list in JSON, or the targets of a configuration.
+pub(in crate::cli) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
+    let bytes = read_bytes(path, target::MAX_BYTES, "list of targets")?;
+    let file = path.display().to_string();
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
+        let config = crate::cli::args::config::parse(&file, &bytes)?;
+        if config.targets.is_empty() {
+            return Err(
+                Failure::usage(format!("`{file}` names no target")).help("write `[[target]]` and its `account`")
+            );
+        }
+        return Ok(config.targets);
+    }
+    Target::list(&file, &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error).help(
+            "a target is {\"account\": \"111122223333\", \"role\": \"audit\", \"regions\": [], \"cluster-ids\": []}, one per line or in an array: JSON, with the account in quotation marks; or `[[target]]` in a .toml file",
+        )
+    })
+}
+
+/// `--nodes`.
+pub(in crate::cli) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
+    let bytes = read_bytes(path, MAX_NODES_BYTES, "node list")?;
+    nodes::parse(&path.display().to_string(), &bytes)
+        .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
+}
+
+/// `--baseline`, each `ROLE=NAME|FILE`.
+pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
+    let mut baselines = RoleAuditOptions {
+        controller_version: args.controller_version,
+        target_controller: args.target.target_controller,
+        without: args.without.iter().copied().map(Into::into).collect(),
+        controller_roles: args.controller_role.clone(),
+        credentials_elsewhere: args.controller_credentials.is_some(),
+        ..RoleAuditOptions::default()
+    };
+    for arn in &args.controller_role {
+        if roles::named(arn).is_some() {
+            continue;
+        }
+        let parts: Vec<&str> = arn.splitn(6, ':').collect();
+        let is_role = matches!(parts.as_slice(), ["arn", _, "iam", "", account, resource]
+            if account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())
+                && resource.strip_prefix("role/").is_some_and(|name| !name.is_empty()));
+        if !is_role {
+            return Err(Failure::usage(format!("`--controller-role {arn}` is not the ARN of a role"))
+                .help("for example --controller-role arn:aws:iam::111122223333:role/cloud-controller, or acs:ram::1234567890123456:role/cloud-controller"));
+        }
+    }
+    for argument in &args.baseline {
+        let Some((role, name)) = argument.split_once('=') else {
+            return Err(Failure::usage(format!("`--baseline {argument}` is not ROLE=NAME|FILE"))
+                .help("for example --baseline worker=upstream-node"));
+        };
+        let slot = match role {
+            "controlplane" | "control-plane" => &mut baselines.controlplane,
+            "worker" => &mut baselines.worker,
+            _ => {
+                return Err(Failure::usage(format!(
+                    "`{role}` in `--baseline {argument}` is neither `controlplane` nor `worker`"
+                )));
+            }
+        };
+        if slot.is_some() {
+            return Err(Failure::usage(format!("--baseline {role}=… is given twice")));
+        }
+        *slot = Some(named_baseline(name, args.controller_version)?);
+    }
+    if args.catalogue.catalogue.is_some() {
+        baselines.catalogue = Some(catalogue(&args.catalogue)?);
+    }
+    for path in &args.scp {
+        baselines.scps.push(policy_document(path, "control policy", None)?);
+    }
+    Ok(baselines)
+}
+
+/// Reads a policy document from a file, named after the file: in the given language, or in the one that the document
+/// declares.
+pub(in crate::cli) fn policy_document(
+    path: &Path,
+    what: &str,
+    dialect: impl Into<Option<&'static Dialect>>,
+) -> Result<NamedDocument, Failure> {
+    let text = read_text(path, MAX_BASELINE_BYTES, what)?;
+    let document = Document::parse_as(&text, dialect).map_err(|error| {
+        Failure::usage(format!("the {what} `{}` is not a policy document", path.display())).cause(error.to_string())
+    })?;
+    Ok(NamedDocument { name: path.display().to_string(), document })
+}
+
+/// An embedded baseline, one from a file, or several combined with `+`.
+pub(in crate::cli) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
+    if name.contains('+') && baseline::find(name).is_none() && !Path::new(name).exists() {
+        let parts = name.split('+').map(|part| single_baseline(part, version)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(Baseline::merge(name, parts));
+    }
+    single_baseline(name, version)
+}
+
+/// Refuses a version of another cloud's controller for baselines that are computed by version.
+pub(in crate::cli) fn check_version(provider: Provider, version: Option<ControllerVersion>) -> Result<(), Failure> {
+    match (provider, version) {
+        (Provider::Alibaba, Some(version)) => controller::alibaba::check_version(version).map_err(|error| {
+            Failure::from_error(Exit::Usage, &error)
+                .help("its versions are 1.9 and 2.1 to 2.14, such as --controller-version 2.14")
+        }),
+        (Provider::Aws | Provider::Alibaba, _) => Ok(()),
+    }
+}
+
+fn single_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
+    let path = Path::new(name);
+    let parsed = if let Some(embedded) = baseline::find(name) {
+        if embedded.dialect.name == RAM.name {
+            check_version(Provider::Alibaba, version)?;
+        }
+        embedded.baseline(version)
+    } else if path.exists() {
+        let bytes = read_bytes(path, MAX_BASELINE_BYTES, "baseline")?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the baseline `{name}` is not UTF-8")))?;
+        Baseline::parse(name, text.strip_prefix('\u{feff}').unwrap_or(&text))
+    } else {
+        return Err(Failure::usage(format!("`{name}` is neither a baseline nor a file"))
+            .help("list the baselines with `tagaudit baseline list`"));
+    };
+    parsed.map_err(|error| Failure::from_error(Exit::Usage, &error))
+}
+
+/// `--catalogue`, or the embedded one.
+pub(in crate::cli) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Failure> {
+    let Some(path) = &args.catalogue else { return Ok(Catalogue::embedded()) };
+    let bytes = read_bytes(path, MAX_CATALOGUE_BYTES, "catalogue")?;
+    let wrong = |error: CatalogueError| {
+        Failure::usage(format!("cannot use the catalogue `{}`", path.display())).cause(error.to_string())
+    };
+    let read = Catalogue::from_slice(&bytes).map_err(wrong)?;
+    read.check().map_err(wrong)?;
+    // One catalogue exists for the life of the process, as with the embedded one.
+    Ok(Box::leak(Box::new(read)))
+}
+
+/// Catalogue of `--catalogue`, or of the language of `--dialect`; without both, of the language of the input, or of
+/// IAM.
+pub(in crate::cli) fn language(
+    args: &LanguageArgs,
+    found: Option<&'static Dialect>,
+) -> Result<&'static Catalogue, Failure> {
+    let asked = args.dialect.map(DialectName::dialect);
+    if args.catalogue.catalogue.is_none() {
+        return Ok(Catalogue::for_dialect(asked.or(found).unwrap_or(&policy::IAM)));
+    }
+    let own = catalogue(&args.catalogue)?;
+    match asked.or(found).filter(|dialect| own.dialect != *dialect) {
+        None => Ok(own),
+        Some(other) => {
+            Err(Failure::usage(format!("the catalogue holds actions of {}, not of {}", own.dialect.name, other.name)))
+        }
+    }
+}
+
+/// Checks that at least one selected rule is of this cloud: a scan without rules finds nothing and proves nothing.
+pub(in crate::cli) fn check_rules(args: &ScanArgs, rules: &[&'static Rule], provider: Provider) -> Result<(), Failure> {
+    let of_cloud = rules::for_provider(rules, provider);
+    let is_asked = |rule: &Rule| args.rule.iter().any(|pattern| policy::matches(pattern, rule.id));
+    let help = format!("`tagaudit rules` lists them; only those of {} apply here", provider.describe());
+    if of_cloud.is_empty() {
+        return Err(Failure::usage("--skip-rule leaves no rule to check").help(help));
+    }
+    if !args.rule.is_empty() && !rules::for_provider(&RULES, provider).iter().any(|rule| is_asked(rule)) {
+        let asked = args.rule.join("`, `");
+        let message = format!("`{asked}` names no rule of {}", provider.describe());
+        return Err(Failure::usage(message).help(help));
+    }
+    Ok(())
+}
+
+/// `--rule` and `--skip-rule` of a scan.
+pub(in crate::cli) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Failure> {
+    chosen_rules(&args.rule, &args.skip_rule)
+}
+
+/// `--rule` and `--skip-rule`.
+pub(in crate::cli) fn chosen_rules(chosen: &[String], skipped: &[String]) -> Result<Vec<&'static Rule>, Failure> {
+    for pattern in chosen.iter().chain(skipped) {
+        if !RULES.iter().any(|rule| policy::matches(pattern, rule.id)) {
+            return Err(unknown_rule(pattern));
+        }
+    }
+    let matches = |patterns: &[String], rule: &Rule| patterns.iter().any(|pattern| policy::matches(pattern, rule.id));
+    Ok(RULES
+        .iter()
+        .copied()
+        // An id that matches nothing would silence every other rule, so this rule always runs.
+        .filter(|rule| chosen.is_empty() || matches(chosen, rule) || rule.always_runs)
+        .filter(|rule| !matches(skipped, rule))
+        .collect())
+}
+
+/// An unknown rule id, with the closest known one.
+pub(in crate::cli) fn unknown_rule(name: &str) -> Failure {
+    let help = match rules::nearest(name) {
+        Some(id) => format!("did you mean `{id}`? `tagaudit rules` lists them all"),
+        None => "`tagaudit rules` lists them".to_owned(),
+    };
+    Failure::usage(format!("no rule is called `{name}`")).help(help)
+}

@@ -1,0 +1,139 @@
+//! Output of commands: destinations and widths.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use crate::inventory::{Access, write_file};
+use crate::render::{FileFormat, ReportFormat, TableOptions};
+use crate::report::{Report, ReportSet};
+use crate::text;
+
+use crate::cli::args::outputs::{Output, Outputs};
+use crate::cli::args::{ColorChoice, TerminalArgs};
+use crate::cli::io::failure::{Exit, Failure};
+
+/// Columns of a table that is not written to a terminal.
+const FILE_WIDTH: usize = 120;
+
+/// Writes a report in the requested formats.
+pub(in crate::cli) fn write(args: &Outputs<ReportFormat>, report: &Report) -> Result<(), Failure> {
+    emit_all(args, |format, options, out| format.write(report, options, out))
+}
+
+/// Writes the reports of many targets in the requested formats.
+pub(in crate::cli) fn write_set(args: &Outputs<ReportFormat>, set: &ReportSet) -> Result<(), Failure> {
+    emit_all(args, |format, options, out| format.write_set(set, options, out))
+}
+
+/// Writes something in the requested formats: first the files, all of them or none, then standard output.
+pub(in crate::cli) fn emit_all<F: FileFormat>(
+    args: &Outputs<F>,
+    write: impl Fn(&F, &TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut pages = Vec::new();
+    for Output { format, file } in &args.outputs {
+        let Some(path) = file else { continue };
+        pages.push((path, format, page(path, &args.terminal, |options, out| write(format, options, out))?));
+    }
+    for (path, format, page) in pages {
+        put(path, &page, format.access())?;
+    }
+    match args.outputs.iter().find(|output| output.file.is_none()) {
+        Some(Output { format, .. }) => emit(None, &args.terminal, |options, out| write(format, &options, out)),
+        None => Ok(()),
+    }
+}
+
+/// Runs a command whose output goes to standard output.
+pub(in crate::cli) fn printed(
+    write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>,
+) -> Result<Exit, Failure> {
+    let mut page = Vec::new();
+    let written = write(&mut page)?;
+    finish(written.and_then(|()| io::stdout().lock().write_all(&page)))?;
+    Ok(Exit::Clean)
+}
+
+/// Writes a report to standard output or to a file; a file is written completely or not at all.
+pub(in crate::cli) fn emit(
+    output: Option<&Path>,
+    terminal: &TerminalArgs,
+    write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let verbose = terminal.verbose;
+    if let Some(path) = output {
+        return put(path, &page(path, terminal, |options, out| write(*options, out))?, Access::Owner);
+    }
+    let stdout = io::stdout();
+    let color = match terminal.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+    };
+    finish(write(TableOptions { width: table_width(), color, verbose }, &mut io::BufWriter::new(stdout.lock())))
+}
+
+/// Content of a file.
+fn page(
+    path: &Path,
+    terminal: &TerminalArgs,
+    write: impl FnOnce(&TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<Vec<u8>, Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::usage("`-o -` does not name a file").help("omit -o to write to standard output"));
+    }
+    let color = terminal.color == ColorChoice::Always;
+    let mut page = Vec::new();
+    write(&TableOptions { width: FILE_WIDTH, color, verbose: terminal.verbose }, &mut page)
+        .map_err(|error| unwritten(path, &error))?;
+    Ok(page)
+}
+
+fn put(path: &Path, page: &[u8], access: Access) -> Result<(), Failure> {
+    write_file(path, page, access).map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string())
+}
+
+/// Fails on write errors, except if the reader closed the pipe.
+pub(in crate::cli) fn finish(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        // The format requires something that the report does not hold.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            Err(Failure::usage("the report cannot be written in this format").cause(error.to_string()))
+        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::usage("cannot write to standard output").cause(error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn table_width() -> usize {
+    columns(io::stdout().is_terminal().then(terminal_size::terminal_size).flatten())
+}
+
+/// Columns of standard error, which may be a terminal when standard output is not.
+pub(in crate::cli) fn error_width() -> usize {
+    let stderr = io::stderr();
+    columns(stderr.is_terminal().then(|| terminal_size::terminal_size_of(stderr)).flatten())
+}
+
+fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
+}
+
+/// Columns for running text, which is easier to read in shorter lines.
+pub(in crate::cli) fn text_width() -> usize {
+    table_width().min(FILE_WIDTH)
+}
+
+pub(in crate::cli) fn note(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "note: {}", text::printable(message));
+}
+
+pub(in crate::cli) fn warn(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "warning: {}", text::printable(message));
+}

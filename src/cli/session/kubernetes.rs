@@ -1,0 +1,60 @@
+//! Evidence from a live cluster, and recordings of one.
+
+use std::path::PathBuf;
+
+use crate::kubernetes::{Evidence, Kept, Recording};
+use crate::text;
+
+use crate::cli::args::{AuditArgs, ConnectionArgs, TerminalArgs};
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::files;
+use crate::cli::io::output;
+
+/// Evidence read through `--kube-context`; empty without it.
+pub(in crate::cli) fn live(
+    audit: &AuditArgs,
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+) -> Result<Evidence, Failure> {
+    match &audit.kube_context {
+        Some(context) => Ok(read(context, connection, terminal)?.evidence()),
+        None => Ok(Evidence::default()),
+    }
+}
+
+/// Recording of the objects in files; `None` without files.
+pub(in crate::cli) fn kept(paths: &[PathBuf], terminal: &TerminalArgs) -> Result<Option<Recording>, Failure> {
+    let mut kept = Kept::default();
+    for path in paths {
+        let bytes = files::read_bytes(path, files::MAX_NODES_BYTES, "file")?;
+        kept.add(&path.display().to_string(), bytes).map_err(|error| {
+            Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes,services -A -o json`")
+        })?;
+    }
+    if kept.left_out > 0 && !terminal.quiet {
+        let objects = text::count(kept.left_out, "object");
+        output::warn(&format!(
+            "not recorded: {objects} that no list of a cluster holds; give configurations next to the inventory, with --kubernetes"
+        ));
+    }
+    Ok((!paths.is_empty()).then(|| kept.recording()))
+}
+
+/// Reads the lists of a context.
+#[cfg(feature = "kubernetes")]
+pub(in crate::cli) fn read(
+    context: &str,
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+) -> Result<Recording, Failure> {
+    use crate::provider::kubernetes;
+    let timeout = std::time::Duration::from_secs(connection.timeout);
+    let request = kubernetes::Request { context, timeout, verbose: terminal.verbose };
+    kubernetes::collect(&request).map_err(crate::cli::io::failure::provider_failure)
+}
+
+#[cfg(not(feature = "kubernetes"))]
+pub(in crate::cli) fn read(_: &str, _: &ConnectionArgs, _: &TerminalArgs) -> Result<Recording, Failure> {
+    Err(Failure::usage("this build cannot read a cluster: it was built without the feature `kubernetes`")
+        .help("give the output of kubectl with --kubernetes, or install tagaudit with its default features"))
+}

@@ -1,0 +1,77 @@
+//! Reasons to refuse a plan: gaps in the evidence, and findings that it would create.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Finding, Severity};
+use crate::inventory::Gap;
+use crate::rules;
+use crate::tags;
+use crate::transition::{Attribute, Target};
+
+use super::cloud::{self, Reads};
+
+/// Gap in the evidence that a change depends on; `is_added` states that there was no value before.
+pub(super) fn touching<'g>(
+    gaps: &'g [Gap],
+    account_id: &str,
+    target: &Target,
+    attribute: &Attribute,
+    is_added: bool,
+) -> Option<&'g Gap> {
+    let of_account = |gap: &Gap| gap.concerns_account(account_id);
+    let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
+    let Reads { nodes, listed, own } = cloud::reads(target);
+    gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
+        if attribute.is_iam() {
+            let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
+            // The nodes of a role are read from EC2 or ECS, in every region.
+            return (gap.read.is_iam() && role) || (gap.concerns_list() && nodes.contains(&gap.read));
+        }
+        let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
+        let Attribute::Tag { key } = attribute else { return of_it };
+        // A policy condition on a cluster tag can be ruled out only if all policies were read.
+        let condition = gap.read.is_iam() && tags::is_membership(key);
+        of_it
+            || (here(gap) && gap.concerns_list() && (listed.contains(&gap.read) || own == Some(gap.read)))
+            // Adding a tag breaks no condition on it.
+            || (condition && !is_added)
+    })
+}
+
+/// Findings after a plan that were absent or less severe before. Findings are compared by rule and resource, since
+/// their wording changes with what they cover. A finding that replaces a more severe one on the same resource does not
+/// count; `is_own` states that the findings belong to the cluster of the plan.
+#[must_use]
+pub fn created(before: &[Finding], mut after: Vec<Finding>, is_own: bool) -> Vec<Finding> {
+    if !is_own {
+        after.retain(|finding| rules::find(finding.rule).is_none_or(|rule| !rule.spares_neighbours));
+    }
+    let by_resource = |findings: &[Finding]| {
+        let mut worst: BTreeMap<(&'static str, String), Severity> = BTreeMap::new();
+        for finding in findings {
+            for id in resources(finding) {
+                let severity = worst.entry((finding.rule, id.to_owned())).or_insert(finding.severity);
+                *severity = (*severity).max(finding.severity);
+            }
+        }
+        worst
+    };
+    let (known, now) = (by_resource(before), by_resource(&after));
+    let mut fixed: BTreeMap<&str, Severity> = BTreeMap::new();
+    for (key, severity) in known.iter().filter(|(key, _)| !now.contains_key(*key)) {
+        let worst = fixed.entry(&key.1).or_insert(*severity);
+        *worst = (*worst).max(*severity);
+    }
+    let is_new = |finding: &Finding| {
+        resources(finding).any(|id| {
+            let new = known.get(&(finding.rule, id.to_owned())).is_none_or(|severity| *severity < finding.severity);
+            new && fixed.get(id).is_none_or(|severity| *severity <= finding.severity)
+        })
+    };
+    after.into_iter().filter(is_new).collect()
+}
+
+fn resources(finding: &Finding) -> impl Iterator<Item = &str> {
+    let same = finding.related.iter().filter(|related| related.kind == finding.resource.kind);
+    std::iter::once(finding.resource.id.as_str()).chain(same.map(|related| related.id.as_str()))
+}

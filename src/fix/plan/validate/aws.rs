@@ -1,0 +1,84 @@
+//! Changes that tagaudit plans in AWS.
+
+use crate::aws::grant;
+use crate::fix::plan::cloud;
+use crate::fix::plan::observed::Observed;
+use crate::fix::plan::{Kind, Plan, PlannedChange};
+use crate::resource::ResourceKind;
+use crate::role_audit::grant::NAME_PREFIX;
+use crate::tags::{self, OWNED, SHARED, Tag};
+use crate::transition::{Attribute, Target, Transition, Value};
+
+use super::{InvalidChange, check_attachment, has_own_documents, require};
+
+/// Checks an attribute of AWS.
+pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), InvalidChange> {
+    let Transition { target, attribute, old, new } = &change.transition;
+    let fits = attribute.fits(target);
+    let replaces = fits && new.is_some() && old.is_some();
+    match attribute {
+        Attribute::Tag { key } => check_tag(plan, change, key),
+        Attribute::MetadataOption { .. } => require(replaces, InvalidChange::MetadataOption),
+        Attribute::VpcAttribute { .. } => require(replaces, InvalidChange::VpcAttribute),
+        Attribute::SourceDestCheck {} => require(replaces, InvalidChange::SourceDestCheck),
+        Attribute::InlinePolicy { name } => {
+            let is_own = fits && name.starts_with(NAME_PREFIX) && has_own_documents(&change.transition);
+            require(is_own, InvalidChange::Policy)?;
+            require(change.expect.role_id.is_some(), InvalidChange::Precondition("role id"))
+        }
+        Attribute::ManagedPolicy {} => {
+            let is_own = fits && is_own_policy(plan, &target.id) && has_own_documents(&change.transition);
+            require(is_own, InvalidChange::Policy)
+        }
+        Attribute::AttachedPolicy { policy_arn } => {
+            require(fits && is_own_policy(plan, policy_arn), InvalidChange::Policy)?;
+            check_attachment(plan, change)
+        }
+    }
+}
+
+fn check_tag(plan: &Plan, change: &PlannedChange, key: &str) -> Result<(), InvalidChange> {
+    let Transition { target, attribute, old, new } = &change.transition;
+    let is_fix = plan.kind == Kind::Fix;
+    require(attribute.fits(target), InvalidChange::Resource)?;
+    let found = Observed { free_tag_slots: Some(1), ..Observed::default() };
+    if let Some(refused) = cloud::limit(&change.transition, &found) {
+        return Err(InvalidChange::Limit(refused));
+    }
+    require(is_our_key(plan, key, old.as_ref(), new.as_ref()), InvalidChange::Tag)?;
+    let written = if is_fix { new } else { old };
+    let is_planned = written.as_ref().is_none_or(|value| is_planned_value(plan, target, key, value));
+    require(is_planned, InvalidChange::Value)?;
+    let is_expected = !is_fix || !tags::is_membership(key) || change.expect.cluster_tags.is_some();
+    require(is_expected, InvalidChange::Precondition("cluster tags"))
+}
+
+/// True if the rules write a key, or remove it because it only resembles one of theirs. An undo restores removed keys.
+fn is_our_key(plan: &Plan, key: &str, old: Option<&Value>, new: Option<&Value>) -> bool {
+    let removes = if plan.kind == Kind::Fix { new.is_none() } else { true };
+    let held = old.or(new).map(ToString::to_string).unwrap_or_default();
+    let tag = Tag { key: key.to_owned(), value: held };
+    let role = |right: &str| key == right || (removes && key.trim().trim_end_matches('/').eq_ignore_ascii_case(right));
+    tags::is_membership(key)
+        || role(tags::ROLE_ELB)
+        || role(tags::ROLE_INTERNAL_ELB)
+        || (removes && tags::near_miss(&tag, &plan.cluster_id).is_some())
+}
+
+/// True if a rule writes this value: any value of the cluster's own keys, and only `shared` for another cluster's, on
+/// resources that clusters share.
+fn is_planned_value(plan: &Plan, target: &Target, key: &str, value: &Value) -> bool {
+    let Value::Text(value) = value else { return false };
+    match key {
+        tags::ROLE_ELB | tags::ROLE_INTERNAL_ELB => value == "1",
+        tags::LEGACY_TAG => *value == plan.cluster_id,
+        key if key == tags::cluster_key(&plan.cluster_id) => value == OWNED || value == SHARED,
+        _ => tags::is_membership(key) && value == SHARED && target.kind != ResourceKind::Instance,
+    }
+}
+
+/// True for the ARN of a policy that tagaudit creates.
+fn is_own_policy(plan: &Plan, arn: &str) -> bool {
+    let Plan { partition, account_id, .. } = plan;
+    arn.starts_with(&format!("arn:{partition}:iam::{account_id}:policy{}{NAME_PREFIX}", grant::MANAGED_PATH))
+}
