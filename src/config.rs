@@ -135,7 +135,7 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 /// State of the parser.
-struct Reader<'t> {
+struct ConfigReader<'t> {
     file: &'t str,
     text: &'t str,
     /// Byte offset of the start of each line.
@@ -143,7 +143,7 @@ struct Reader<'t> {
 }
 
 type Table<'t> = DeTable<'t>;
-type Value<'t> = Spanned<DeValue<'t>>;
+type TomlValue<'t> = Spanned<DeValue<'t>>;
 
 impl Config {
     /// Reads a configuration; `options` are the permitted options.
@@ -152,7 +152,7 @@ impl Config {
     /// If the text is not TOML, or an entry is invalid.
     pub fn parse(file: &str, text: &str, options: &[OptionSpec]) -> Result<Self, ConfigError> {
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
-        let reader = Reader { file, text, lines: std::iter::once(0).chain(starts).collect() };
+        let reader = ConfigReader { file, text, lines: std::iter::once(0).chain(starts).collect() };
         let table = DeTable::parse(text).map_err(|error| {
             reader.error(error.span().map_or(0, |span| span.start), error.message().lines().next().unwrap_or_default())
         })?;
@@ -193,7 +193,7 @@ impl Config {
     }
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn error(&self, offset: usize, reason: impl Into<String>) -> ConfigError {
         ConfigError { file: self.file.to_owned(), place: self.place(offset), reason: reason.into(), help: None }
     }
@@ -204,7 +204,7 @@ impl Reader<'_> {
         Place { line, column: 1 + self.text.get(start..offset).map_or(0, |before| before.chars().count()) }
     }
 
-    fn table<'v, 't>(&self, value: &'v Value<'t>, name: &str) -> Result<&'v Table<'t>, ConfigError> {
+    fn table<'v, 't>(&self, value: &'v TomlValue<'t>, name: &str) -> Result<&'v Table<'t>, ConfigError> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),
             _ => Err(self
@@ -214,7 +214,12 @@ impl Reader<'_> {
     }
 
     /// The values of `[[name]]`, whose first key begins at `at`.
-    fn tables<'v, 't>(&self, value: &'v Value<'t>, name: &str, at: usize) -> Result<&'v [Value<'t>], ConfigError> {
+    fn tables<'v, 't>(
+        &self,
+        value: &'v TomlValue<'t>,
+        name: &str,
+        at: usize,
+    ) -> Result<&'v [TomlValue<'t>], ConfigError> {
         match value.get_ref() {
             DeValue::Array(tables) => Ok(tables),
             _ => Err(self
@@ -235,7 +240,7 @@ impl Reader<'_> {
         })
     }
 
-    fn text(&self, value: &Value<'_>, name: &str) -> Result<String, ConfigError> {
+    fn text(&self, value: &TomlValue<'_>, name: &str) -> Result<String, ConfigError> {
         match value.get_ref() {
             DeValue::String(text) if !text.trim().is_empty() => Ok(text.clone().into_owned()),
             DeValue::String(_) => Err(self.error(value.span().start, format!("`{name}` is empty"))),
@@ -269,7 +274,7 @@ impl Reader<'_> {
         Ok(options)
     }
 
-    fn scalar(&self, value: &Value<'_>, name: &str) -> Result<String, ConfigError> {
+    fn scalar(&self, value: &TomlValue<'_>, name: &str) -> Result<String, ConfigError> {
         match value.get_ref() {
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().replace('_', "")),
             DeValue::String(_) => self.text(value, name),
@@ -302,7 +307,7 @@ impl Reader<'_> {
         })
     }
 
-    fn waiver(&self, value: &Value<'_>) -> Result<Waiver, ConfigError> {
+    fn waiver(&self, value: &TomlValue<'_>) -> Result<Waiver, ConfigError> {
         const KEYS: [&str; 5] = ["rule", "resource", "reason", "expires", "owner"];
         let at = value.span().start;
         let table = self.table(value, "[waiver]")?;
@@ -327,7 +332,7 @@ impl Reader<'_> {
         })
     }
 
-    fn date(&self, value: &Value<'_>) -> Result<Date, ConfigError> {
+    fn date(&self, value: &TomlValue<'_>) -> Result<Date, ConfigError> {
         let text = match value.get_ref() {
             DeValue::Datetime(date) => date.to_string(),
             DeValue::String(text) => text.clone().into_owned(),

@@ -50,6 +50,17 @@ impl Provider {
         *self == Self::Aws
     }
 
+    /// True if a text can be the id of an account: twelve digits in AWS (AWS Account Management, "AWS account
+    /// identifiers"); digits in Alibaba Cloud, which guarantees no length and uses sixteen (RAM documentation, "Policy
+    /// elements", `<account-id>`).
+    pub(crate) fn is_account_id(self, id: &str) -> bool {
+        let lengths = match self {
+            Self::Aws => 12..=12,
+            Self::Alibaba => 1..=20,
+        };
+        lengths.contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
+    }
+
     /// The name in a sentence.
     #[must_use]
     pub fn describe(self) -> &'static str {

@@ -1,5 +1,6 @@
 //! Foreign JSON, read into tagaudit's types with the place of every mismatch.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -23,6 +24,13 @@ impl JsonError {
     fn new(error: &serde_json::Error, pointer: String) -> Self {
         Self { reason: text::without_position(error), line: error.line(), column: error.column(), pointer }
     }
+}
+
+/// The `schema` of a document, whatever else it holds.
+#[derive(Deserialize)]
+pub(crate) struct SchemaProbe {
+    /// Name and number, such as `tagaudit.report/1`.
+    pub(crate) schema: String,
 }
 
 /// Reads the first value of a text; ignores the text after it.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::inventory::Provider;
 use crate::json_input::{self, JsonError};
 use crate::tags::{self, InvalidClusterId};
 
@@ -148,7 +149,7 @@ impl Target {
             (Some(account), _) | (None, Some(account)) => account,
             (None, None) => return Err(InvalidTarget::NoAccount),
         };
-        if !is_account(&account_id) {
+        if !Provider::Aws.is_account_id(&account_id) {
             return Err(InvalidTarget::Account(account_id));
         }
         if let Some(region) = regions.iter().find(|region| !is_region(region)) {
@@ -238,7 +239,7 @@ impl<'r> Role<'r> {
     fn parse(role: &'r str) -> Result<Self, InvalidRole> {
         let parts: Vec<&str> = role.splitn(6, ':').collect();
         match parts.as_slice() {
-            ["arn", _, "iam", "", account, name] if is_account(account) && name.len() > 5 => {
+            ["arn", _, "iam", "", account, name] if Provider::Aws.is_account_id(account) && name.len() > 5 => {
                 match name.strip_prefix("role/") {
                     Some(name) if is_role_name(name) => Ok(Self::Arn(account)),
                     _ => Err(InvalidRole::Arn(role.to_owned())),
@@ -265,19 +266,6 @@ pub(crate) fn role_name(text: &str) -> Result<String, InvalidRole> {
         Role::Name => Ok(text.to_owned()),
         Role::Arn(_) => Err(InvalidRole::OneAccount),
     }
-}
-
-/// True for twelve digits (AWS Account Management, "AWS account identifiers").
-#[must_use]
-pub(crate) fn is_account(id: &str) -> bool {
-    id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// True for digits; Alibaba Cloud guarantees no length, and uses sixteen.
-/// Source: RAM documentation, "Policy elements", `<account-id>`.
-#[must_use]
-pub(crate) fn is_alibaba_account(id: &str) -> bool {
-    (1..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// True if a text can be the name of a region, and so part of a host name.

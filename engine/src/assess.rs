@@ -32,10 +32,10 @@ mod scope;
 mod witness;
 mod work;
 
-use answer::{Answer, combine_actions};
+use answer::{Answers, combine_actions};
 use asked::{Requested, RequestedInRegion, RequestedResource};
 use judge::{Active, RegionQuestion, judge};
-use scope::{Kinds, Scope, Target};
+use scope::{ActionScope, Kinds, ResourceTarget};
 use witness::{readable, sample};
 use work::Work;
 
@@ -185,7 +185,7 @@ impl PreparedPolicies {
         catalogue: &Catalogue,
         alike: &mut EquivalentActions,
     ) -> bool {
-        let scope = Scope { folded, known: catalogue.action(folded), environment, dialect: catalogue.dialect };
+        let scope = ActionScope { folded, known: catalogue.action(folded), environment, dialect: catalogue.dialect };
         if scope.known.is_none() {
             let verdict = self.assess(Question::on(folded, &[]), environment, catalogue).verdict;
             return !matches!(verdict, Verdict::Missing | Verdict::Denied);
@@ -206,11 +206,11 @@ impl PreparedPolicies {
     }
 
     /// Same as `may_grant`, without the cache; stops at the first resource on which the action may be granted.
-    fn may_grant_somewhere(&self, scope: &Scope<'_>, relevant: &[(&Prepared, Match)], work: &mut Work) -> bool {
+    fn may_grant_somewhere(&self, scope: &ActionScope<'_>, relevant: &[(&Prepared, Match)], work: &mut Work) -> bool {
         scope.regions().into_iter().any(|region| {
             let active = Self::active(relevant, scope, region);
             scope.targets(region, Kinds::All).iter().any(|target| {
-                let mut answer = Answer::default();
+                let mut answer = Answers::default();
                 self.assess_target(target, RequestedInRegion::default(), &active, scope, region, work, &mut answer);
                 answer.undecided || answer.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Never)
             })
@@ -230,7 +230,7 @@ impl PreparedPolicies {
         let spoken = self.statements.iter().map(|statement| (statement, match_action(&statement.compiled, folded)));
         let relevant: Vec<(&Prepared, Match)> = spoken.filter(|(_, spoken)| *spoken != Match::No).collect();
         let known = catalogue.action(folded);
-        let scope = Scope { folded, known, environment, dialect: catalogue.dialect };
+        let scope = ActionScope { folded, known, environment, dialect: catalogue.dialect };
         let asked: Vec<RequestedResource> = resources
             .iter()
             .enumerate()
@@ -247,7 +247,7 @@ impl PreparedPolicies {
                 })
             })
             .collect();
-        let mut answer = Answer::default();
+        let mut answer = Answers::default();
         let denies = question.except.map(|except| except.denies(folded)).unwrap_or_default();
         for region in scope.regions() {
             self.assess_region(
@@ -268,7 +268,7 @@ impl PreparedPolicies {
             let everything = Self::active(&relevant, &scope, None);
             for text in resources {
                 self.assess_target(
-                    &Target::new(text.clone(), catalogue.dialect),
+                    &ResourceTarget::new(text.clone(), catalogue.dialect),
                     RequestedInRegion::default(),
                     &everything,
                     &scope,
@@ -282,7 +282,11 @@ impl PreparedPolicies {
     }
 
     /// Statements whose conditions are not known to be false.
-    fn active<'p>(relevant: &[(&'p Prepared, Match)], scope: &Scope<'_>, region: Option<&str>) -> Vec<Active<'p>> {
+    fn active<'p>(
+        relevant: &[(&'p Prepared, Match)],
+        scope: &ActionScope<'_>,
+        region: Option<&str>,
+    ) -> Vec<Active<'p>> {
         let context = scope.context(region);
         let mut active: Vec<Active<'_>> = Vec::new();
         for (prepared, spoken) in relevant {
@@ -329,12 +333,12 @@ impl PreparedPolicies {
 
     fn assess_region(
         &self,
-        scope: &Scope<'_>,
+        scope: &ActionScope<'_>,
         region: Option<&str>,
         meant: Requested<'_>,
         relevant: &[(&Prepared, Match)],
         work: &mut Work,
-        answer: &mut Answer,
+        answer: &mut Answers,
     ) {
         let active = Self::active(relevant, scope, region);
         let denies = Self::active(meant.denies, scope, region);
@@ -361,13 +365,13 @@ impl PreparedPolicies {
 
     fn assess_target(
         &self,
-        target: &Target,
+        target: &ResourceTarget,
         RequestedInRegion { resources: asked, denies }: RequestedInRegion<'_>,
         active: &[Active<'_>],
-        scope: &Scope<'_>,
+        scope: &ActionScope<'_>,
         region: Option<&str>,
         work: &mut Work,
-        answer: &mut Answer,
+        answer: &mut Answers,
     ) {
         let terms = active.iter().chain(denies).map(|each| each.prepared.terms.len()).sum::<usize>() + active.len();
         if answer.undecided || !work.spend(terms) {
@@ -463,7 +467,7 @@ struct Tracked<'l> {
     places: HashMap<&'l Language, usize>,
 }
 
-fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -> Bit {
+fn bit<'l>(target: &ResourceTarget, language: &'l Language, tracked: &mut Tracked<'l>) -> Bit {
     let Some(universe) = &target.universe else {
         // Only asterisks match a request that names no resource.
         return Bit::Fixed(*language == Language::everything());

@@ -136,7 +136,7 @@ impl Node {
             }
             return Err(error_at(text, offset, crate::display::without_position(&error)));
         }
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = JsonReader { text, at: 0 };
         reader.skip_whitespace();
         reader.value(0)
     }
@@ -257,12 +257,12 @@ impl fmt::Display for Node {
 }
 
 /// Reader of a text that is known to be valid JSON.
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

@@ -123,7 +123,7 @@ pub struct Documents {
 /// # Errors
 /// If it is not YAML, nested deeper than [`MAX_DEPTH`], or too large after alias expansion; the error has its position.
 pub fn documents(text: &str) -> Result<Documents, JsonError> {
-    let mut reader = Reader { is_template: false, ..Reader::new(text) };
+    let mut reader = YamlReader { is_template: false, ..YamlReader::new(text) };
     let mut documents = Documents::default();
     loop {
         let (event, span) = reader.next()?;
@@ -144,7 +144,7 @@ pub fn documents(text: &str) -> Result<Documents, JsonError> {
 }
 
 fn read(text: &str) -> Result<Node, JsonError> {
-    let mut reader = Reader::new(text);
+    let mut reader = YamlReader::new(text);
     loop {
         let (event, span) = reader.next()?;
         match event {
@@ -178,7 +178,7 @@ impl Places {
     }
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     text: &'t str,
     parser: Parser<'t, saphyr_parser::StrInput<'t>>,
     places: Places,
@@ -188,7 +188,7 @@ struct Reader<'t> {
     is_template: bool,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> YamlReader<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             text,

@@ -227,7 +227,7 @@ pub(crate) fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = &str> {
     own.chain(installed).chain(legacy).filter(|id| !id.is_empty())
 }
 
-type Found<'a> = BTreeMap<&'a str, (&'a Instance, Evidence, Option<&'a KubernetesNode>)>;
+type FoundInstances<'a> = BTreeMap<&'a str, (&'a Instance, Evidence, Option<&'a KubernetesNode>)>;
 
 fn members<'a>(
     region: &'a Region,
@@ -239,7 +239,7 @@ fn members<'a>(
     for address in region.instances.iter().flat_map(|instance| &instance.private_addresses) {
         *addresses.entry(address).or_default() += 1;
     }
-    let mut found: Found<'a> = BTreeMap::new();
+    let mut found: FoundInstances<'a> = BTreeMap::new();
     for instance in &region.instances {
         let node = index.as_ref().and_then(|index| index.find(instance, &addresses));
         let evidence = if tags::value(&instance.tags, CLUSTER_TAG) == Some(cluster_id) {

@@ -31,7 +31,7 @@ pub(super) struct Applier<'a, 'r> {
     pub(super) stop: SignalGuard,
 }
 
-type Step = Result<Option<Stop>, JournalError>;
+type StepResult = Result<Option<Stop>, JournalError>;
 
 impl<'a> Applier<'a, '_> {
     fn progress(&self, change: &PlannedChange) -> Progress {
@@ -145,7 +145,7 @@ impl<'a> Applier<'a, '_> {
         Applied { outcomes, open, stopped }
     }
 
-    pub(super) async fn run(&mut self, left_out: &BTreeMap<String, String>) -> Step {
+    pub(super) async fn run(&mut self, left_out: &BTreeMap<String, String>) -> StepResult {
         if let Some(why) = self.reconcile_in_flight().await? {
             return Ok(Some(Stop::Blocked(why)));
         }
@@ -181,7 +181,7 @@ impl<'a> Applier<'a, '_> {
 
     /// Deletes versions of policies that the fix created and this undo replaced. An interrupted undo finds them again:
     /// the run stays open until none is left.
-    pub(super) async fn delete_undone_versions(&self) -> Step {
+    pub(super) async fn delete_undone_versions(&self) -> StepResult {
         if self.plan.kind != Kind::Undo {
             return Ok(None);
         }
@@ -236,7 +236,7 @@ impl<'a> Applier<'a, '_> {
     }
 
     /// Reads the resources of a batch, settles changes that are not as planned, and writes the rest.
-    async fn batch(&mut self, batch: &[&'a PlannedChange], sent: &mut Vec<&'a PlannedChange>) -> Step {
+    async fn batch(&mut self, batch: &[&'a PlannedChange], sent: &mut Vec<&'a PlannedChange>) -> StepResult {
         let seen = match self.look(batch).await {
             Ok(seen) => seen,
             Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read before writing: {}", error.message)))),
@@ -276,7 +276,7 @@ impl<'a> Applier<'a, '_> {
         batch: &[&'a PlannedChange],
         error: &WriteError,
         sent: &mut Vec<&'a PlannedChange>,
-    ) -> Step {
+    ) -> StepResult {
         let mut refused = 0;
         for &change in batch {
             if let Some(stop) = self.signal() {
@@ -416,7 +416,7 @@ impl<'a> Applier<'a, '_> {
     }
 
     /// Reads back what was sent until it shows, or the time is up.
-    async fn verify(&mut self, sent: &[&'a PlannedChange]) -> Step {
+    async fn verify(&mut self, sent: &[&'a PlannedChange]) -> StepResult {
         let deadline = Instant::now() + self.options.verify_timeout;
         let mut waiting: Vec<&'a PlannedChange> = sent.to_vec();
         let mut pauses = pauses();

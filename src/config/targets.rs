@@ -4,10 +4,10 @@ use toml::de::DeValue;
 
 use crate::target::{KEYS, Target, TargetEntry};
 
-use super::{ConfigError, Reader, Value};
+use super::{ConfigError, ConfigReader, TomlValue};
 
-impl Reader<'_> {
-    pub(super) fn target(&self, value: &Value<'_>) -> Result<Target, ConfigError> {
+impl ConfigReader<'_> {
+    pub(super) fn target(&self, value: &TomlValue<'_>) -> Result<Target, ConfigError> {
         let at = value.span().start;
         let table = self.table(value, "[target]")?;
         self.reject_unknown_keys(table, "target", KEYS)?;
@@ -24,7 +24,7 @@ impl Reader<'_> {
     }
 
     /// A list of strings.
-    fn texts(&self, value: &Value<'_>, name: &str) -> Result<Vec<String>, ConfigError> {
+    fn texts(&self, value: &TomlValue<'_>, name: &str) -> Result<Vec<String>, ConfigError> {
         let DeValue::Array(texts) = value.get_ref() else {
             let error = self.error(value.span().start, format!("`{name}` must be a list of strings"));
             return Err(error.help(format!("write {name} = [\"…\"]")));

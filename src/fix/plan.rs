@@ -85,7 +85,7 @@ pub struct Plan {
     /// Time after which it may no longer be applied, RFC 3339 in UTC.
     pub expires_at: String,
     /// Evidence that it is based on.
-    pub evidence: Evidence,
+    pub evidence: PlanEvidence,
     /// Digest of the approved plan, if this one was rebuilt from it just before the first write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<String>,
@@ -100,7 +100,7 @@ pub struct Plan {
 /// Evidence that a plan is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Evidence {
+pub struct PlanEvidence {
     /// `live`, `inventory` or `journal`.
     pub kind: String,
     /// Time of reading, if known.

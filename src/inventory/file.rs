@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::json_input::{self, JsonError};
+use crate::json_input::{self, JsonError, SchemaProbe};
 
 use super::{Provider, SCHEMA};
 
@@ -42,11 +42,6 @@ pub enum InventoryError {
         /// JSON pointer of the contradiction.
         pointer: String,
     },
-}
-
-#[derive(Deserialize)]
-struct SchemaProbe {
-    schema: String,
 }
 
 #[derive(Deserialize)]

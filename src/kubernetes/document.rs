@@ -76,7 +76,7 @@ pub enum DocumentKind {
 
 /// Distribution, as far as a file identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Distribution {
+pub enum FileDistribution {
     /// RKE2.
     Rke2,
     /// K3s.
@@ -108,7 +108,7 @@ impl Document {
     /// Distribution of a configuration file, identified by keys that only one distribution has, by the components that
     /// it disables, by the port of its server, or by its path.
     #[must_use]
-    pub fn distribution(&self) -> Option<Distribution> {
+    pub fn distribution(&self) -> Option<FileDistribution> {
         let has = |keys: &[&str]| {
             let members = self.node.members().unwrap_or_default();
             members.iter().any(|member| keys.contains(&member.key.trim_end_matches('+')))
@@ -119,27 +119,27 @@ impl Document {
             one.chain(object.items(&[key]).filter_map(|item| item.node.as_str()))
         });
         let of_component = disabled.find_map(|name| match name {
-            name if name.starts_with("rke2-") => Some(Distribution::Rke2),
-            name if COMPONENTS_OF_K3S.contains(&name) => Some(Distribution::K3s),
+            name if name.starts_with("rke2-") => Some(FileDistribution::Rke2),
+            name if COMPONENTS_OF_K3S.contains(&name) => Some(FileDistribution::K3s),
             _ => None,
         });
         let of_port = || {
             let server = object.text(&["server"])?.trim_end_matches('/');
             match server.rsplit_once(':')?.1 {
-                "9345" => Some(Distribution::Rke2),
-                "6443" => Some(Distribution::K3s),
+                "9345" => Some(FileDistribution::Rke2),
+                "6443" => Some(FileDistribution::K3s),
                 _ => None,
             }
         };
         let path = &self.source.file;
         let by_path = || {
-            let of_rke2 = path.contains("rke2").then_some(Distribution::Rke2);
-            of_rke2.or_else(|| path.contains("k3s").then_some(Distribution::K3s))
+            let of_rke2 = path.contains("rke2").then_some(FileDistribution::Rke2);
+            of_rke2.or_else(|| path.contains("k3s").then_some(FileDistribution::K3s))
         };
         if has(&OF_RKE2) {
-            return Some(Distribution::Rke2);
+            return Some(FileDistribution::Rke2);
         }
-        has(&OF_K3S).then_some(Distribution::K3s).or(of_component).or_else(of_port).or_else(by_path)
+        has(&OF_K3S).then_some(FileDistribution::K3s).or(of_component).or_else(of_port).or_else(by_path)
     }
 
     /// True if it is the `CSIDriver` of a driver, or a `CSINode` that lists it.

@@ -44,7 +44,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Section>, SyntaxError> {
     if let Some(offset) = text.find('\0') {
         return Err(SyntaxError { offset, reason: "unexpected NUL character" });
     }
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = GcfgReader { text, at: 0 };
     let mut sections: Vec<Section> = Vec::new();
     loop {
         reader.skip_blanks();
@@ -71,12 +71,12 @@ pub(crate) fn quoted(value: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-struct Reader<'t> {
+struct GcfgReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> GcfgReader<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }

@@ -70,7 +70,7 @@ struct ProbeMetadata {
 
 /// Category of an API object.
 #[derive(Clone, Copy)]
-enum Found {
+enum Recognised {
     Node,
     Service,
     Workload(WorkloadKind),
@@ -78,7 +78,7 @@ enum Found {
     Other,
 }
 
-impl Found {
+impl Recognised {
     fn classify(api_version: &str, kind: &str) -> Self {
         match kind {
             "Node" => Self::Node,
@@ -190,14 +190,14 @@ impl<'f> Reading<'f> {
         let (version, kind) = first_look(item);
         let (version, kind) = (version.unwrap_or_else(|| list_version.into()), kind.unwrap_or_else(|| of_list.into()));
         let pointer = format!("/items/{index}");
-        match Found::classify(&version, &kind) {
-            Found::Other => Ok(()),
+        match Recognised::classify(&version, &kind) {
+            Recognised::Other => Ok(()),
             // Only a few of many thousand pods are relevant.
-            Found::Workload(WorkloadKind::Pod) if !is_looked_at(item) => {
+            Recognised::Workload(WorkloadKind::Pod) if !is_looked_at(item) => {
                 self.given(&kind, &version);
                 Ok(())
             }
-            Found::Node => {
+            Recognised::Node => {
                 self.is_known = true;
                 let raw: RawNode = serde_json::from_str(item)
                     .map_err(|error| self.object(&kind, text::without_position(&error), &pointer))?;
@@ -298,18 +298,20 @@ impl<'f> Reading<'f> {
                 let text =
                     |key: &str, default: &str| item.get(key).and_then(Node::as_str).unwrap_or(default).to_owned();
                 let (kind, version) = (text("kind", of_list), text("apiVersion", &version));
-                let found = Found::classify(&version, &kind);
+                let found = Recognised::classify(&version, &kind);
                 self.add(source, item.clone(), found, (&version, &kind), &format!("/items/{index}"))?;
             }
             return Ok(());
         }
         if !kind.is_empty() && !version.is_empty() {
-            return self.add(source, node, Found::classify(&version, &kind), (&version, &kind), "");
+            return self.add(source, node, Recognised::classify(&version, &kind), (&version, &kind), "");
         }
         match kind_from_keys(&node) {
-            Some(found) => self.add(source, node, Found::Document(found), ("", ""), ""),
+            Some(found) => self.add(source, node, Recognised::Document(found), ("", ""), ""),
             // kubectl omits `apiVersion` when asked to.
-            None if !kind.is_empty() => self.add(source, node, Found::classify(&version, &kind), (&version, &kind), ""),
+            None if !kind.is_empty() => {
+                self.add(source, node, Recognised::classify(&version, &kind), (&version, &kind), "")
+            }
             None => {
                 self.services_to_come(source, &node);
                 Ok(())
@@ -328,20 +330,20 @@ impl<'f> Reading<'f> {
 
     /// Records that a list of a kind was provided, even an empty one.
     fn given(&mut self, kind: &str, version: &str) {
-        match Found::classify(version, kind) {
-            Found::Node => {
+        match Recognised::classify(version, kind) {
+            Recognised::Node => {
                 self.evidence.nodes.get_or_insert_default();
             }
-            Found::Service => {
+            Recognised::Service => {
                 self.evidence.services.get_or_insert_default();
             }
-            Found::Workload(kind) => {
+            Recognised::Workload(kind) => {
                 self.evidence.workload_lists.insert(kind);
             }
-            Found::Document(kind) => {
+            Recognised::Document(kind) => {
                 self.evidence.document_lists.insert(kind);
             }
-            Found::Other => return,
+            Recognised::Other => return,
         }
         self.is_known = true;
     }
@@ -350,7 +352,7 @@ impl<'f> Reading<'f> {
         &mut self,
         source: &Arc<Source>,
         node: Node,
-        found: Found,
+        found: Recognised,
         (version, kind): (&str, &str),
         pointer: &str,
     ) -> Result<(), KubernetesError> {
@@ -363,29 +365,29 @@ impl<'f> Reading<'f> {
         };
         let wrong = |reason: String| self.object(kind, reason, &placed());
         match found {
-            Found::Other => {
+            Recognised::Other => {
                 self.services_to_come(source, &node);
                 return Ok(());
             }
-            Found::Node => {
+            Recognised::Node => {
                 let json = node.to_string();
                 let raw: RawNode =
                     serde_json::from_str(&json).map_err(|error| wrong(text::without_position(&error)))?;
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
             }
-            Found::Service => {
+            Recognised::Service => {
                 let Some(service) = Service::read(object).map_err(|error| wrong(error.to_string()))? else {
                     return Ok(());
                 };
                 self.evidence.services.get_or_insert_default().push(service);
             }
-            Found::Workload(kind) => {
+            Recognised::Workload(kind) => {
                 let Some(workload) = Workload::read(kind, object) else { return Ok(()) };
                 self.evidence.workload_lists.insert(kind);
                 self.evidence.workloads.push(workload);
             }
-            Found::Document(DocumentKind::Lease) => self.lease(source, node, api()),
-            Found::Document(kind) => {
+            Recognised::Document(DocumentKind::Lease) => self.lease(source, node, api()),
+            Recognised::Document(kind) => {
                 self.evidence.document_lists.insert(kind);
                 self.keep(source, node, kind, api());
             }

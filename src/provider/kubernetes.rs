@@ -99,7 +99,7 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
     let mut read_at: Option<Timestamp> = None;
     for (list, result) in join_all(reads).await {
         let failure = match result {
-            Ok(Ok(Read { items, at })) => {
+            Ok(Ok(ListRead { items, at })) => {
                 read_at = read_at.max(at);
                 recording.lists.push(RecordedList { list, items });
                 continue;
@@ -226,7 +226,7 @@ impl CallFailure {
 }
 
 /// A list that was read.
-struct Read {
+struct ListRead {
     items: Vec<Value>,
     /// Time of the API server.
     at: Option<Timestamp>,
@@ -234,7 +234,7 @@ struct Read {
 
 /// A page of a list.
 #[derive(Deserialize)]
-struct Page<'a> {
+struct ListPage<'a> {
     kind: String,
     #[serde(default)]
     metadata: PageMetadata,
@@ -251,7 +251,7 @@ struct PageMetadata {
 
 /// Error answer of the API.
 #[derive(Default, Deserialize)]
-struct Refusal {
+struct ApiRefusal {
     #[serde(default)]
     reason: String,
     #[serde(default)]
@@ -265,7 +265,7 @@ struct Api {
 
 impl Api {
     /// Reads all pages of a list; starts again if they have expired.
-    async fn list(&self, list: List) -> Result<Read, CallFailure> {
+    async fn list(&self, list: List) -> Result<ListRead, CallFailure> {
         if !list.names().is_empty() {
             return self.named(list).await;
         }
@@ -279,15 +279,15 @@ impl Api {
         Err(expired.unwrap_or_else(|| CallFailure::new("Expired", "the pages of the list expired")))
     }
 
-    async fn pages(&self, list: List) -> Result<Read, CallFailure> {
+    async fn pages(&self, list: List) -> Result<ListRead, CallFailure> {
         let (_, kind) = list.kind();
-        let mut read = Read { items: Vec::new(), at: None };
+        let mut read = ListRead { items: Vec::new(), at: None };
         let mut next: Option<String> = None;
         let mut seen = HashSet::new();
         for _ in 0..MAX_PAGES {
             let more = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
             let (bytes, at) = self.get(&format!("{}?limit={PAGE}{more}", list.path())).await?;
-            let page: Page<'_> = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
+            let page: ListPage<'_> = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
             if page.kind.strip_suffix("List") != Some(kind) {
                 return Err(no_list(&format!("it is a `{}`", page.kind)));
             }
@@ -310,8 +310,8 @@ impl Api {
     }
 
     /// Reads objects by name; missing ones are skipped.
-    async fn named(&self, list: List) -> Result<Read, CallFailure> {
-        let mut read = Read { items: Vec::new(), at: None };
+    async fn named(&self, list: List) -> Result<ListRead, CallFailure> {
+        let mut read = ListRead { items: Vec::new(), at: None };
         for name in list.names() {
             match self.get(&format!("{}/{name}", list.path())).await {
                 Ok((bytes, at)) => {
@@ -359,7 +359,7 @@ impl Api {
         if status.is_success() {
             return Ok((bytes.to_vec(), at));
         }
-        let refusal: Refusal = serde_json::from_slice(&bytes).unwrap_or_default();
+        let refusal: ApiRefusal = serde_json::from_slice(&bytes).unwrap_or_default();
         let reason = match (refusal.reason.as_str(), status.as_u16()) {
             ("", 401) => "Unauthorized".to_owned(),
             ("", 403) => "Forbidden".to_owned(),

@@ -7,7 +7,6 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::finding::{Severity, Status, Waiver};
-use crate::inventory::Provider;
 use crate::report::{Account, Finding, NotAudited, Report, ResourceRef, RuleOutcome};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
@@ -35,7 +34,7 @@ pub(crate) fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    if report.provider != Provider::Aws {
+    if !report.provider.is_aws() {
         let reason = format!(
             "Security Hub accepts only findings on AWS, but this is a report on {}",
             report.provider.describe()
@@ -50,11 +49,11 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let passed = report.rules.iter().filter(|rule| rule.outcome == Outcome::Passed);
     // Findings that were not checked again stay as they were.
     let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
-    let findings = report.findings.iter().chain(resolved).map(Source::Finding);
+    let findings = report.findings.iter().chain(resolved).map(FindingSource::Finding);
     let unread = report.unread_or_nothing();
-    let all = findings.chain(unread.iter().map(Source::Unread)).chain(passed.map(Source::Passed));
+    let all = findings.chain(unread.iter().map(FindingSource::Unread)).chain(passed.map(FindingSource::Passed));
     // A call accepts only findings of one account and region.
-    let mut by_home: BTreeMap<(&str, &str), Vec<Source<'_>>> = BTreeMap::new();
+    let mut by_home: BTreeMap<(&str, &str), Vec<FindingSource<'_>>> = BTreeMap::new();
     for source in all {
         by_home.entry(home(report, &source)).or_default().push(source);
     }
@@ -62,9 +61,9 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let home = Home { report, account_id, region, time: &time };
         for sources in sources.chunks(PER_CALL) {
             let findings = sources.iter().map(|source| match source {
-                Source::Finding(finding) => finding_entry(&home, finding),
-                Source::Unread(entry) => unread_entry(&home, entry),
-                Source::Passed(rule) => passed_entry(&home, rule),
+                FindingSource::Finding(finding) => finding_entry(&home, finding),
+                FindingSource::Unread(entry) => unread_entry(&home, entry),
+                FindingSource::Passed(rule) => passed_entry(&home, rule),
             });
             serde_json::to_writer(&mut *out, &json!({"Findings": findings.collect::<Vec<Value>>()}))?;
             writeln!(out)?;
@@ -74,7 +73,7 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Content of an entry.
-enum Source<'r> {
+enum FindingSource<'r> {
     Finding(&'r Finding),
     Unread(&'r NotAudited),
     Passed(&'r RuleOutcome),
@@ -89,11 +88,11 @@ struct Home<'r> {
 }
 
 /// Account and region of an entry; an entry without them is imported where the nodes are.
-fn home<'r>(report: &'r Report, source: &Source<'r>) -> (&'r str, &'r str) {
+fn home<'r>(report: &'r Report, source: &FindingSource<'r>) -> (&'r str, &'r str) {
     let (account_id, region) = match source {
-        Source::Finding(finding) => (finding.resource.account_id.as_deref(), finding.resource.region.as_deref()),
-        Source::Unread(entry) => (entry.account_id.as_deref(), entry.region.as_deref()),
-        Source::Passed(_) => (None, None),
+        FindingSource::Finding(finding) => (finding.resource.account_id.as_deref(), finding.resource.region.as_deref()),
+        FindingSource::Unread(entry) => (entry.account_id.as_deref(), entry.region.as_deref()),
+        FindingSource::Passed(_) => (None, None),
     };
     let known = |account: &&Account| account_id.is_none_or(|id| account.account_id == id);
     let account = report.accounts.iter().find(known).or_else(|| report.accounts.first());
@@ -116,7 +115,7 @@ fn finding_entry(home: &Home<'_>, finding: &Finding) -> Value {
         std::iter::once(&finding.resource).chain(&finding.related).take(RESOURCES).map(resource).collect();
     entry(
         home,
-        &Entry {
+        &AsffEntry {
             id: &finding.fingerprint,
             rule: &finding.rule,
             title: rule_page::title(&finding.rule),
@@ -135,7 +134,7 @@ fn unread_entry(home: &Home<'_>, unread: &NotAudited) -> Value {
     let place = [&unread.account_id, &unread.region, &unread.resource].map(|part| part.as_deref().unwrap_or_default());
     entry(
         home,
-        &Entry {
+        &AsffEntry {
             id: &format!("not-audited/{}/{}", unread.what, place.join("/")),
             rule: "not-audited",
             title: "Something could not be audited",
@@ -153,7 +152,7 @@ fn unread_entry(home: &Home<'_>, unread: &NotAudited) -> Value {
 fn passed_entry(home: &Home<'_>, rule: &RuleOutcome) -> Value {
     entry(
         home,
-        &Entry {
+        &AsffEntry {
             id: &format!("passed/{}", rule.rule),
             rule: &rule.rule,
             title: rule_page::title(&rule.rule),
@@ -169,7 +168,7 @@ fn passed_entry(home: &Home<'_>, rule: &RuleOutcome) -> Value {
 }
 
 /// Fields that all entries have.
-struct Entry<'r> {
+struct AsffEntry<'r> {
     id: &'r str,
     rule: &'r str,
     title: &'r str,
@@ -184,7 +183,7 @@ struct Entry<'r> {
     remediation: Option<&'r str>,
 }
 
-fn entry(home: &Home<'_>, entry: &Entry<'_>) -> Value {
+fn entry(home: &Home<'_>, entry: &AsffEntry<'_>) -> Value {
     let Home { report, account_id, region, time } = home;
     let account = report.accounts.iter().find(|account| account.account_id == *account_id);
     let partition = account.map_or("aws", |account| account.partition.as_str());

@@ -12,7 +12,7 @@ use crate::rules::{self, Outcome};
 
 /// Metrics of a file.
 #[derive(Debug, Default)]
-struct Page {
+struct Exposition {
     families: Vec<Family>,
     /// Labels that the next samples have in common.
     labels: Vec<(&'static str, String)>,
@@ -31,7 +31,7 @@ struct Family {
 /// # Errors
 /// When the writer fails.
 pub(crate) fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page { labels: vec![("cluster_id", report.cluster_id.clone())], ..Page::default() };
+    let mut page = Exposition { labels: vec![("cluster_id", report.cluster_id.clone())], ..Exposition::default() };
     page.report(report);
     page.write(out)
 }
@@ -41,7 +41,7 @@ pub(crate) fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()>
 /// # Errors
 /// When the writer fails.
 pub(crate) fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::default();
+    let mut page = Exposition::default();
     let series = TargetOutcome::ALL.map(|outcome| ([("outcome", outcome.name())], set.count_targets(outcome)));
     page.counts("targets", "Targets by outcome.", &series);
     page.counts(
@@ -62,7 +62,7 @@ pub(crate) fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result
     page.write(out)
 }
 
-impl Page {
+impl Exposition {
     /// The metrics of a report.
     fn report(&mut self, report: &Report) {
         let page = self;

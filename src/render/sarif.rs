@@ -31,12 +31,12 @@ struct Log<'r> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: Vec<Run<'r>>,
+    runs: Vec<SarifRun<'r>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Run<'r> {
+struct SarifRun<'r> {
     tool: Tool<'r>,
     automation_details: AutomationDetails,
     invocations: [Invocation<'r>; 1],
@@ -71,12 +71,12 @@ struct ReportingDescriptor<'r> {
     short_description: Message<'r>,
     full_description: Message<'r>,
     help: Message<'r>,
-    default_configuration: Configuration,
+    default_configuration: SarifConfiguration,
     properties: RuleProperties,
 }
 
 #[derive(Serialize)]
-struct Configuration {
+struct SarifConfiguration {
     level: &'static str,
 }
 
@@ -175,7 +175,7 @@ struct SarifLocation<'r> {
 #[serde(rename_all = "camelCase")]
 struct PhysicalLocation {
     artifact_location: ArtifactLocation,
-    region: Region,
+    region: SarifRegion,
 }
 
 #[derive(Serialize)]
@@ -185,7 +185,7 @@ struct ArtifactLocation {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Region {
+struct SarifRegion {
     start_line: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     start_column: Option<usize>,
@@ -215,7 +215,7 @@ pub(crate) fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<
         if report.findings.is_empty() { vec![&[]] } else { report.findings.chunks(RESULTS_PER_RUN).collect() };
     // Earlier findings that were not checked again are not resolved.
     let unknown = || report.changes.iter().flat_map(|changes| &changes.unknown).map(unknown);
-    let runs = parts.into_iter().enumerate().map(|(part, findings)| Run {
+    let runs = parts.into_iter().enumerate().map(|(part, findings)| SarifRun {
         tool: Tool {
             driver: Driver {
                 name: &report.tool.name,
@@ -262,7 +262,7 @@ fn descriptor(id: &str) -> ReportingDescriptor<'_> {
         short_description: plain(&format!("{}.", rule_page::capitalised(short))),
         full_description: plain(full),
         help,
-        default_configuration: Configuration { level: level(severity) },
+        default_configuration: SarifConfiguration { level: level(severity) },
         properties: RuleProperties {
             tags: ["aws", "kubernetes"],
             precision: "very-high",
@@ -413,7 +413,7 @@ fn logical(resource: &ResourceRef) -> SarifLocation<'_> {
 fn physical(location: &Location) -> PhysicalLocation {
     PhysicalLocation {
         artifact_location: ArtifactLocation { uri: file_uri(&location.file) },
-        region: Region {
+        region: SarifRegion {
             start_line: location.line,
             start_column: Some(location.column),
             end_line: Some(location.end_line),
@@ -451,7 +451,7 @@ fn resource_location(resource: &ResourceRef) -> PhysicalLocation {
     let segments: Vec<String> = segments.map(encoded).collect();
     PhysicalLocation {
         artifact_location: ArtifactLocation { uri: segments.join("/") },
-        region: Region { start_line: 1, start_column: None, end_line: None, end_column: None },
+        region: SarifRegion { start_line: 1, start_column: None, end_line: None, end_column: None },
     }
 }
 

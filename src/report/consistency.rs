@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use crate::finding::{Severity, Status};
 use crate::inventory::Provider;
 use crate::rules::Outcome;
-use crate::target::{is_account, is_alibaba_account};
 
 use super::{Finding, Report};
 
@@ -35,7 +34,7 @@ impl Report {
             );
         }
         for (index, account) in self.accounts.iter().enumerate() {
-            let is_one = is_account_id(self.provider, &account.account_id);
+            let is_one = self.provider.is_account_id(&account.account_id);
             if !is_one {
                 return wrong(format!("/accounts/{index}/account_id"), "is not an account id");
             }
@@ -103,13 +102,6 @@ impl Report {
     }
 }
 
-fn is_account_id(provider: Provider, id: &str) -> bool {
-    match provider {
-        Provider::Aws => is_account(id),
-        Provider::Alibaba => is_alibaba_account(id),
-    }
-}
-
 fn finding_contradiction(provider: Provider, finding: &Finding) -> Option<&'static str> {
     if !is_name(&finding.rule) {
         return Some("has no rule");
@@ -119,7 +111,7 @@ fn finding_contradiction(provider: Provider, finding: &Finding) -> Option<&'stat
     }
     let resources = || std::iter::once(&finding.resource).chain(&finding.related);
     let is_placed = resources().all(|resource| {
-        resource.account_id.as_deref().is_none_or(|id| is_account_id(provider, id))
+        resource.account_id.as_deref().is_none_or(|id| provider.is_account_id(id))
             && resource.region.as_deref().is_none_or(is_name)
     });
     if !is_placed {

@@ -17,7 +17,7 @@ impl Report {
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool::this(),
-            provider: Provider::Aws,
+            provider: Provider::default(),
             cluster_id: "*".to_owned(),
             accounts,
             source: Source { kind: SourceKind::Live, collected_at, collected_until: None, profile: None },

@@ -1,8 +1,6 @@
 //! Saved reports: their schemas, and errors of reading them.
 
-use serde::Deserialize;
-
-use crate::json_input::{self, JsonError};
+use crate::json_input::{self, JsonError, SchemaProbe};
 
 /// Schema of the JSON report; `docs/report.schema.json` describes it.
 pub(crate) const SCHEMA: &str = "tagaudit.report/1";
@@ -36,11 +34,6 @@ pub enum ReportError {
         /// Its schema.
         found: String,
     },
-}
-
-#[derive(Deserialize)]
-struct SchemaProbe {
-    schema: String,
 }
 
 /// Byte order mark, which some editors and shells put before a text.

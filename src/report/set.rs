@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Severity, Status};
+use crate::inventory::Provider;
 use crate::json_input;
 
 use super::compare::PickError;
@@ -535,7 +536,7 @@ impl ReportSet {
             let reason = match target.outcome {
                 TargetOutcome::NotAudited if target.not_audited.is_empty() => "is not audited, but has no reason",
                 TargetOutcome::Skipped if target.why.is_none() => "is skipped, but has no reason",
-                _ if !target.account_ids.iter().all(|id| crate::target::is_account(id)) => "has an invalid account",
+                _ if !target.account_ids.iter().all(|id| Provider::Aws.is_account_id(id)) => "has an invalid account",
                 _ if target.account_ids.is_empty() && !target.reports.is_empty() => "names no account",
                 _ if !target.collected_at.iter().all(is_date) => "has an invalid date",
                 _ => continue,

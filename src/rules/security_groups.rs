@@ -72,7 +72,7 @@ fn undecided<'r>(
 ) -> BTreeMap<Vec<&'r str>, Vec<&'r Member<'r>>> {
     let is_tagged = is_tagged(region, context.cluster_id());
     let mut sets: BTreeMap<Vec<&str>, Vec<&Member<'_>>> = BTreeMap::new();
-    for member in region.members.iter().filter(|member| target(context, member) != Target::Never) {
+    for member in region.members.iter().filter(|member| target(context, member) != RuleTarget::Never) {
         let mut groups = match node_group(&member.instance.security_groups, &is_tagged) {
             NodeGroup::SeveralTagged(groups) if tagged => groups,
             NodeGroup::SeveralUntagged(groups) if !tagged => groups,
@@ -92,7 +92,7 @@ const EXCLUDED_BY_KOPS: &str =
 /// Role of a member as a load balancer target: the controllers check the groups of targets only.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#findInstancesForELB`.
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Target {
+enum RuleTarget {
     Yes,
     /// A machine with only the control-plane role, which kubeadm and kOps keep out by a label that only the Node shows.
     Unlikely,
@@ -100,27 +100,27 @@ enum Target {
     Never,
 }
 
-fn target(context: &Context<'_>, member: &Member<'_>) -> Target {
+fn target(context: &Context<'_>, member: &Member<'_>) -> RuleTarget {
     if context.view.nodes.is_some() {
         return match member.node {
-            Some(node) if !node.is_excluded_from_load_balancers() => Target::Yes,
-            _ => Target::Never,
+            Some(node) if !node.is_excluded_from_load_balancers() => RuleTarget::Yes,
+            _ => RuleTarget::Never,
         };
     }
     if tags::value(&member.instance.tags, EXCLUDED_BY_KOPS).is_some() {
-        return Target::Never;
+        return RuleTarget::Never;
     }
     let roles = member.roles.roles;
     if roles.contains(NodeRole::Controlplane) && !roles.contains(NodeRole::Worker) {
-        Target::Unlikely
+        RuleTarget::Unlikely
     } else {
-        Target::Yes
+        RuleTarget::Yes
     }
 }
 
 /// Error if a running member is a target; stopped members and other members break nothing now.
 fn members_severity(context: &Context<'_>, members: &[&Member<'_>]) -> Severity {
-    let bites = |member: &&Member<'_>| !member.is_stopped() && target(context, member) == Target::Yes;
+    let bites = |member: &&Member<'_>| !member.is_stopped() && target(context, member) == RuleTarget::Yes;
     if members.iter().any(bites) { Severity::Error } else { Severity::Warning }
 }
 
@@ -187,7 +187,7 @@ fn report_undecided(
         .filter_map(|(groups, members)| {
             let first = members.first()?;
             let (mut message, fix) = describe(&groups, &members);
-            if members.iter().all(|member| target(context, member) == Target::Unlikely) {
+            if members.iter().all(|member| target(context, member) == RuleTarget::Unlikely) {
                 message.push_str(&format!(
                     "; this breaks nothing if the Nodes have the label `{}`, which kubeadm and kOps set on control-plane nodes: check with --nodes",
                     nodes::EXCLUDED_FROM_LOAD_BALANCERS

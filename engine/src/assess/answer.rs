@@ -7,23 +7,23 @@ use crate::document::Effect;
 use crate::pattern::split_arn;
 use crate::truth::Holds;
 
-use super::judge::{Applying, Outcome};
+use super::judge::{Applying, RegionOutcome};
 use super::limit::{DeniedOn, Limit, OpenCondition, join_conditions};
 use super::policy_set::StageKind;
 use super::{Assessment, NotGranted, StatementRef, Verdict};
 
 /// Outcomes for the regions of all targets.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(super) struct Answers {
     pub(super) targets: Vec<String>,
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<RegionOutcome>,
     pub(super) undecided: bool,
 }
 
-impl Answer {
+impl Answers {
     /// Statements of one effect that apply somewhere, without duplicates, from the stages that `of` accepts.
-    fn statements(&self, effect: Effect, of: impl Fn(usize) -> bool) -> Vec<Seen<'_>> {
-        let mut seen: Vec<Seen<'_>> = Vec::new();
+    fn statements(&self, effect: Effect, of: impl Fn(usize) -> bool) -> Vec<SeenPairs<'_>> {
+        let mut seen: Vec<SeenPairs<'_>> = Vec::new();
         for outcome in &self.outcomes {
             for applying in &outcome.applying {
                 if applying.effect != effect || !of(applying.stage) {
@@ -35,7 +35,7 @@ impl Answer {
                         known.always += always;
                         known.texts.extend(applying.texts.iter().map(String::as_str));
                     }
-                    None => seen.push(Seen {
+                    None => seen.push(SeenPairs {
                         first: applying,
                         always,
                         texts: applying.texts.iter().map(String::as_str).collect(),
@@ -47,8 +47,8 @@ impl Answer {
     }
 
     /// Statements that always apply everywhere; if there is none, all of them.
-    fn deciding(&self, seen: &[Seen<'_>]) -> Vec<StatementRef> {
-        let is_whole = |seen: &&Seen<'_>| seen.always == self.outcomes.len();
+    fn deciding(&self, seen: &[SeenPairs<'_>]) -> Vec<StatementRef> {
+        let is_whole = |seen: &&SeenPairs<'_>| seen.always == self.outcomes.len();
         if seen.iter().any(|seen| is_whole(&seen)) {
             references(seen.iter().filter(is_whole))
         } else {
@@ -139,8 +139,9 @@ impl Answer {
                 continue;
             }
             // If a stage covers only some of the resources, its patterns are the limit.
-            let covered =
-                |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.stage == stage);
+            let covered = |outcome: &RegionOutcome| {
+                outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.stage == stage)
+            };
             if !self.outcomes.iter().all(covered) {
                 answer.limits.extend(allows.iter().flat_map(|seen| {
                     seen.texts.iter().map(|text| Limit::Resources {
@@ -213,7 +214,7 @@ impl Answer {
             witness: witness.to_owned(),
         };
         for (index, target) in self.targets.iter().enumerate() {
-            let here: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.target == index).collect();
+            let here: Vec<&RegionOutcome> = self.outcomes.iter().filter(|outcome| outcome.target == index).collect();
             let Some(first) = here.first() else { continue };
             if here.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
                 whole.push(entry(target, Vec::new(), Vec::new(), &first.witness));
@@ -292,7 +293,7 @@ fn undecided(why: Vec<String>) -> Assessment {
 }
 
 /// A statement with the regions and patterns in which it applies.
-struct Seen<'a> {
+struct SeenPairs<'a> {
     first: &'a Applying,
     /// Number of regions in which it always applies.
     always: usize,
@@ -300,7 +301,7 @@ struct Seen<'a> {
     texts: BTreeSet<&'a str>,
 }
 
-fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s Seen<'a>>) -> Vec<StatementRef> {
+fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s SeenPairs<'a>>) -> Vec<StatementRef> {
     let mut references: Vec<StatementRef> = seen.map(|seen| seen.first.reference.clone()).collect();
     references.sort();
     references.dedup();

@@ -9,7 +9,7 @@ use crate::truth::{Atom, Expression};
 
 use super::Prepared;
 use super::judge::Active;
-use super::scope::Scope;
+use super::scope::ActionScope;
 
 /// Resources in question, and the statements that deny a part of them.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub(super) struct RequestedResource<'q> {
 }
 
 impl RequestedResource<'_> {
-    pub(super) fn expression(&self, context: &Context, scope: &Scope<'_>) -> Expression {
+    pub(super) fn expression(&self, context: &Context, scope: &ActionScope<'_>) -> Expression {
         let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, scope.dialect, true));
         let each = compiled.map(|condition| match condition.truth(context, |key| scope.is_absent(key)) {
             Truth::True => Expression::True,

@@ -53,7 +53,7 @@ impl Active<'_> {
 
 /// Result of the requests on a region of the resources.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct RegionOutcome {
     pub(super) target: usize,
     pub(super) witness: String,
     pub(super) allowed: Bounds,
@@ -72,7 +72,7 @@ pub(super) struct Outcome {
     pub(super) applying: Vec<Applying>,
 }
 
-impl Outcome {
+impl RegionOutcome {
     /// Conditions that must hold for the requests to be allowed, as text.
     pub(super) fn only_if(&self) -> Vec<String> {
         let open = self.applying.iter().filter(|applying| !applying.conditions.is_empty());
@@ -124,7 +124,7 @@ pub(super) fn judge(
     active: &[Active<'_>],
     facts: Option<&Facts>,
     stages: &[StageKind],
-) -> Option<Outcome> {
+) -> Option<RegionOutcome> {
     let RegionQuestion { target, witness, requested: meant } = asking;
     let expressions: Vec<Expression> =
         active.iter().zip(matches).map(|(each, matched)| each.applies(matched)).collect();
@@ -180,7 +180,7 @@ pub(super) fn judge(
             })
         })
         .collect();
-    Some(Outcome {
+    Some(RegionOutcome {
         target,
         witness,
         allowed: combined.allowed,

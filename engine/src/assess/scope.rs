@@ -46,7 +46,7 @@ pub(super) fn only_region(service: &str, partition: &str) -> Option<&'static str
 pub(crate) const CREDENTIAL_KEYS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
 
 /// Scope of a question about one action.
-pub(super) struct Scope<'q> {
+pub(super) struct ActionScope<'q> {
     pub(super) folded: &'q str,
     pub(super) known: Option<(&'q Service, &'q Action)>,
     pub(super) environment: &'q Environment,
@@ -62,13 +62,13 @@ pub(super) enum Kinds {
 }
 
 /// A resource type that the action supports.
-pub(super) struct Target {
+pub(super) struct ResourceTarget {
     pub(super) text: String,
     /// `None` for requests that name no resource.
     pub(super) universe: Option<Language>,
 }
 
-impl Target {
+impl ResourceTarget {
     pub(super) fn new(text: String, dialect: &Dialect) -> Self {
         let pattern = || ResourcePattern::read(&text, dialect, false);
         let universe = (text != "*").then(|| Language::from_resource(&pattern())).flatten();
@@ -76,7 +76,7 @@ impl Target {
     }
 }
 
-impl<'q> Scope<'q> {
+impl<'q> ActionScope<'q> {
     /// Regions in question, one by one; a single `None` for any region.
     pub(super) fn regions(&self) -> Vec<Option<&'q str>> {
         if self.environment.regions.is_empty() || !self.dialect.knows_resources {
@@ -109,11 +109,11 @@ impl<'q> Scope<'q> {
     }
 
     /// Resources that the action supports: of all types, or only of those that every request for it names.
-    pub(super) fn targets(&self, region: Option<&str>, kinds: Kinds) -> Vec<Target> {
+    pub(super) fn targets(&self, region: Option<&str>, kinds: Kinds) -> Vec<ResourceTarget> {
         if self.known.is_none() || !self.dialect.knows_resources {
-            return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];
+            return vec![ResourceTarget { text: "*".to_owned(), universe: Some(Language::everything()) }];
         }
-        self.target_texts(region, kinds).into_iter().map(|text| Target::new(text, self.dialect)).collect()
+        self.target_texts(region, kinds).into_iter().map(|text| ResourceTarget::new(text, self.dialect)).collect()
     }
 
     /// Patterns of the resources that the action supports; `*` if it supports none or is unknown.

@@ -43,12 +43,13 @@ pub(super) fn explore_within(
         if index > 0 && language.is_universal(&positions) { vec![UNIVERSAL] } else { positions }
     };
     let numbered = (0_u32..).zip(&all);
-    let start: State = numbered.map(|(index, language)| (index, collapse(index, language, language.start()))).collect();
+    let start: AutomatonState =
+        numbered.map(|(index, language)| (index, collapse(index, language, language.start()))).collect();
     // Breadth first, so that the first resource of a combination is a shortest one; predecessors are kept to spell it
     // out.
     let mut came_from: Vec<(usize, char)> = vec![(0, '\0')];
-    let mut seen: HashSet<State> = HashSet::from([start.clone()]);
-    let mut queue: VecDeque<(usize, State)> = VecDeque::from([(0, start)]);
+    let mut seen: HashSet<AutomatonState> = HashSet::from([start.clone()]);
+    let mut queue: VecDeque<(usize, AutomatonState)> = VecDeque::from([(0, start)]);
     let mut regions: Vec<Class> = Vec::new();
     let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
     while let Some((id, state)) = queue.pop_front() {
@@ -73,7 +74,7 @@ pub(super) fn explore_within(
             regions.push(Class { matches, witness: spell(&came_from, id) });
         }
         for letter in letters(&all, &state) {
-            let mut next: State = Vec::new();
+            let mut next: AutomatonState = Vec::new();
             for (index, positions) in &state {
                 *work += positions.len();
                 let Some(language) = all.get(*index as usize) else { continue };
@@ -107,7 +108,7 @@ pub(super) fn explore_within(
 
 /// Letters that can affect the result: the characters that some pattern expects next, a colon if some wildcard does not
 /// match it, and one that represents all others.
-pub(super) fn letters(all: &[&Language], state: &State) -> Vec<char> {
+pub(super) fn letters(all: &[&Language], state: &AutomatonState) -> Vec<char> {
     let waiting = |(index, positions): &(u32, Vec<u32>)| -> Vec<Symbol> {
         let symbols = all.get(*index as usize).map(|language| language.symbols.as_slice()).unwrap_or_default();
         positions.iter().filter_map(|position| symbols.get(*position as usize).copied()).collect()
@@ -156,4 +157,4 @@ pub(super) fn spell(came_from: &[(usize, char)], id: usize) -> String {
 
 /// A state of the product: positions of the universe (0) and of each pattern (from 1) that can still match. Patterns
 /// that cannot are dropped, so that a list of a thousand names costs as much as the few that are still possible.
-pub(super) type State = Vec<(u32, Vec<u32>)>;
+pub(super) type AutomatonState = Vec<(u32, Vec<u32>)>;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::inventory::Provider;
 use crate::target;
 
 use super::{Inventory, Region};
@@ -16,7 +17,7 @@ impl Inventory {
         twice.or_else(|| {
             accounts.into_iter().find_map(|(index, account)| {
                 let place = format!("/accounts/{index}");
-                if !target::is_alibaba_account(&account.account_id) {
+                if !Provider::Alibaba.is_account_id(&account.account_id) {
                     let reason = format!("`{}` is not an account id, which has digits only", account.account_id);
                     return Some((format!("{place}/account_id"), reason));
                 }

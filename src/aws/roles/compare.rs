@@ -72,7 +72,7 @@ pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument])
 }
 
 /// The comparison of one role: its requests and the inputs of the comparison.
-struct Comparison<'c> {
+struct RoleComparison<'c> {
     policies: PreparedPolicies,
     catalogue: &'static Catalogue,
     environment: Environment,
@@ -93,7 +93,7 @@ pub(super) fn compare<'a>(
     options: &RoleAuditOptions,
 ) -> Result<RoleAudit<'a>, BaselineError> {
     let environment = environment(account, role, users);
-    let comparison = Comparison {
+    let comparison = RoleComparison {
         policies: PreparedPolicies::new(set),
         catalogue: options.catalogue(),
         writing: on_own_resources(&environment, cluster_id, &["aws:resourcetag", "aws:requesttag"]),
@@ -137,7 +137,7 @@ pub(super) fn compare<'a>(
     // RKE requires "at least the ec2:Describe* action" on every node.
     needs.push(policy::Need::everywhere("ec2:Describe*"));
     let explained = explained(account, role, set, &mut needs);
-    let Comparison { policies, catalogue, environment, .. } = comparison;
+    let RoleComparison { policies, catalogue, environment, .. } = comparison;
     Ok(RoleAudit {
         account,
         role,
@@ -157,7 +157,7 @@ pub(super) fn compare<'a>(
     })
 }
 
-impl Comparison<'_> {
+impl RoleComparison<'_> {
     /// Each baseline that a role of these nodes is compared with, and the results.
     fn with_baselines(&self, node_roles: RoleSet) -> Result<Vec<(Baseline, Vec<ActionAudit>)>, BaselineError> {
         if node_roles.is_unknown() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::aws::SecurityGroup;
 use crate::tags;
 
-use super::members::Found;
+use super::members::FoundInstance;
 
 /// A tool that creates clusters, as far as its tags show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,11 @@ const OPENSHIFT_PROFILES: [&str; 3] = ["-master-profile", "-worker-profile", "-b
 const OPENSHIFT_GROUPS: [&str; 2] = ["Cluster Master Security Group", "Cluster Worker Security Group"];
 
 pub(super) fn distribution(
-    members: &[Found<'_>],
+    members: &[FoundInstance<'_>],
     groups: &HashMap<&str, &SecurityGroup>,
     cluster_id: &str,
 ) -> Distribution {
-    let of_openshift = |(instance, _, node): &Found<'_>| {
+    let of_openshift = |(instance, _, node): &FoundInstance<'_>| {
         let profile = super::roles::profile_name(instance).and_then(|name| name.strip_prefix(cluster_id));
         profile.is_some_and(|ending| OPENSHIFT_PROFILES.contains(&ending))
             || node.is_some_and(|node| node.labels.keys().any(|key| key.starts_with("node.openshift.io/")))
@@ -54,7 +54,7 @@ pub(super) fn distribution(
                 .filter_map(|id| groups.get(id.as_str()))
                 .any(|group| OPENSHIFT_GROUPS.contains(&group.description.as_str()))
     };
-    let of_eks = |(instance, ..): &Found<'_>| {
+    let of_eks = |(instance, ..): &FoundInstance<'_>| {
         instance.tags.iter().any(|tag| EKS_TAGS.contains(&tag.key.as_str()))
             || instance.security_groups.iter().filter_map(|id| groups.get(id.as_str())).any(|group| {
                 group.name.starts_with("eks-cluster-sg-") || tags::value(&group.tags, "aws:eks:cluster-name").is_some()

@@ -90,11 +90,15 @@ pub(super) fn all_clusters(tags: &[Tag]) -> impl Iterator<Item = &str> {
     tags::cluster_ids(tags).map(|(id, _)| id).chain(legacy)
 }
 
-pub(super) type Found<'a> = (&'a Instance, Evidence, Option<&'a KubernetesNode>);
+pub(super) type FoundInstance<'a> = (&'a Instance, Evidence, Option<&'a KubernetesNode>);
 
-pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [KubernetesNode]>) -> Vec<Found<'a>> {
+pub(super) fn members<'a>(
+    region: &'a Region,
+    cluster_id: &str,
+    nodes: Option<&'a [KubernetesNode]>,
+) -> Vec<FoundInstance<'a>> {
     let index = nodes.map(|nodes| NodeIndex::new(region, cluster_id, nodes));
-    let stated = |instance: &'a Instance| -> Option<Found<'a>> {
+    let stated = |instance: &'a Instance| -> Option<FoundInstance<'a>> {
         let node = index.as_ref().and_then(|index| index.find(instance));
         if tags::has_cluster_tag(&instance.tags, cluster_id) {
             return Some((instance, Evidence::ClusterTag, node));
@@ -106,7 +110,7 @@ pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'
         instance.tags.iter().any(near).then_some((instance, Evidence::NearMissTag, None))
     };
     let live = || region.instances.iter().filter(|instance| instance.state.is_live());
-    let mut found: Vec<Found<'a>> = live().filter_map(stated).collect();
+    let mut found: Vec<FoundInstance<'a>> = live().filter_map(stated).collect();
     // The list of Nodes is authoritative: with it nothing is inferred.
     if nodes.is_some() {
         return found;
@@ -150,7 +154,7 @@ pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'
         }
     }
     let known: HashSet<&str> = found.iter().map(|(instance, ..)| instance.id.as_str()).collect();
-    let inferred: Vec<Found<'a>> = live()
+    let inferred: Vec<FoundInstance<'a>> = live()
         .filter(|instance| !known.contains(instance.id.as_str()))
         // An instance tagged for another cluster belongs to that cluster.
         .filter(|instance| instance_clusters(&instance.tags).next().is_none())

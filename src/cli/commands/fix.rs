@@ -84,7 +84,7 @@ pub(in crate::cli) fn scan(
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
     let approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
-    let mut asked = Asked { approvals, valid_for: args.fix.plan_valid_for, within: None };
+    let mut asked = FixRequest { approvals, valid_for: args.fix.plan_valid_for, within: None };
     // Waived findings are not fixed.
     let open: Vec<Finding> = report.open().cloned().collect();
     let mut planned = make(scope, rules, estate, &open, &asked, live)?;
@@ -162,7 +162,7 @@ fn refuse_apart(scope: &Scope<'_>, estate: &Estate) -> Result<(), Failure> {
 
 /// Options of a plan that the operator sets.
 #[derive(Default)]
-struct Asked<'a> {
+struct FixRequest<'a> {
     approvals: Approvals,
     /// Lifetime of the plan, if it is set.
     valid_for: Option<jiff::SignedDuration>,
@@ -175,7 +175,7 @@ fn make(
     rules: &[&'static Rule],
     estate: &Estate,
     findings: &[Finding],
-    asked: &Asked<'_>,
+    asked: &FixRequest<'_>,
     live: bool,
 ) -> Result<Planned, Failure> {
     let created = now();

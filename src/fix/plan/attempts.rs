@@ -12,7 +12,7 @@ use crate::nodes::KubernetesNode;
 use crate::text;
 
 use super::limit::Limit;
-use super::planner::{Asked, Planner};
+use super::planner::{Planner, ProposedChange};
 use super::{Approvals, PlannedChange};
 use super::{cloud, guard};
 
@@ -37,7 +37,7 @@ pub(super) struct Attempts<'a> {
 /// One attempt: what it skips and changes, the findings afterwards, and those of them that are new.
 pub(super) struct Attempt<'a> {
     pub(super) planner: Planner<'a>,
-    pub(super) changes: Vec<Asked>,
+    pub(super) changes: Vec<ProposedChange>,
     after: Vec<Finding>,
     pub(super) created: Vec<NewFinding>,
 }
@@ -67,7 +67,7 @@ impl<'a> Attempts<'a> {
 
     /// Drops fixes that would create findings, and adds findings that appear, or become fixable, only once the rest is
     /// fixed.
-    pub(super) fn resolve(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), BaselineError> {
+    pub(super) fn resolve(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<ProposedChange>), BaselineError> {
         let mut refused: BTreeMap<usize, String> = BTreeMap::new();
         // Findings that appear only afterwards and whose fixes do harm.
         let mut banned: Vec<Finding> = Vec::new();
@@ -135,7 +135,7 @@ impl<'a> Attempts<'a> {
     fn blamed(
         &self,
         findings: &[Finding],
-        changes: &[Asked],
+        changes: &[ProposedChange],
         created: &[NewFinding],
     ) -> Result<BTreeMap<usize, String>, BaselineError> {
         let mut blamed = BTreeMap::new();
@@ -165,7 +165,7 @@ impl<'a> Attempts<'a> {
     /// this cluster, and the new findings of all of them.
     fn afterwards(
         &self,
-        changes: &[Asked],
+        changes: &[ProposedChange],
         state: Option<&Estate>,
         clusters: Option<&BTreeSet<&str>>,
     ) -> Result<(Vec<Finding>, Vec<NewFinding>), BaselineError> {

@@ -14,7 +14,7 @@ use crate::text;
 use super::approvals::{self, ApprovalError, Approvals, SkipReason, Skipped};
 use super::attempts::{Attempts, Audit};
 use super::limit::Limit;
-use super::{Evidence, FixedFinding, Kind, Plan, SCHEMA};
+use super::{FixedFinding, Kind, Plan, PlanEvidence, SCHEMA};
 
 /// Cluster, times, evidence and limits of a plan.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ pub fn build(
         regions: identity.regions.clone(),
         created_at: scope.created_at.clone(),
         expires_at: scope.expires_at.clone(),
-        evidence: Evidence {
+        evidence: PlanEvidence {
             kind: scope.evidence.to_owned(),
             collected_at: estate.collected_at(),
             options: scope.options.clone(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::finding::Applicability;
-use crate::json_input::{self, JsonError};
+use crate::json_input::{self, JsonError, SchemaProbe};
 use crate::text;
 use crate::transition::{Attribute, Operation, Target, Transition, Value};
 
@@ -156,11 +156,6 @@ impl TryFrom<ChangeInFile> for PlannedChange {
             expect: file.expect,
         })
     }
-}
-
-#[derive(Deserialize)]
-struct SchemaProbe {
-    schema: String,
 }
 
 impl Plan {

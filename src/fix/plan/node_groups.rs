@@ -16,7 +16,7 @@ pub(super) struct NodeGroups {
 
 /// Choice among the security groups of a node, by how many are tagged.
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Choice {
+enum GroupChoice {
     One,
     NoneOfSeveral,
     Several,
@@ -50,24 +50,24 @@ impl NodeGroups {
 
     /// Describes a node that a change of a group's tags would leave without one group to choose.
     pub(super) fn broken(&self, target: &Target, cluster_id: &str, before: &Region, after: &Region) -> Option<String> {
-        let choice = |region: &Region, groups: &[String]| -> Choice {
+        let choice = |region: &Region, groups: &[String]| -> GroupChoice {
             let tagged = groups
                 .iter()
                 .filter(|id| region.tags_of(id).is_some_and(|held| tags::has_cluster_tag(held, cluster_id)))
                 .count();
             match (tagged, groups.len()) {
-                (1, _) | (0, 0 | 1) => Choice::One,
-                (0, _) => Choice::NoneOfSeveral,
-                _ => Choice::Several,
+                (1, _) | (0, 0 | 1) => GroupChoice::One,
+                (0, _) => GroupChoice::NoneOfSeveral,
+                _ => GroupChoice::Several,
             }
         };
         self.nodes_with_group(target).find_map(|(node, groups)| {
             let (from, to) = (choice(before, groups), choice(after, groups));
             let what = match to {
-                Choice::One => return None,
+                GroupChoice::One => return None,
                 _ if to == from => return None,
-                Choice::Several => "several tagged security groups",
-                Choice::NoneOfSeveral => "several security groups and none of them tagged",
+                GroupChoice::Several => "several tagged security groups",
+                GroupChoice::NoneOfSeveral => "several security groups and none of them tagged",
             };
             Some(format!("instance {node} would have {what}"))
         })

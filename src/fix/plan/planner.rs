@@ -52,7 +52,7 @@ pub(super) struct Planner<'a> {
 }
 
 /// A change with the indexes of the findings that request it.
-pub(super) type Asked = (PlannedChange, BTreeSet<usize>);
+pub(super) type ProposedChange = (PlannedChange, BTreeSet<usize>);
 
 impl Planner<'_> {
     fn skip(&mut self, finding: &Finding, reason: SkipReason) {
@@ -222,7 +222,7 @@ impl Planner<'_> {
         cluster_id: &str,
         nodes: Option<&[KubernetesNode]>,
         asked: Vec<Proposal>,
-    ) -> (Vec<Asked>, Option<Estate>) {
+    ) -> (Vec<ProposedChange>, Option<Estate>) {
         if asked.is_empty() || !self.rejected.is_empty() {
             return (Vec::new(), None);
         }
@@ -249,7 +249,7 @@ impl Planner<'_> {
         // A refusal can come after dependent changes were placed; then the loop starts again without them.
         loop {
             let mut state = self.estate.to_estate();
-            let mut changes: Vec<Asked> = Vec::new();
+            let mut changes: Vec<ProposedChange> = Vec::new();
             let mut refused = false;
             for (draft, approvals) in &merged {
                 let wanted: Vec<&Proposal> = approvals

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::Applicability;
 
 use super::observed::digest;
-use super::{Evidence, Expect, Kind, Plan, PlannedChange, SCHEMA};
+use super::{Expect, Kind, Plan, PlanEvidence, PlannedChange, SCHEMA};
 use crate::transition::Attribute;
 
 /// Plan that restores the previous values of the changes that an earlier plan made. It is checked like any plan: a
@@ -49,7 +49,12 @@ pub fn undo(
         regions,
         created_at,
         expires_at,
-        evidence: Evidence { kind: "journal".to_owned(), collected_at: None, options: Vec::new(), gaps: Vec::new() },
+        evidence: PlanEvidence {
+            kind: "journal".to_owned(),
+            collected_at: None,
+            options: Vec::new(),
+            gaps: Vec::new(),
+        },
         approved: None,
         fixes: Vec::new(),
         changes,

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::alibaba::grant as ram_grant;
     use crate::fix::plan::file::PlanError;
-    use crate::fix::plan::{Evidence, Expect, SCHEMA};
+    use crate::fix::plan::{Expect, PlanEvidence, SCHEMA};
     use crate::resource::ResourceKey;
     use crate::tags;
     use crate::transition::Attribute;
@@ -179,7 +179,12 @@ mod tests {
             regions: vec!["us-east-1".to_owned()],
             created_at: "2026-01-01T00:00:00Z".to_owned(),
             expires_at: "2026-01-01T01:00:00Z".to_owned(),
-            evidence: Evidence { kind: "live".to_owned(), collected_at: None, options: Vec::new(), gaps: Vec::new() },
+            evidence: PlanEvidence {
+                kind: "live".to_owned(),
+                collected_at: None,
+                options: Vec::new(),
+                gaps: Vec::new(),
+            },
             approved: None,
             fixes: Vec::new(),
             changes: vec![PlannedChange {

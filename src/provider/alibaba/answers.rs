@@ -296,19 +296,19 @@ pages! {
 
 /// Part of an item's key.
 #[cfg(feature = "alibaba")]
-trait Part {
+trait AnswerPart {
     fn key(&self) -> &str;
 }
 
 #[cfg(feature = "alibaba")]
-impl Part for String {
+impl AnswerPart for String {
     fn key(&self) -> &str {
         self
     }
 }
 
 #[cfg(feature = "alibaba")]
-impl Part for Option<String> {
+impl AnswerPart for Option<String> {
     fn key(&self) -> &str {
         self.as_deref().unwrap_or("-")
     }

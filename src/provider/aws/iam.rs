@@ -53,7 +53,7 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
     if profiles.is_empty() && !is_named {
         return Identities::default();
     }
-    let reader = Reader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
+    let reader = RoleReader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
     let whole_account = match how {
         IamReads::Auto => profiles.len() >= ACCOUNT_FROM,
         IamReads::PerRole => false,
@@ -88,7 +88,7 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
     reader.into_found()
 }
 
-struct Reader<'a> {
+struct RoleReader<'a> {
     client: Client,
     caller: &'a Caller,
     found: Mutex<Identities>,
@@ -106,7 +106,7 @@ pub(super) async fn reread(
     roles: &BTreeSet<&str>,
     policies: &BTreeSet<&str>,
 ) -> Result<(Vec<Role>, Vec<ManagedPolicy>), CallError> {
-    let reader = Reader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
+    let reader = RoleReader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
     let mut found = Vec::new();
     for name in roles {
         let answer = caller.call(Read::GetRole.action(), "", || reader.client.get_role().role_name(*name).send()).await;
@@ -139,7 +139,7 @@ pub(super) async fn reread(
     }
 }
 
-impl Reader<'_> {
+impl RoleReader<'_> {
     fn found<T>(&self, change: impl FnOnce(&mut Identities) -> T) -> T {
         change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -374,7 +374,7 @@ impl Reader<'_> {
     /// Reads the whole account and keeps what belongs to the profiles. Returns the profiles with a role.
     async fn account(&self, wanted_roles: &Wanted<'_>) -> Result<BTreeSet<String>, Gap> {
         const API: Read = Read::GetAccountAuthorizationDetails;
-        enum Item {
+        enum DetailItem {
             Role(Box<types::RoleDetail>),
             Policy(Box<types::ManagedPolicyDetail>),
         }
@@ -395,10 +395,16 @@ impl Reader<'_> {
                         .send()
                 },
                 |answer| {
-                    let roles =
-                        answer.role_detail_list.unwrap_or_default().into_iter().map(|role| Item::Role(Box::new(role)));
-                    let policies =
-                        answer.policies.unwrap_or_default().into_iter().map(|policy| Item::Policy(Box::new(policy)));
+                    let roles = answer
+                        .role_detail_list
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(|role| DetailItem::Role(Box::new(role)));
+                    let policies = answer
+                        .policies
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(|policy| DetailItem::Policy(Box::new(policy)));
                     marked(roles.chain(policies).collect(), answer.is_truncated, answer.marker)
                 },
             )
@@ -412,12 +418,12 @@ impl Reader<'_> {
         let mut roles = Vec::new();
         for item in items {
             match item {
-                Item::Policy(policy) => {
+                DetailItem::Policy(policy) => {
                     if let Some(arn) = policy.arn.clone() {
                         documents.insert(arn, *policy);
                     }
                 }
-                Item::Role(detail) => {
+                DetailItem::Role(detail) => {
                     let Some(role) = convert_role(*detail, wanted_roles, &mut seen, self) else { continue };
                     wanted.extend(role.attached_policies.iter().flatten().cloned());
                     wanted.extend(role.permissions_boundary.clone());

@@ -48,7 +48,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if servers.is_empty() {
         return CheckResult::not_applicable(UNSAID);
     }
-    let mut found: BTreeMap<(Distribution, Asked), Vec<(&NodeArguments, When)>> = BTreeMap::new();
+    let mut found: BTreeMap<(Distribution, RequestedState), Vec<(&NodeArguments, When)>> = BTreeMap::new();
     let mut violations = Vec::new();
     for arguments in &servers {
         let is_beside = is_beside(context, arguments);
@@ -104,16 +104,18 @@ impl When {
 }
 
 /// Message of a finding on some servers.
-fn told(who: &str, is_one: bool, distribution: &str, asked: Asked, when: When) -> String {
+fn told(who: &str, is_one: bool, distribution: &str, asked: RequestedState, when: When) -> String {
     let verb = |one: &'static str, several: &'static str| if is_one { one } else { several };
     if when == When::Now {
         let run = verb("runs", "run");
         return match asked {
-            Asked::ByName | Asked::ByKubelet => {
+            RequestedState::ByName | RequestedState::ByKubelet => {
                 let ask = verb("requests", "request");
                 format!("{who} {ask} another cloud controller, but also {run} {distribution}'s own")
             }
-            Asked::Beside => format!("{who} {run} {distribution}'s own cloud controller alongside another one"),
+            RequestedState::Beside => {
+                format!("{who} {run} {distribution}'s own cloud controller alongside another one")
+            }
         };
     }
     let rely = verb("relies", "rely");
@@ -134,17 +136,17 @@ fn of_declared(
     context: &KubernetesContext<'_>,
     arguments: &NodeArguments,
     (name, place): (&str, &Place),
-    asked: Asked,
+    asked: RequestedState,
     when: When,
 ) -> Violation {
     let message = told("servers", false, arguments.distribution.name(), asked, when);
     let at = match asked {
-        Asked::ByName => arguments.place("cloud-provider-name"),
-        Asked::ByKubelet => {
+        RequestedState::ByName => arguments.place("cloud-provider-name"),
+        RequestedState::ByKubelet => {
             let kubelet = arguments.component_arguments(Component::Kubelet);
             kubelet.iter().rfind(|argument| argument.name == "cloud-provider").and_then(|argument| argument.place)
         }
-        Asked::Beside => None,
+        RequestedState::Beside => None,
     };
     let violation = configuration_finding(context, when.severity(), name, message, fix(when));
     violation.with_respect_to(asked.key()).at(at.unwrap_or(place))
@@ -152,13 +154,13 @@ fn of_declared(
 
 /// Evidence that a server has another cloud controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Asked {
+enum RequestedState {
     ByName,
     ByKubelet,
     Beside,
 }
 
-impl Asked {
+impl RequestedState {
     /// Part of a finding's identity.
     fn key(self) -> &'static str {
         match self {
@@ -170,7 +172,11 @@ impl Asked {
 }
 
 /// Evidence that a server has another cloud controller, and time from which both run; `None` if both never run.
-fn of_server(arguments: &NodeArguments, target: Option<ControllerVersion>, is_beside: bool) -> Option<(Asked, When)> {
+fn of_server(
+    arguments: &NodeArguments,
+    target: Option<ControllerVersion>,
+    is_beside: bool,
+) -> Option<(RequestedState, When)> {
     if arguments.is_on("disable-cloud-controller") {
         return None;
     }
@@ -183,11 +189,11 @@ fn of_server(arguments: &NodeArguments, target: Option<ControllerVersion>, is_be
     match (arguments.distribution, name, target.filter(|target| *target >= LEFT_ON)) {
         (Distribution::Rke2, _, _) if version.is_some_and(|version| version < FIRST) => None,
         (Distribution::Rke2, Some(_), _) if version.is_some_and(|version| version >= LEFT_ON) => {
-            Some((Asked::ByName, When::Now))
+            Some((RequestedState::ByName, When::Now))
         }
-        (Distribution::Rke2, Some(_), Some(target)) => Some((Asked::ByName, When::AtTarget(target))),
-        (Distribution::Rke2, Some(_), None) => Some((Asked::ByName, When::Later)),
-        _ if is_external => Some((Asked::ByKubelet, When::Now)),
-        _ => is_beside.then_some((Asked::Beside, When::Now)),
+        (Distribution::Rke2, Some(_), Some(target)) => Some((RequestedState::ByName, When::AtTarget(target))),
+        (Distribution::Rke2, Some(_), None) => Some((RequestedState::ByName, When::Later)),
+        _ if is_external => Some((RequestedState::ByKubelet, When::Now)),
+        _ => is_beside.then_some((RequestedState::Beside, When::Now)),
     }
 }

@@ -15,7 +15,7 @@ const AMBIENT: [&str; 4] = ["aws_partition", "aws_caller_identity", "aws_region"
 
 /// A module of a path, or a resource, with the key of its instance if known: empty without `count` and `for_each`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Step {
+pub(super) struct PathStep {
     pub(super) name: String,
     pub(super) key: Option<String>,
 }
@@ -23,8 +23,8 @@ pub(super) struct Step {
 /// Address of a resource: its modules, then the resource as `type.name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Address {
-    pub(super) modules: Vec<Step>,
-    pub(super) resource: Step,
+    pub(super) modules: Vec<PathStep>,
+    pub(super) resource: PathStep,
 }
 
 impl Address {
@@ -33,14 +33,15 @@ impl Address {
         let (modules, rest) = modules(address, Some(""));
         let mut rest = rest.into_iter();
         let (kind, last) = (rest.next().unwrap_or_default(), rest.next().unwrap_or_default());
-        let resource = Step { name: format!("{}.{}", kind.0, last.0), key: Some(last.1.unwrap_or_default()) };
+        let resource = PathStep { name: format!("{}.{}", kind.0, last.0), key: Some(last.1.unwrap_or_default()) };
         Self { modules, resource }
     }
 
     /// True if the address may refer to an instance of a resource. An unknown key matches any.
     pub(super) fn covers(&self, instance: &Self) -> bool {
-        let is_step =
-            |step: &Step, other: &Step| step.name == other.name && (step.key.is_none() || step.key == other.key);
+        let is_step = |step: &PathStep, other: &PathStep| {
+            step.name == other.name && (step.key.is_none() || step.key == other.key)
+        };
         self.modules.len() == instance.modules.len()
             && self.modules.iter().zip(&instance.modules).all(|(step, other)| is_step(step, other))
             && is_step(&self.resource, &instance.resource)
@@ -80,13 +81,13 @@ fn parts(address: &str) -> Vec<(String, Option<String>)> {
 }
 
 /// Splits an address into its modules and the rest. A module without a key gets the given one.
-fn modules(address: &str, without: Option<&str>) -> (Vec<Step>, Vec<(String, Option<String>)>) {
+fn modules(address: &str, without: Option<&str>) -> (Vec<PathStep>, Vec<(String, Option<String>)>) {
     let mut rest = parts(address);
     let mut found = Vec::new();
     while rest.len() >= 2 && rest.first().is_some_and(|(name, _)| name == "module") {
         let mut taken = rest.drain(..2);
         if let Some((name, key)) = taken.nth(1) {
-            found.push(Step { name, key: key.or_else(|| without.map(str::to_owned)) });
+            found.push(PathStep { name, key: key.or_else(|| without.map(str::to_owned)) });
         }
     }
     (found, rest)
@@ -108,8 +109,8 @@ pub(super) struct Configuration<'v> {
 }
 
 /// Scope of an expression: the instance of a module, and the instance of a resource or module call.
-struct Scope<'s> {
-    modules: &'s [Step],
+struct ModuleScope<'s> {
+    modules: &'s [PathStep],
     key: Option<&'s str>,
 }
 
@@ -121,7 +122,7 @@ impl<'v> Configuration<'v> {
         }
     }
 
-    fn module(&self, path: &[Step]) -> Option<&'v Node> {
+    fn module(&self, path: &[PathStep]) -> Option<&'v Node> {
         let mut module = self.root?;
         for step in path {
             module = module.at(&["module_calls", &step.name, "module"])?;
@@ -129,12 +130,12 @@ impl<'v> Configuration<'v> {
         Some(module)
     }
 
-    fn call(&self, path: &[Step]) -> Option<&'v Node> {
+    fn call(&self, path: &[PathStep]) -> Option<&'v Node> {
         let (last, parents) = path.split_last()?;
         self.module(parents)?.at(&["module_calls", &last.name])
     }
 
-    fn resource(&self, modules: &[Step], name: &str) -> Option<&'v Node> {
+    fn resource(&self, modules: &[PathStep], name: &str) -> Option<&'v Node> {
         let all = self.module(modules)?.get("resources").and_then(Node::items)?;
         all.iter().find(|resource| resource.get("address").and_then(Node::as_str) == Some(name))
     }
@@ -172,7 +173,7 @@ impl<'v> Configuration<'v> {
     pub(super) fn targets(&self, address: &Address, argument: &str) -> Targets {
         let mut found = Targets::default();
         if let Some(expression) = self.expression(address, argument) {
-            let scope = Scope { modules: &address.modules, key: address.resource.key.as_deref() };
+            let scope = ModuleScope { modules: &address.modules, key: address.resource.key.as_deref() };
             let each =
                 self.resource(&address.modules, &address.resource.name).and_then(|one| one.get("for_each_expression"));
             self.follow(expression, each, &scope, &mut found, MAX_DEPTH);
@@ -180,7 +181,14 @@ impl<'v> Configuration<'v> {
         found
     }
 
-    fn follow(&self, expression: &Node, each: Option<&Node>, scope: &Scope<'_>, found: &mut Targets, depth: usize) {
+    fn follow(
+        &self,
+        expression: &Node,
+        each: Option<&Node>,
+        scope: &ModuleScope<'_>,
+        found: &mut Targets,
+        depth: usize,
+    ) {
         let Some(depth) = depth.checked_sub(1) else {
             found.is_open = true;
             return;
@@ -211,7 +219,9 @@ impl<'v> Configuration<'v> {
                     let name = format!("{first}.{second}");
                     let has_keys = self.resource(scope.modules, &name).is_none_or(is_repeated);
                     let key = given.or_else(|| if has_keys { key.map(str::to_owned) } else { None });
-                    found.resources.insert(Address { modules: scope.modules.to_vec(), resource: Step { name, key } });
+                    found
+                        .resources
+                        .insert(Address { modules: scope.modules.to_vec(), resource: PathStep { name, key } });
                 }
             }
         }
@@ -219,24 +229,24 @@ impl<'v> Configuration<'v> {
 
     /// Follows a module variable to the argument of its call; a variable of the root module does not refer to a
     /// resource.
-    fn follow_variable(&self, name: &str, scope: &Scope<'_>, found: &mut Targets, depth: usize) {
+    fn follow_variable(&self, name: &str, scope: &ModuleScope<'_>, found: &mut Targets, depth: usize) {
         let Some((own, parents)) = scope.modules.split_last() else { return };
         let Some(call) = self.call(scope.modules) else {
             found.is_open = true;
             return;
         };
         if let Some(expression) = call.at(&["expressions", name]) {
-            let outer = Scope { modules: parents, key: own.key.as_deref() };
+            let outer = ModuleScope { modules: parents, key: own.key.as_deref() };
             self.follow(expression, call.get("for_each_expression"), &outer, found, depth);
         }
     }
 
     fn follow_output(
         &self,
-        below: Vec<Step>,
+        below: Vec<PathStep>,
         name: &str,
         key: Option<&str>,
-        scope: &Scope<'_>,
+        scope: &ModuleScope<'_>,
         found: &mut Targets,
         depth: usize,
     ) {
@@ -257,7 +267,7 @@ impl<'v> Configuration<'v> {
         let expressions: Vec<&Node> = meant.filter_map(|output| output.value.get("expression")).collect();
         found.is_open |= expressions.is_empty();
         for expression in expressions {
-            self.follow(expression, None, &Scope { modules: &path, key: None }, found, depth);
+            self.follow(expression, None, &ModuleScope { modules: &path, key: None }, found, depth);
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::report::SourceKind;
 use crate::rules::{RULES, Rule};
 use crate::text;
 
-use super::{Asked, make};
+use super::{FixRequest, make};
 
 /// Maximum number of new findings, or of gaps, that are listed one by one; the rest is counted.
 const TOLD: usize = 10;
@@ -85,7 +85,7 @@ pub(super) fn pass(
     super::refuse_apart(scope, &before)?;
     let (audit, _) = scope.audited_for(before.as_ref(), rules, SourceKind::Live, Purpose::Plan)?;
     let open: Vec<Finding> = audit.open().cloned().collect();
-    let asked = Asked { approvals, valid_for: None, within: Some(approved) };
+    let asked = FixRequest { approvals, valid_for: None, within: Some(approved) };
     let again = make(scope, rules, &before, &open, &asked, true)?;
     if !again.rejected.is_empty() {
         return Err(super::rejected(&again));

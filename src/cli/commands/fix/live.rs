@@ -31,7 +31,7 @@ use crate::report::SourceKind;
 use crate::rules::{self, RULES, Rule};
 use crate::text;
 
-use super::{Asked, gate};
+use super::{FixRequest, gate};
 use crate::cli::args::fix::{ApplyArgs, CarryOutArgs, UndoArgs};
 
 fn failure(error: ApplyError) -> Failure {
@@ -140,7 +140,7 @@ pub(super) fn carry_out_and_scan(
     scope: &Scope<'_>,
     rules: &[&'static Rule],
     planned: &Planned,
-    asked: Asked<'_>,
+    asked: FixRequest<'_>,
 ) -> Result<CarriedOut, Failure> {
     let plan = &planned.plan;
     let (source, terminal) = (&args.source.connection, &args.output.terminal);

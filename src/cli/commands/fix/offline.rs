@@ -25,7 +25,7 @@ pub(super) fn carry_out_and_scan(
     _: &Scope<'_>,
     _: &[&'static Rule],
     _: &Planned,
-    _: Asked<'_>,
+    _: FixRequest<'_>,
 ) -> Result<CarriedOut, Failure> {
     refuse()
 }

@@ -18,7 +18,7 @@ use crate::transition::Operation;
 use super::credentials::Keys;
 use super::endpoint::Product;
 use super::sign::{self, Unsigned};
-use super::transport::{Answer, Transport, TransportError};
+use super::transport::{HttpAnswer, Transport, TransportError};
 
 /// Attempts of a read, the first included.
 const ATTEMPTS: u32 = 8;
@@ -186,14 +186,14 @@ pub(super) struct Client {
 
 /// A call, before it is signed.
 #[derive(Debug, Clone)]
-pub(super) struct Call<'c> {
+pub(super) struct ApiCall<'c> {
     pub(super) product: Product,
     pub(super) action: &'static str,
     pub(super) region: &'c str,
     pub(super) parameters: Vec<(String, String)>,
 }
 
-impl<'c> Call<'c> {
+impl<'c> ApiCall<'c> {
     pub(super) fn new(product: Product, action: &'static str, region: &'c str) -> Self {
         Self { product, action, region, parameters: Vec::new() }
     }
@@ -227,14 +227,14 @@ impl Client {
     }
 
     /// Makes a call exactly once: after a lost answer, the caller has to read the result back.
-    pub(super) fn once<T: DeserializeOwned>(&self, keys: &Keys, call: &Call<'_>) -> Result<T, CallError> {
+    pub(super) fn once<T: DeserializeOwned>(&self, keys: &Keys, call: &ApiCall<'_>) -> Result<T, CallError> {
         self.paced(call, self.limits.requests_per_second.min(WRITES_PER_SECOND));
         let answered = self.attempt(keys, call, ATTEMPT_TIMEOUT);
         answered.and_then(|answer| read(answer, call)).map_err(|(error, _)| error)
     }
 
     /// Makes a call and reads its answer.
-    pub(super) fn call<T: DeserializeOwned>(&self, keys: &Keys, call: &Call<'_>) -> Result<T, CallError> {
+    pub(super) fn call<T: DeserializeOwned>(&self, keys: &Keys, call: &ApiCall<'_>) -> Result<T, CallError> {
         let mut wait = FIRST_WAIT;
         let mut last: Option<CallError> = None;
         for attempt in 1..=ATTEMPTS {
@@ -280,7 +280,7 @@ impl Client {
     }
 
     /// Waits until the API of a region may be called again.
-    fn paced(&self, call: &Call<'_>, per_second: u32) {
+    fn paced(&self, call: &ApiCall<'_>, per_second: u32) {
         let step = Duration::from_secs(1) / per_second.max(1);
         let at = {
             let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -298,9 +298,9 @@ impl Client {
     fn attempt(
         &self,
         keys: &Keys,
-        call: &Call<'_>,
+        call: &ApiCall<'_>,
         timeout: Duration,
-    ) -> Result<Answer, (CallError, Option<Duration>)> {
+    ) -> Result<HttpAnswer, (CallError, Option<Duration>)> {
         let _slot = self.slot();
         let unsent = |message: String| (CallError::new(CallErrorKind::Other, "InvalidRequest", message), None);
         let base = match &self.limits.endpoint_url {
@@ -387,8 +387,8 @@ pub(super) fn is_passing(code: &str) -> bool {
 }
 
 /// Value of an answer, or its error with the delay that it requests.
-fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (CallError, Option<Duration>)> {
-    let Answer { status, retry_after, body } = answer;
+fn read<T: DeserializeOwned>(answer: HttpAnswer, call: &ApiCall<'_>) -> Result<T, (CallError, Option<Duration>)> {
+    let HttpAnswer { status, retry_after, body } = answer;
     if (200..300).contains(&status) {
         return json_input::parse_complete(&body).map_err(|error| {
             let message = format!("the answer of {} is malformed: {error}", call.action);
@@ -468,20 +468,20 @@ mod tests {
 
     #[test]
     fn refusals_are_read_as_json_in_either_case_and_as_xml() {
-        let call = Call::new(Product::Ecs, "DescribeInstances", "cn-beijing");
+        let call = ApiCall::new(Product::Ecs, "DescribeInstances", "cn-beijing");
         for body in [
             r#"{"Code":"Forbidden.RAM","Message":"no","RequestId":"R-1","HostId":"h"}"#,
             r#"{"code":"Forbidden.RAM","message":"no","requestId":"R-1"}"#,
             "<?xml version='1.0'?><Error><RequestId>R-1</RequestId><Code>Forbidden.RAM</Code><Message>no</Message></Error>",
         ] {
-            let answer = Answer { status: 403, retry_after: None, body: body.as_bytes().to_vec() };
+            let answer = HttpAnswer { status: 403, retry_after: None, body: body.as_bytes().to_vec() };
             let (error, _) = read::<serde_json::Value>(answer, &call).unwrap_err();
             assert_eq!((error.kind, error.code.as_str()), (CallErrorKind::Denied, "Forbidden.RAM"), "{body}");
             assert_eq!(error.message, "no (request R-1)");
         }
-        let html = Answer { status: 502, retry_after: None, body: b"<html>".to_vec() };
+        let html = HttpAnswer { status: 502, retry_after: None, body: b"<html>".to_vec() };
         assert_eq!(read::<serde_json::Value>(html, &call).unwrap_err().0.code, "Http502");
-        let cut = Answer { status: 200, retry_after: None, body: b"{\"Instances\":".to_vec() };
+        let cut = HttpAnswer { status: 200, retry_after: None, body: b"{\"Instances\":".to_vec() };
         assert_eq!(read::<serde_json::Value>(cut, &call).unwrap_err().0.kind, CallErrorKind::Protocol);
     }
 

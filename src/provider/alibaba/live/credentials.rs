@@ -43,7 +43,7 @@ impl std::fmt::Debug for Keys {
 
 /// Source of keys.
 #[derive(Debug, Clone)]
-enum Source {
+enum CredentialSource {
     /// Static keys.
     Fixed(Keys),
     /// `AssumeRoleWithOIDC`, as RRSA sets it up for Pods.
@@ -67,7 +67,7 @@ pub(super) struct Assume {
 /// Source of the keys, and the roles that are assumed one after the other.
 #[derive(Debug)]
 pub(super) struct Credentials {
-    source: Source,
+    source: CredentialSource,
     /// Name of the source in errors.
     name: String,
     /// Roles of profiles, in the order in which they are assumed.
@@ -100,9 +100,9 @@ impl HttpSend for Sender {
 }
 
 #[derive(Debug)]
-struct Files;
+struct CredentialFiles;
 
-impl FileRead for Files {
+impl FileRead for CredentialFiles {
     async fn file_read(&self, path: &str) -> reqsign_core::Result<Vec<u8>> {
         std::fs::read(path)
             .map_err(|error| reqsign_core::Error::config_invalid(format!("cannot read `{path}`: {error}")))
@@ -122,9 +122,9 @@ impl Credentials {
     ) -> Result<Self, Error> {
         let context = Context::new()
             .with_env(environment.clone())
-            .with_file_read(Files)
+            .with_file_read(CredentialFiles)
             .with_http_send(Sender(transport.clone()));
-        let made = |source: Source, name: &str| Self {
+        let made = |source: CredentialSource, name: &str| Self {
             source,
             name: name.to_owned(),
             roles: Vec::new(),
@@ -141,7 +141,7 @@ impl Credentials {
         {
             let token = environment.get("ALIBABA_CLOUD_SECURITY_TOKEN").map(str::to_owned);
             let keys = Keys { id: id.to_owned(), secret: secret.to_owned(), token };
-            return Ok(made(Source::Fixed(keys), "the environment"));
+            return Ok(made(CredentialSource::Fixed(keys), "the environment"));
         }
         let oidc = ["ALIBABA_CLOUD_ROLE_ARN", "ALIBABA_CLOUD_OIDC_PROVIDER_ARN", "ALIBABA_CLOUD_OIDC_TOKEN_FILE"];
         if oidc.iter().all(|name| environment.get(name).is_some()) {
@@ -150,7 +150,7 @@ impl Credentials {
                 Some(_) => provider,
                 None => provider.with_role_session_name(SESSION_NAME),
             };
-            return Ok(made(Source::Oidc(provider), "OIDC (RRSA)"));
+            return Ok(made(CredentialSource::Oidc(provider), "OIDC (RRSA)"));
         }
         if !NO_PROFILES.iter().any(|name| environment.is_true(name)) {
             match Profile::load(environment, None) {
@@ -160,49 +160,62 @@ impl Credentials {
             }
         }
         if environment.get("ALIBABA_CLOUD_CREDENTIALS_FILE").is_some() {
-            return Ok(made(Source::File(CredentialsFileCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_FILE"));
+            return Ok(made(
+                CredentialSource::File(CredentialsFileCredentialProvider::new()),
+                "ALIBABA_CLOUD_CREDENTIALS_FILE",
+            ));
         }
         if environment.get("ALIBABA_CLOUD_CREDENTIALS_URI").is_some()
             && environment.is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED")
         {
-            return Ok(made(Source::Uri(CredentialsUriCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_URI"));
+            return Ok(made(
+                CredentialSource::Uri(CredentialsUriCredentialProvider::new()),
+                "ALIBABA_CLOUD_CREDENTIALS_URI",
+            ));
         }
         if !environment.is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED") {
-            let instance = made(Source::Instance(EcsRamRoleCredentialProvider::new()), "the instance role");
+            let instance = made(CredentialSource::Instance(EcsRamRoleCredentialProvider::new()), "the instance role");
             // Outside an instance the metadata service does not answer, and the last source is used.
             if instance.keys().is_ok() {
                 return Ok(instance);
             }
         }
         if environment.get("ALIBABA_CLOUD_CREDENTIALS_URI").is_some() {
-            return Ok(made(Source::Uri(CredentialsUriCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_URI"));
+            return Ok(made(
+                CredentialSource::Uri(CredentialsUriCredentialProvider::new()),
+                "ALIBABA_CLOUD_CREDENTIALS_URI",
+            ));
         }
         Err(Error::new(crate::provider::ErrorKind::Unreachable, "no credentials for Alibaba Cloud were found").help(
             "set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, configure the `aliyun` command line, or run where a role is available (RRSA, an instance with a RAM role)",
         ))
     }
 
-    fn from_profile(profile: &Profile, endpoint_url: Option<&str>, made: impl Fn(Source, &str) -> Self) -> Self {
+    fn from_profile(
+        profile: &Profile,
+        endpoint_url: Option<&str>,
+        made: impl Fn(CredentialSource, &str) -> Self,
+    ) -> Self {
         let name = format!("profile `{}`", profile.name);
         let source = match &profile.mode {
             Mode::Keys { id, secret, token } => {
-                Source::Fixed(Keys { id: id.clone(), secret: secret.clone(), token: token.clone() })
+                CredentialSource::Fixed(Keys { id: id.clone(), secret: secret.clone(), token: token.clone() })
             }
             Mode::Instance { role_name } => {
                 let provider = EcsRamRoleCredentialProvider::new();
-                Source::Instance(match role_name {
+                CredentialSource::Instance(match role_name {
                     Some(role) => provider.with_role_name(role),
                     None => provider,
                 })
             }
-            Mode::Oidc { role_arn, provider_arn, token_file } => Source::Oidc(
+            Mode::Oidc { role_arn, provider_arn, token_file } => CredentialSource::Oidc(
                 at(AssumeRoleWithOidcCredentialProvider::new(), endpoint_url)
                     .with_role_arn(role_arn)
                     .with_oidc_provider_arn(provider_arn)
                     .with_oidc_token_file(token_file)
                     .with_role_session_name(SESSION_NAME),
             ),
-            Mode::Uri(uri) => Source::Uri(CredentialsUriCredentialProvider::new().with_uri(uri)),
+            Mode::Uri(uri) => CredentialSource::Uri(CredentialsUriCredentialProvider::new().with_uri(uri)),
         };
         let roles = profile.roles.iter().map(|role| Assume {
             role_arn: role.arn.clone(),
@@ -219,8 +232,11 @@ impl Credentials {
     /// If the source provides none.
     pub(super) fn keys(&self) -> Result<Keys, Error> {
         let credential = match &self.source {
-            Source::Fixed(keys) => return self.checked(keys.clone()),
-            Source::Oidc(_) | Source::File(_) | Source::Instance(_) | Source::Uri(_) => self.provided()?,
+            CredentialSource::Fixed(keys) => return self.checked(keys.clone()),
+            CredentialSource::Oidc(_)
+            | CredentialSource::File(_)
+            | CredentialSource::Instance(_)
+            | CredentialSource::Uri(_) => self.provided()?,
         };
         self.checked(Keys {
             id: credential.access_key_id,
@@ -250,11 +266,11 @@ impl Credentials {
             return Ok(known.clone());
         }
         let found = match &self.source {
-            Source::Fixed(_) => Ok(None),
-            Source::Oidc(provider) => pollster::block_on(provider.provide_credential(&self.context)),
-            Source::File(provider) => pollster::block_on(provider.provide_credential(&self.context)),
-            Source::Instance(provider) => pollster::block_on(provider.provide_credential(&self.context)),
-            Source::Uri(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+            CredentialSource::Fixed(_) => Ok(None),
+            CredentialSource::Oidc(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+            CredentialSource::File(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+            CredentialSource::Instance(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+            CredentialSource::Uri(provider) => pollster::block_on(provider.provide_credential(&self.context)),
         };
         let refused =
             || Error::new(crate::provider::ErrorKind::Unreachable, format!("{} provides no credentials", self.name));

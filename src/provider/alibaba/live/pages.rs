@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::provider::alibaba::answers::Page;
 
-use super::client::{Call, CallError, CallErrorKind, Client};
+use super::client::{ApiCall, CallError, CallErrorKind, Client};
 use super::credentials::Keys;
 
 /// Most pages of a list.
@@ -15,7 +15,7 @@ impl Client {
     pub(super) fn pages<P: Page>(
         &self,
         keys: &Keys,
-        call: &Call<'_>,
+        call: &ApiCall<'_>,
         size: (&str, usize),
     ) -> Result<Vec<P::Item>, CallError> {
         let broken = |message: String| CallError::new(CallErrorKind::Protocol, "Pagination", message);

@@ -7,17 +7,16 @@ use std::time::{Duration, Instant};
 use crate::alibaba::{
     Account, Attachment, ClusterView, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant, roles,
 };
-use crate::inventory::{Gap, Read};
+use crate::inventory::{Gap, Provider, Read};
 use crate::provider::alibaba::answers::{
     AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, LoadBalancers, NetworkInterfaces,
     NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches,
     Vpcs,
 };
 use crate::provider::error::{Error, ErrorKind};
-use crate::target;
 
 use super::Request;
-use super::client::{Call, CallError, CallErrorKind, Client, api_for_read};
+use super::client::{ApiCall, CallError, CallErrorKind, Client, api_for_read};
 use super::credentials::{Assume, Credentials, Keys};
 use super::endpoint::Product;
 
@@ -102,7 +101,7 @@ impl Session {
         }
         let mut keys = base;
         for role in roles {
-            let mut call = Call::new(Product::Sts, "AssumeRole", &self.home)
+            let mut call = ApiCall::new(Product::Sts, "AssumeRole", &self.home)
                 .with("RoleArn", &role.role_arn)
                 .with("RoleSessionName", &role.session_name);
             if let Some(id) = &role.external_id {
@@ -120,14 +119,14 @@ impl Session {
         Ok(keys)
     }
 
-    pub(super) fn call<T: serde::de::DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, CallError> {
+    pub(super) fn call<T: serde::de::DeserializeOwned>(&self, call: &ApiCall<'_>) -> Result<T, CallError> {
         self.client.call(&self.keys()?, call)
     }
 
     /// Call of a read.
-    pub(super) fn call_for_read(read: Read, region: &str) -> Call<'_> {
+    pub(super) fn call_for_read(read: Read, region: &str) -> ApiCall<'_> {
         let (product, action) = api_for_read(read).unwrap_or((Product::Sts, "GetCallerIdentity"));
-        Call::new(product, action, region)
+        ApiCall::new(product, action, region)
     }
 
     pub(super) fn gap(&self, read: Read, place: (Option<&str>, Option<String>), error: CallError) {
@@ -169,7 +168,9 @@ impl Session {
             .call(&Self::call_for_read(Read::GetCallerIdentity, &self.home))
             .map_err(|error| unreachable(&error))?;
         let of_arn = identity.arn.split(':').nth(3).unwrap_or_default();
-        if !target::is_alibaba_account(&identity.account_id) || (!of_arn.is_empty() && of_arn != identity.account_id) {
+        if !Provider::Alibaba.is_account_id(&identity.account_id)
+            || (!of_arn.is_empty() && of_arn != identity.account_id)
+        {
             let message = "cannot determine the account";
             let cause =
                 format!("the answer names the account `{}` and the caller `{}`", identity.account_id, identity.arn);

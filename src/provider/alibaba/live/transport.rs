@@ -16,7 +16,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
     pub(super) body: Vec<u8>,
@@ -62,7 +62,7 @@ impl Transport {
     }
 
     /// Sends a request, with a time limit for all of it.
-    pub(super) fn send(&self, request: Request<Vec<u8>>, timeout: Duration) -> Result<Answer, TransportError> {
+    pub(super) fn send(&self, request: Request<Vec<u8>>, timeout: Duration) -> Result<HttpAnswer, TransportError> {
         let failed = |error: &ureq::Error| TransportError {
             is_timeout: matches!(error, ureq::Error::Timeout(_)),
             message: error.to_string(),
@@ -74,6 +74,6 @@ impl Transport {
         let retry_after = header.and_then(|text| text.trim().parse::<u64>().ok()).map(Duration::from_millis);
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec();
-        Ok(Answer { status, retry_after, body: body.map_err(|error| failed(&error))? })
+        Ok(HttpAnswer { status, retry_after, body: body.map_err(|error| failed(&error))? })
     }
 }

@@ -16,7 +16,7 @@ use crate::resource::ResourceKind;
 use crate::role_audit::grant::{restored_version, undone_version};
 use crate::transition::{Attribute, Operation, Transition, Value, policy_name};
 
-use super::client::{Call, CallError, CallErrorKind, api_for_operation, is_passing};
+use super::client::{ApiCall, CallError, CallErrorKind, api_for_operation, is_passing};
 use super::endpoint::Product;
 use super::session::{Session, joined, whole};
 use super::{Connection, Request};
@@ -225,7 +225,7 @@ impl Writer {
         arguments: &[(&str, &str)],
     ) -> Result<Option<String>, CallError> {
         let (product, action) = api_for_operation(operation).ok_or_else(unknown)?;
-        let call = Call::new(product, action, region);
+        let call = ApiCall::new(product, action, region);
         let call = arguments.iter().fold(call, |call, (name, value)| call.with(name, *value));
         let done: Done = self.session.client().once(&self.session.keys()?, &call)?;
         Ok(done.request_id)
@@ -375,7 +375,9 @@ impl Writer {
     fn versions(&self, name: &str) -> Result<Vec<(String, bool, Option<String>)>, CallError> {
         let home = self.session.home();
         let of_policy = |action| {
-            Call::new(Product::Ram, action, home).with("PolicyName", name).with("PolicyType", PolicyType::Custom.name())
+            ApiCall::new(Product::Ram, action, home)
+                .with("PolicyName", name)
+                .with("PolicyType", PolicyType::Custom.name())
         };
         let listed: PolicyVersions = self.session.call(&of_policy("ListPolicyVersions"))?;
         let all = listed.policy_versions.policy_version.into_iter();

@@ -9,7 +9,7 @@ use crate::aws::roles::trusts_the_controller;
 use crate::aws::{InlinePolicy, InstanceProfile, Role};
 use crate::inventory::Tag;
 
-use super::{Reader, Wanted};
+use super::{RoleReader, Wanted};
 
 /// Decodes a document: IAM percent-encodes it by RFC 3986, in which `+` is a plus. Invalid UTF-8 stays recognisable.
 pub(crate) fn decode(encoded: &str) -> String {
@@ -25,7 +25,7 @@ pub(super) fn convert_role(
     detail: types::RoleDetail,
     wanted: &Wanted<'_>,
     seen: &mut BTreeSet<String>,
-    reader: &Reader<'_>,
+    reader: &RoleReader<'_>,
 ) -> Option<Role> {
     let held: Vec<String> = detail
         .instance_profile_list
