@@ -77,6 +77,29 @@ impl<'a> Applier<'a, '_> {
         self.stop.came().map(Stop::Signal)
     }
 
+    /// Waits, unless a signal comes.
+    async fn pause(&self, time: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            _ = self.stop.signal() => {}
+        }
+    }
+
+    /// Reads what a write depends on; a signal ends the wait, and nothing is written after it.
+    async fn look_before_write(&self, changes: &[&PlannedChange]) -> Result<Estate, Stop> {
+        let seen = tokio::select! {
+            biased;
+            kind = self.stop.signal() => return Err(Stop::Signal(kind)),
+            seen = self.look(changes) => seen,
+        };
+        // The client of Alibaba Cloud blocks: a signal that came meanwhile is seen only now.
+        match (seen, self.signal()) {
+            (_, Some(stop)) => Err(stop),
+            (Ok(seen), None) => Ok(seen),
+            (Err(error), None) => Err(Stop::Blocked(format!("cannot read before writing: {}", error.message))),
+        }
+    }
+
     /// Records and reports the outcome of changes.
     pub(super) fn conclude(
         &mut self,
@@ -186,20 +209,39 @@ impl<'a> Applier<'a, '_> {
             return Ok(None);
         }
         for change in &self.plan.changes {
-            let is_undone = matches!(self.progress(change), Progress::Settled(Outcome::Applied | Outcome::Unchanged));
-            if !is_undone {
-                continue;
+            if let Some(stop) = self.signal() {
+                return Ok(Some(stop));
             }
-            let versions = self.recorded_versions(change);
-            if let Err(error) = self.writer.delete_undone_version(change, &versions).await {
-                let policy = &change.transition.target.id;
-                return Ok(Some(Stop::Blocked(format!(
-                    "cannot delete the version of `{policy}` that the fix created: {}",
-                    error.message
-                ))));
+            let is_undone = matches!(self.progress(change), Progress::Settled(Outcome::Applied | Outcome::Unchanged));
+            if is_undone && let Some(stop) = self.delete_undone_version(change).await {
+                return Ok(Some(stop));
             }
         }
         Ok(None)
+    }
+
+    /// Deletes the undone version of one policy. The writer lists the versions first, so a call whose answer was lost is
+    /// found by reading, and throttling is waited out.
+    async fn delete_undone_version(&self, change: &PlannedChange) -> Option<Stop> {
+        let versions = self.recorded_versions(change);
+        let policy = &change.transition.target.id;
+        let mut last = String::new();
+        for pause in pauses().take(TRIES) {
+            match self.writer.delete_undone_version(change, &versions).await {
+                Ok(()) => return None,
+                Err(error) => {
+                    last = format!("cannot delete the version of `{policy}` that the fix created: {}", error.message);
+                    if !matches!(error.kind, WriteErrorKind::Throttled | WriteErrorKind::Ambiguous) {
+                        break;
+                    }
+                }
+            }
+            self.pause(pause).await;
+            if let Some(stop) = self.signal() {
+                return Some(stop);
+            }
+        }
+        Some(Stop::Blocked(last))
     }
 
     /// Reads the resources of changes; reads have their own retries.
@@ -237,9 +279,9 @@ impl<'a> Applier<'a, '_> {
 
     /// Reads the resources of a batch, settles changes that are not as planned, and writes the rest.
     async fn batch(&mut self, batch: &[&'a PlannedChange], sent: &mut Vec<&'a PlannedChange>) -> StepResult {
-        let seen = match self.look(batch).await {
+        let seen = match self.look_before_write(batch).await {
             Ok(seen) => seen,
-            Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read before writing: {}", error.message)))),
+            Err(stop) => return Ok(Some(stop)),
         };
         let (mut fitting, mut done) = (Vec::new(), Vec::new());
         for &change in batch {
@@ -266,7 +308,7 @@ impl<'a> Applier<'a, '_> {
                 self.conclude(&fitting, Outcome::Failed, Some(&error.message))?;
                 Ok(None)
             }
-            Sent::Never(why) => Ok(Some(Stop::Blocked(why))),
+            Sent::Never(stop) => Ok(Some(stop)),
         }
     }
 
@@ -287,9 +329,9 @@ impl<'a> Applier<'a, '_> {
                 self.conclude(&[change], Outcome::Failed, Some(&error.message))?;
                 continue;
             }
-            let seen = match self.look(&[change]).await {
+            let seen = match self.look_before_write(&[change]).await {
                 Ok(seen) => seen,
-                Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read before writing: {}", error.message)))),
+                Err(stop) => return Ok(Some(stop)),
             };
             match fit(seen.as_ref(), change) {
                 Fit::AsPlanned => {}
@@ -313,7 +355,7 @@ impl<'a> Applier<'a, '_> {
                     refused += 1;
                     self.conclude(&[change], Outcome::Failed, Some(&error.message))?;
                 }
-                Sent::Never(why) => return Ok(Some(Stop::Blocked(why))),
+                Sent::Never(stop) => return Ok(Some(stop)),
             }
         }
         Ok(None)
@@ -360,14 +402,14 @@ impl<'a> Applier<'a, '_> {
                 }
                 WriteErrorKind::Credentials => {
                     self.reopen(&ids, true)?;
-                    return Ok(Sent::Never(error.message));
+                    return Ok(Sent::Never(Stop::Blocked(error.message)));
                 }
                 WriteErrorKind::Throttled => self.reopen(&ids, true)?,
                 WriteErrorKind::Ambiguous => {
                     in_doubt = true;
                     // A read decides. An unknown outcome stays in flight, and counts as this run's if it shows.
                     match self.look_after(batch).await {
-                        Err(error) => return Ok(Sent::Never(error.message)),
+                        Err(error) => return Ok(Sent::Never(Stop::Blocked(error.message))),
                         Ok(Seen::Made) => return Ok(Sent::Yes),
                         // Part of it is there, or someone else wrote: one by one, each after a read.
                         Ok(Seen::Changed) => return Ok(Sent::No(WriteError { kind, ..error })),
@@ -375,12 +417,12 @@ impl<'a> Applier<'a, '_> {
                     }
                 }
             }
-            if self.signal().is_some() {
-                return Ok(Sent::Never("interrupted".to_owned()));
+            self.pause(pause).await;
+            if let Some(stop) = self.signal() {
+                return Ok(Sent::Never(stop));
             }
-            tokio::time::sleep(pause).await;
         }
-        Ok(Sent::Never(last))
+        Ok(Sent::Never(Stop::Blocked(last)))
     }
 
     /// Outcome of an unanswered call. Tags can be written twice; a policy cannot be created twice, so it is read until
@@ -439,7 +481,7 @@ impl<'a> Applier<'a, '_> {
                 self.conclude(&waiting, Outcome::Unconfirmed, Some(&detail))?;
                 break;
             }
-            tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
+            self.pause(pauses.next().unwrap_or(left).min(left)).await;
         }
         Ok(None)
     }
@@ -468,5 +510,5 @@ enum Sent {
     /// The call was refused for good.
     No(WriteError),
     /// The call was not made, and no other will be.
-    Never(String),
+    Never(Stop),
 }

@@ -35,9 +35,8 @@ impl SignalGuard {
     }
 
     /// Waits for the signal; returns at once if it came before.
-    #[cfg(any(feature = "aws", feature = "kubernetes"))]
-    pub(crate) async fn signal(&mut self) -> ErrorKind {
-        match self.signal.wait_for(Option::is_some).await.map(|kind| *kind) {
+    pub(crate) async fn signal(&self) -> ErrorKind {
+        match self.signal.clone().wait_for(Option::is_some).await.map(|kind| *kind) {
             Ok(Some(kind)) => kind,
             _ => std::future::pending().await,
         }
@@ -60,7 +59,7 @@ pub(super) fn until_signal<T>(work: impl Future<Output = Result<T, Error>>, stop
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
-    let mut guard = SignalGuard::begin();
+    let guard = SignalGuard::begin();
     let result = runtime.block_on(async {
         tokio::select! {
             result = work => result,

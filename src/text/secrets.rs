@@ -181,13 +181,14 @@ fn value_at(rest: &str, line_end: usize) -> Option<(usize, usize)> {
     (end > 0).then_some((start, start + end))
 }
 
-/// Masks the session tokens in a message of a service: an error about a signature quotes the signed headers.
+/// Masks session tokens, signatures and secret keys in a message of a service: an error about a signature quotes the
+/// signed headers, and a proxy or an emulator may quote anything.
 /// Sources: IAM User Guide, "Troubleshoot Signature Version 4 for AWS API requests"; Alibaba Cloud SDK documentation,
 /// "V3 request syntax and signature".
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) fn without_session_tokens(message: &str) -> Cow<'_, str> {
     static TOKEN: std::sync::LazyLock<Option<regex::Regex>> = std::sync::LazyLock::new(|| {
-        let pattern = r#"(?i)((?:x-(?:amz|acs)-)?security-?token\s*[:=]\s*)[^\s,;&'"<>)]+"#;
+        let pattern = r#"(?i)((?:security[-_]?token|session[-_]?token|secret[-_]?(?:access[-_]?)?key|access[-_]?key[-_]?secret|signature)['"]?\s*[:=]\s*['"]?)[^\s,;&'"<>)]+"#;
         regex::Regex::new(pattern).ok()
     });
     match TOKEN.as_ref() {
@@ -264,6 +265,19 @@ mod tests {
             ("x-acs-security-token: CAIS+a==, x", "x-acs-security-token: ***, x"),
             ("X-Amz-Security-Token=IQoJ%2Fb3&X-Amz-Date=1", "X-Amz-Security-Token=***&X-Amz-Date=1"),
             ("SecurityToken=CAIS&Action=x", "SecurityToken=***&Action=x"),
+            (
+                "AWS4-HMAC-SHA256 Credential=AKIA/x, SignedHeaders=host, Signature=0f3a' in Authorization header",
+                "AWS4-HMAC-SHA256 Credential=AKIA/x, SignedHeaders=host, Signature=***' in Authorization header",
+            ),
+            (
+                r#"{"SecretAccessKey": "wJalr/x", "SessionToken":"IQoJ"}"#,
+                r#"{"SecretAccessKey": "***", "SessionToken":"***"}"#,
+            ),
+            ("AccessKeySecret=abc, aws_secret_access_key = x", "AccessKeySecret=***, aws_secret_access_key = ***"),
+            (
+                "The request signature we calculated does not match",
+                "The request signature we calculated does not match",
+            ),
             (
                 "The security token included in the request is invalid",
                 "The security token included in the request is invalid",

@@ -503,6 +503,94 @@ fn w13_sigterm_finishes_the_call_in_flight() {
     assert_eq!(site.mock.effects().len(), 40);
 }
 
+/// Number of calls of an action before the first write of an undisturbed run, and in the whole of it.
+fn undisturbed(action: &str) -> (usize, usize) {
+    let site = Site::of(&untagged(3));
+    site.plan(&[]);
+    assert_eq!(site.apply(&[]).code, Some(0));
+    let calls = site.mock.calls();
+    let first_write = calls.iter().position(|call| call.action == "CreateTags").unwrap();
+    let count = |calls: &[Call]| calls.iter().filter(|call| call.name() == action).count();
+    (count(&calls[..first_write]), count(&calls))
+}
+
+/// A signal that comes during the read just before a write stops the run: the write is not sent any more.
+#[test]
+fn a_signal_before_a_write_is_the_end() {
+    let (looked, _) = undisturbed("ec2:DescribeInstances");
+    let mock = Mock::serve(&untagged(3)).fault_on("ec2:DescribeInstances", &[looked], Fault::Signal("TERM"));
+    let site = Site::new(mock);
+    site.plan(&[]);
+    assert_eq!(site.start_applying().wait().unwrap().code(), Some(143));
+    assert!(site.mock.writes().is_empty(), "{:?}", site.mock.writes());
+    site.mock.heal();
+    assert_eq!(site.apply(&[]).code, Some(0));
+    assert_eq!(site.mock.effects().len(), 3);
+}
+
+#[test]
+fn a_signal_while_a_write_is_throttled_ends_with_its_exit_code() {
+    let mock = Mock::serve(&untagged(3)).fault_on("write", &[1], Fault::SignalThrottled("TERM"));
+    let site = Site::new(mock);
+    site.plan(&[]);
+    assert_eq!(site.start_applying().wait().unwrap().code(), Some(143));
+    assert_eq!(site.mock.writes().len(), 1);
+    site.mock.heal();
+    assert_eq!(site.apply(&[]).code, Some(0));
+}
+
+/// The writes are made and verified, but nobody knows what else they did.
+#[test]
+fn a_scan_afterwards_that_cannot_be_made_is_not_a_success() {
+    let (_, all) = undisturbed("ec2:DescribeSubnets");
+    let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+    let site = Site::new(Mock::serve(&untagged(3)).fault_on("ec2:DescribeSubnets", &[all], denied));
+    site.plan(&[]);
+    let ended = site.apply(&[]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    has(&ended.stderr, "3 changes: 3 applied");
+    has(&ended.stderr, "not audited");
+}
+
+#[test]
+fn an_undo_reports_a_denied_read_instead_of_missing_consent() {
+    let denied = || Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+    let (_, all) = undisturbed("ec2:DescribeInstances");
+    let site = Site::new(Mock::serve(&untagged(3)).fault_on("ec2:DescribeInstances", &[all + 1], denied()));
+    site.plan(&[]);
+    assert_eq!(site.apply(&[]).code, Some(0));
+    let writes = site.mock.writes().len();
+    let undone = site.undo(&[]);
+    assert_eq!(undone.code, Some(5), "{}", undone.stderr);
+    has(&undone.stderr, "not read: ec2:DescribeInstances");
+    has(&undone.stderr, "the account was not read completely");
+    assert!(!undone.stderr.contains("--allow"), "{}", undone.stderr);
+    assert_eq!(site.mock.writes().len(), writes);
+    assert_eq!(site.undo(&[]).code, Some(0));
+}
+
+#[test]
+fn a_lock_folder_that_cannot_be_used_is_an_error() {
+    let site = Site::of(&untagged(1));
+    site.plan(&[]);
+    let words = site.applying(&[]);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let missing = site.path("missing");
+    std::fs::write(site.path("file"), "").unwrap();
+    for folder in [missing, site.path("file")] {
+        let output = site.command(&words).env("TAGAUDIT_LOCK_FOLDER", &folder).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        has(&stderr, "of TAGAUDIT_LOCK_FOLDER cannot hold a lock");
+    }
+    // Without a home folder the lock is still the shared one.
+    let output = site.command(&words).env_remove("HOME").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let locks = std::fs::read_dir(site.folder.path()).unwrap().flatten();
+    let locks = locks.filter(|entry| entry.file_name().to_string_lossy().ends_with(".lock"));
+    assert_eq!(locks.count(), 1);
+}
+
 #[test]
 fn w14_two_cannot_work_on_one_cluster_at_a_time() {
     let site = Site::of(&untagged(1));
@@ -782,6 +870,21 @@ fn an_undo_that_was_interrupted_deletes_the_version_of_the_fix() {
         assert_eq!(undone.code, Some(0), "{}", undone.stderr);
         assert!(site.mock.inventory() == before);
         assert_eq!(site.mock.writes().last().unwrap().action, "DeletePolicyVersion", "{}", undone.stderr);
+    }
+}
+
+/// The delete was carried out and its answer lost, or throttled at first: a read decides, in the same undo.
+#[test]
+fn a_lost_answer_to_the_last_delete_is_found_by_reading() {
+    for fault in [Fault::DropAfter, Fault::Error(503, "Throttling", "Rate exceeded")] {
+        let site = Site::new(Mock::serve(&full_role(true)).fault_on("iam:DeletePolicyVersion", &[1], fault));
+        let before = site.mock.inventory();
+        let ended = site.fix(&[ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let undone = site.undo(&[]);
+        assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+        assert!(site.mock.inventory() == before);
+        assert_eq!(versions(&site).0.len(), 1);
     }
 }
 

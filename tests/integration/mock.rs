@@ -77,8 +77,10 @@ pub(crate) enum Fault {
     KillBefore,
     /// The client is killed when a write is made, and before it is answered.
     KillAfter,
-    /// The client gets this signal when a write comes in; then it is made and answered.
+    /// The client gets this signal when a call comes in; then it is made and answered.
     Signal(&'static str),
+    /// The client gets this signal when a call comes in, which is then throttled.
+    SignalThrottled(&'static str),
 }
 
 /// Which calls a fault meets: an action, and the n-th calls of it (all when empty).
@@ -433,6 +435,11 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
             signal(world.client, name);
             // The client has time to see it before the answer comes.
             std::thread::sleep(Duration::from_millis(100));
+        }
+        Some(Fault::SignalThrottled(name)) => {
+            signal(world.client, name);
+            std::thread::sleep(Duration::from_millis(100));
+            return Answer::Body(503, error_body(service, "RequestLimitExceeded", "Request limit exceeded."));
         }
         _ => {}
     }

@@ -52,6 +52,20 @@ pub(super) fn read(connection: &Connection<'_>, when: &str) -> Result<Estate, Fa
     })
 }
 
+/// Reports the reads that failed before the first write, and returns their number.
+pub(super) fn tell_gaps(before: &Estate) -> usize {
+    let gaps = before.as_ref().gaps();
+    for gap in gaps.iter().take(TOLD) {
+        let place = [&gap.region, &gap.resource].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
+        let place = if place.is_empty() { String::new() } else { format!(" ({})", text::printable(&place.join(", "))) };
+        line(&format!("not read: {}{place}: {}: {}", gap.read, gap.reason, text::printable(&gap.message)));
+    }
+    if gaps.len() > TOLD {
+        line(&format!("not read: {} more", text::count(gaps.len() - TOLD, "call")));
+    }
+    gaps.len()
+}
+
 /// Reads the account, plans again, and reports the changes of the approved plan that are skipped.
 pub(super) fn pass(
     approved: &Plan,
@@ -73,15 +87,7 @@ pub(super) fn pass(
             ),
         ));
     }
-    let gaps = before.as_ref().gaps();
-    for gap in gaps.iter().take(TOLD) {
-        let place = [&gap.region, &gap.resource].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
-        let place = if place.is_empty() { String::new() } else { format!(" ({})", text::printable(&place.join(", "))) };
-        line(&format!("not read: {}{place}: {}: {}", gap.read, gap.reason, text::printable(&gap.message)));
-    }
-    if gaps.len() > TOLD {
-        line(&format!("not read: {} more", text::count(gaps.len() - TOLD, "call")));
-    }
+    tell_gaps(&before);
     super::refuse_apart(scope, &before)?;
     let (audit, _) = scope.audited_for(before.as_ref(), rules, SourceKind::Live, Purpose::Plan)?;
     let open: Vec<Finding> = audit.open().cloned().collect();

@@ -101,12 +101,12 @@ fn connection<'a>(
 }
 
 fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
-    let files = state_files(plan);
-    let Some(path) = journal.or(files.as_ref().map(|(path, _)| path)) else {
+    let files = StateFiles::new(plan)?;
+    let Some(path) = journal.or(files.journal.as_ref()) else {
         return Err(Failure::usage("there is no folder for the journal: neither XDG_STATE_HOME nor HOME is set")
             .help("name a file with --journal FILE"));
     };
-    Journal::open(path, files.as_ref().map(|(_, lock)| lock.as_path())).map_err(|error| unusable(&error))
+    Journal::open(path, Some(&files.lock)).map_err(|error| unusable(&error))
 }
 
 /// Determines the outcome of an earlier run that was interrupted, unless it is the one to resume.
@@ -123,7 +123,10 @@ fn reconcile_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engin
 /// Settles a fix that was interrupted after its last write, if nothing is left to plan. Nothing is sent: an interrupted
 /// undo waits for the next fix or undo.
 pub(super) fn settle_earlier(args: &ScanArgs, scope: &Scope<'_>, plan: &Plan) -> Result<(), Failure> {
-    let named = args.fix.journal.clone().or_else(|| state_files(plan).map(|(path, _)| path));
+    let named = match &args.fix.journal {
+        Some(named) => Some(named.clone()),
+        None => StateFiles::new(plan)?.journal,
+    };
     if !named.is_some_and(|path| path.exists()) {
         return Ok(());
     }
@@ -255,28 +258,58 @@ fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_chan
 /// Variable that names another folder for the locks, such as one that several containers share.
 const LOCK_FOLDER: &str = "TAGAUDIT_LOCK_FOLDER";
 
-/// Folder in which every user of a machine finds the lock of a cluster; `None` if there is none.
-fn shared_folder() -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
-    let named = std::env::var_os(LOCK_FOLDER).filter(|folder| !folder.is_empty());
-    named.map(PathBuf::from).or_else(|| cfg!(unix).then(|| PathBuf::from("/tmp")))
+/// Journal and lock file of an account and cluster.
+struct StateFiles {
+    /// The journal in the user's own folder; `None` if there is no such folder.
+    journal: Option<PathBuf>,
+    /// One file for all users of the machine.
+    lock: PathBuf,
 }
 
-/// Journal and lock file of an account and cluster. The lock is one file for all users of the machine if that can be
-/// created, else the user's own. The cluster id comes from others: only letters, digits and a digest of it appear in a
-/// path.
-fn state_files(plan: &Plan) -> Option<(PathBuf, PathBuf)> {
-    let folder = dirs::state_dir().or_else(dirs::data_local_dir)?.join("tagaudit");
-    let readable: String =
-        plan.cluster_id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
-    let digest = text::hex(&Sha256::digest(plan.cluster_id.as_bytes()), 4);
-    let stem = format!("{}-{readable}-{digest}", plan.account_id);
-    let of_all = shared_folder().map(|folder| folder.join(format!("tagaudit-{stem}.lock")));
-    // A lock that exists but cannot be opened is not replaced by another: somebody may hold it.
-    let of_all =
-        of_all.filter(|lock| lock.symlink_metadata().is_ok() || crate::fix::journal::open_shared(lock).is_ok());
-    let lock = of_all.unwrap_or_else(|| folder.join(format!("{stem}.lock")));
-    Some((folder.join(format!("{stem}.journal.jsonl")), lock))
+impl StateFiles {
+    /// The files for a plan. The cluster id comes from others: only letters, digits and a digest of it appear in a path.
+    ///
+    /// # Errors
+    /// If the folder that the operator names for locks cannot be used, or no folder can. Without a lock nothing is
+    /// written: another process could write at the same time.
+    fn new(plan: &Plan) -> Result<Self, Failure> {
+        let own = dirs::state_dir().or_else(dirs::data_local_dir).map(|folder| folder.join("tagaudit"));
+        let readable: String =
+            plan.cluster_id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+        let digest = text::hex(&Sha256::digest(plan.cluster_id.as_bytes()), 4);
+        let stem = format!("{}-{readable}-{digest}", plan.account_id);
+        let journal = own.as_ref().map(|folder| folder.join(format!("{stem}.journal.jsonl")));
+        #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+        let named = std::env::var_os(LOCK_FOLDER).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let shared = named.clone().or_else(|| cfg!(unix).then(|| PathBuf::from("/tmp")));
+        let shared = shared.map(|folder| folder.join(format!("tagaudit-{stem}.lock")));
+        // A lock that exists but cannot be opened is not replaced by another: somebody may hold it.
+        let usable = |lock: &PathBuf| match lock.symlink_metadata() {
+            Ok(_) => Ok(()),
+            Err(_) => crate::fix::journal::open_shared(lock).map(drop),
+        };
+        let lock = match shared.map(|lock| usable(&lock).map(|()| lock)) {
+            Some(Ok(lock)) => lock,
+            Some(Err(error)) if named.is_some() => {
+                let folder = named.unwrap_or_default();
+                return Err(Failure::usage(format!(
+                    "the folder `{}` of {LOCK_FOLDER} cannot hold a lock; nothing was written",
+                    folder.display()
+                ))
+                .cause(error.to_string())
+                .help("create the folder, writable for every user who may write to the cluster"));
+            }
+            // The user's own folder, if no other can hold a lock.
+            Some(Err(_)) | None => match own {
+                Some(folder) => folder.join(format!("{stem}.lock")),
+                None => {
+                    return Err(Failure::usage("no folder can hold the lock of the cluster; nothing was written")
+                        .help(format!("name a writable folder with {LOCK_FOLDER}")));
+                }
+            },
+        };
+        Ok(Self { journal, lock })
+    }
 }
 
 /// Maximum difference between the clocks of two machines.
@@ -387,13 +420,31 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         None => finish(&passed.again.plan, &mut journal, None, &BTreeMap::new(), &options)?,
     };
     let after = look_again(&plan, scope, &connected)?;
-    let harms = gate::tell_created(scope, &passed.before, &after, plan::Kind::Fix)?;
+    let harms = gate::tell_created(scope, &passed.before, &after.estate, plan::Kind::Fix)?;
     let whole = is_complete(&applied) && passed.left_out.is_empty() && !harms;
-    Ok(if whole { Exit::Clean } else { Exit::Unfixed })
+    Ok(after.exit(whole))
+}
+
+/// The account after the writes.
+struct After {
+    estate: Estate,
+    /// True if everything could be audited.
+    is_complete: bool,
+}
+
+impl After {
+    /// Exit code of a command whose changes are in place and harm nobody, if `whole`.
+    fn exit(&self, whole: bool) -> Exit {
+        match (whole, self.is_complete) {
+            (false, _) => Exit::Unfixed,
+            (true, false) => Exit::Incomplete,
+            (true, true) => Exit::Clean,
+        }
+    }
 }
 
 /// Scans once more and prints the result.
-fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<Estate, Failure> {
+fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<After, Failure> {
     let estate = read_after(connection)?;
     let (report, _) = scope.audited_for(estate.as_ref(), &RULES, SourceKind::Live, Purpose::Plan)?;
     compare(plan, &report);
@@ -409,7 +460,7 @@ fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Re
         counts.push(format!("{} not audited", text::count(report.not_audited.len(), "read")));
     }
     line(&format!("now: {}", counts.join(", ")));
-    Ok(estate)
+    Ok(After { estate, is_complete: report.is_complete() })
 }
 
 /// `tagaudit undo`.
@@ -424,8 +475,8 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Clean);
     };
     drop(about);
-    let lock = state_files(&first).map(|(_, lock)| lock);
-    let mut journal = Journal::open(&args.journal, lock.as_deref()).map_err(|error| unusable(&error))?;
+    let lock = StateFiles::new(&first)?.lock;
+    let mut journal = Journal::open(&args.journal, Some(&lock)).map_err(|error| unusable(&error))?;
     let scope = Scope::read(&first.cluster_id, &args.audit, &args.connection, &args.terminal)?;
     let connection = connection(&args.connection, &args.terminal, Some(&scope), &first)?;
     let options = options(&connection, &args.carry_out, args.terminal.quiet);
@@ -476,7 +527,12 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     agree(&plan, &connection, &args.carry_out, args.carry_out.most_changes().max(made))?;
     // Each write checks just before it that the state is still as the run left it.
     let before = gate::read(&connection, "cannot read the account before the first write; nothing was written")?;
+    let unread = gate::tell_gaps(&before);
     let unasked = plan::undo_needs_consent(&plan, before.as_ref(), scope.nodes(), &args.allow);
+    if !unasked.is_empty() && unread > 0 {
+        let why = "the account was not read completely, so it is unknown which resources belong to the cluster; nothing was written";
+        return Err(Failure::new(Exit::Unfixed, why).help("repeat the command with permission for the calls above"));
+    }
     if !unasked.is_empty() {
         let causes = unasked.iter().map(|(change, why)| {
             format!("{} {}: {why}", change.transition.target.id, change.transition.attribute.label())
@@ -487,8 +543,8 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     }
     let applied = finish(&plan, &mut journal, Some(&wanted), &BTreeMap::new(), &options)?;
     let after = look_again(&plan, &scope, &connection)?;
-    let harms = gate::tell_created(&scope, &before, &after, plan::Kind::Undo)?;
-    Ok(if is_complete(&applied) && !harms { Exit::Clean } else { Exit::Unfixed })
+    let harms = gate::tell_created(&scope, &before, &after.estate, plan::Kind::Undo)?;
+    Ok(after.exit(is_complete(&applied) && !harms))
 }
 
 /// Refuses a plan from a file that gives somebody more permissions.
