@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn each_release_of_the_load_balancer_controller_asks_for_more() {
+    fn newer_load_balancer_controllers_need_more() {
         let releases =
             ["lbc-2.2", "lbc-2.3", "lbc-2.5", "lbc-2.7", "lbc-2.9", "lbc-2.10", "lbc-2.11", "lbc-2.12", "lbc"];
         for pair in releases.windows(2) {

@@ -243,7 +243,7 @@ mod tests {
 
     /// Call sites by release tag, kubernetes/cloud-provider-aws v1.20.0 to v1.36.1.
     #[test]
-    fn calls_are_those_of_the_release() {
+    fn calls_match_the_release() {
         for (action, with, without) in [
             (
                 "elasticloadbalancing:DescribeTargetGroupAttributes",

@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_a_longer_list_is_no_list() {
+    fn refuses_a_page_as_a_list() {
         let page = |next: &str| {
             let text = format!(r#"{{"kind":"NodeList","metadata":{{"resourceVersion":"7"{next}}},"items":[]}}"#);
             parse("nodes.json", text.as_bytes()).map_err(|error| error.to_string())
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_an_error_is_named() {
+    fn errors_name_their_place() {
         let error = parse("nodes.json", b"{\"kind\":\"List\",\n\"items\":[{\"metadata\":{\"name\":7}}]}").unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
         assert!(error.to_string().contains("/items/0/metadata/name"), "{error}");

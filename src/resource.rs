@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_kinds_is_whole_and_the_names_are_those_of_the_json() {
+    fn lists_every_kind_with_its_json_name() {
         for (index, kind) in ResourceKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, index);
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_an_arn_of_ec2_is_listed_and_known_to_cloudformation() {
+    fn ec2_kinds_have_lists_and_cloudformation_types() {
         for kind in ResourceKind::ALL {
             assert_eq!(kind.listed_by().is_some(), kind.is_ec2(), "{kind:?}");
             assert_eq!(kind.cloudformation_type().is_some(), kind.is_ec2(), "{kind:?}");

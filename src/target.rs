@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_by_name_is_the_one_of_the_account() {
+    fn resolves_role_names_in_the_account() {
         let target = |role: &str| {
             let entry =
                 TargetEntry { account: Some("111122223333".into()), role: Some(role.into()), ..TargetEntry::default() };

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_union_covers_what_no_part_of_it_does() {
+    fn unions_cover_more_than_their_parts() {
         let universe = resource("arn:aws:ec2:us-east-1:1:volume/?");
         let rest = resource("arn:aws:ec2:us-east-1:1:volume/*");
         assert_eq!(contained(&universe, &[&rest]), Some(Ok(())));

@@ -45,6 +45,7 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Error for an invalid catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
+#[non_exhaustive]
 pub struct CatalogueError {
     /// One-based line.
     pub line: usize,
@@ -189,6 +190,14 @@ impl Catalogue {
     }
 
     /// Actions that a pattern of `Action` covers today, in order.
+    ///
+    /// ```
+    /// use tagaudit_policy::Catalogue;
+    ///
+    /// let covered = Catalogue::embedded().expand("ec2:*Tags");
+    /// let names: Vec<&str> = covered.iter().map(|action| action.name.as_str()).collect();
+    /// assert_eq!(names, ["ec2:CreateTags", "ec2:DeleteTags", "ec2:DescribeTags"]);
+    /// ```
     #[must_use]
     pub fn expand(&self, pattern: &str) -> Vec<&Action> {
         self.matching(&ActionPattern::new(&pattern.to_lowercase(), self.dialect))

@@ -43,6 +43,7 @@ pub enum DocumentError {
 
 /// A problem that makes a part of a document unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Malformed {
     /// Position of the problem.
     pub span: Span,
@@ -158,6 +159,16 @@ impl Document {
     ///
     /// # Errors
     /// If it is not JSON, repeats a key, or is not a policy that AWS would accept.
+    ///
+    /// ```
+    /// use tagaudit_policy::Document;
+    ///
+    /// let document = Document::parse(r#"{"Statement": {"Effect": "Allow", "Action": "ec2:CreateTags", "Resource": "*"}}"#)?;
+    /// assert_eq!(document.allowed_actions().collect::<Vec<_>>(), ["ec2:CreateTags"]);
+    /// let error = Document::parse(r#"{"Statement": {"Effect": "Permit", "Action": "*", "Resource": "*"}}"#).unwrap_err();
+    /// assert!(error.to_string().contains("Effect"), "{error}");
+    /// # Ok::<(), tagaudit_policy::DocumentError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, DocumentError> {
         Self::parse_as(text, &IAM)
     }

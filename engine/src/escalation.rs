@@ -24,6 +24,7 @@ pub struct Step {
 
 /// An escalation path that the policies open, at least partly through actions that are not needed.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct EscalationPath {
     /// Name of the method.
     pub id: String,
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_of_every_method_exists() {
+    fn methods_name_existing_actions() {
         for method in METHODS {
             for action in method.actions {
                 assert!(Catalogue::embedded().action(action).is_some(), "{action}");
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_needs_all_of_its_actions_and_one_beyond_what_is_needed() {
+    fn paths_need_all_actions_and_an_unneeded_one() {
         let allow = |actions: &str| format!(r#"{{"Effect":"Allow","Action":[{actions}],"Resource":"*"}}"#);
         assert_eq!(ids(&allow(r#""iam:PassRole""#), &[]), []);
         let both = allow(r#""iam:PassRole","ec2:RunInstances""#);

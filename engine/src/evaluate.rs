@@ -78,6 +78,18 @@ impl Caller {
 
 /// Decides if a trust policy allows an action, such as `sts:AssumeRole`, to a caller in this context. As everywhere, an
 /// explicit Deny wins. A statement without a principal matches no one.
+///
+/// ```
+/// use tagaudit_policy::{Caller, Context, Decision, Document, trusts};
+///
+/// let trust = Document::parse(
+///     r#"{"Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}]}"#,
+/// )?;
+/// let decide = |service: &str| trusts(&trust, &Caller::Service(service.into()), "sts:AssumeRole", &Context::default());
+/// assert_eq!(decide("ec2.amazonaws.com"), Decision::Allowed);
+/// assert_eq!(decide("lambda.amazonaws.com"), Decision::ImplicitlyDenied);
+/// # Ok::<(), tagaudit_policy::DocumentError>(())
+/// ```
 #[must_use]
 pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Context) -> Decision {
     let compiled = CompiledPolicy::new(document);

@@ -23,6 +23,7 @@ const EXAMPLES: usize = 5;
     clippy::struct_excessive_bools,
     reason = "four independent facts of a pattern, each with a separate name in reports"
 )]
+#[non_exhaustive]
 pub struct Excess {
     /// Pattern as granted; `not …` for a `NotAction`.
     pub action: String,
@@ -48,6 +49,7 @@ pub struct Excess {
 
 /// Excess actions of one service and access level.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct ServiceExcess {
     /// Prefix of the service.
     pub service: String,
@@ -61,6 +63,7 @@ pub struct ServiceExcess {
 
 /// Everything granted beyond what is needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExcessGrants {
     /// The patterns, worst first.
     pub excess: Vec<Excess>,
@@ -72,6 +75,19 @@ pub struct ExcessGrants {
 
 /// Reports grants of the identity policies that no needed pattern contains. An action that a Deny, the boundary or a
 /// control policy revokes on every resource is not an excess.
+///
+/// ```
+/// use tagaudit_policy::{Catalogue, Document, Environment, Need, PolicySet, PreparedPolicies, excess};
+///
+/// let policy = Document::parse(r#"{"Statement": [{"Effect": "Allow", "Action": ["ec2:CreateTags", "iam:PassRole"], "Resource": "*"}]}"#)?;
+/// let set = PolicySet::from(policy);
+/// let prepared = PreparedPolicies::new(&set);
+/// let needs = [Need::everywhere("ec2:CreateTags")];
+/// let found = excess(&set, &prepared, &needs, &Environment::default(), Catalogue::embedded());
+/// let actions: Vec<&str> = found.excess.iter().map(|one| one.action.as_str()).collect();
+/// assert_eq!(actions, ["iam:PassRole"]);
+/// # Ok::<(), tagaudit_policy::DocumentError>(())
+/// ```
 #[must_use]
 pub fn excess(
     set: &PolicySet,

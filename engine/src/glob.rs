@@ -71,6 +71,10 @@ fn fits(end: usize, fit: impl Fn(usize, usize) -> Fit, next: impl Fn(usize) -> u
 }
 
 /// True if the pattern matches the whole text.
+///
+/// ```
+/// assert!(tagaudit_policy::matches("ec2:Describe*", "ec2:DescribeVpcs"));
+/// ```
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
@@ -114,6 +118,13 @@ const MAX_POSITIONS: usize = 5_000;
 
 /// True if `outer` matches everything that `inner` matches. Exact, except for hostile patterns that need more than
 /// 5,000 positions: these yield `false`, which never claims a permission that is not granted.
+///
+/// ```
+/// use tagaudit_policy::contains;
+///
+/// assert!(contains("ec2:*", "ec2:Describe*"));
+/// assert!(!contains("ec2:Describe*", "ec2:D*"));
+/// ```
 #[must_use]
 pub fn contains(outer: &str, inner: &str) -> bool {
     if outer == "*" || outer == inner {
@@ -190,6 +201,13 @@ fn closure(pattern: &[char], states: impl IntoIterator<Item = usize>) -> BTreeSe
 }
 
 /// True if some text matches both patterns.
+///
+/// ```
+/// use tagaudit_policy::intersects;
+///
+/// assert!(intersects("*Tags", "ec2:Create*"));
+/// assert!(!intersects("*Tags", "ec2:*Vpc"));
+/// ```
 #[must_use]
 pub fn intersects(left: &str, right: &str) -> bool {
     let right: Vec<char> = right.chars().collect();

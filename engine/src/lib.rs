@@ -7,6 +7,31 @@
 //!   denied, missing or undecided, with the statements, the conditions, and the remainder that is not granted.
 //! - [`Catalogue`] describes every action: its access level, resource types and condition keys.
 //!
+//! A set of policies is built once, prepared once, and then asked:
+//!
+//! ```
+//! use tagaudit_policy::{
+//!     Catalogue, Document, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
+//! };
+//!
+//! let allow = Document::parse(
+//!     r#"{"Statement": [{"Effect": "Allow", "Action": "ec2:*", "Resource": "*"}]}"#,
+//! )?;
+//! let boundary = Document::parse(
+//!     r#"{"Statement": [{"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}]}"#,
+//! )?;
+//! let set = PolicySet::from(allow)
+//!     .with_boundary(Some(NamedDocument { name: "boundary".into(), document: boundary }));
+//! let policies = PreparedPolicies::new(&set);
+//! let ask = |action| policies.assess(Question::on(action, &[]), &Environment::default(), Catalogue::embedded());
+//! assert_eq!(ask("ec2:DescribeVpcs").verdict, Verdict::Granted);
+//! assert_eq!(ask("ec2:CreateTags").verdict, Verdict::Denied);
+//! # Ok::<(), tagaudit_policy::DocumentError>(())
+//! ```
+//!
+//! An answer depends on its question alone: each has a budget of work, so hostile policies end undecided, not in minutes,
+//! and the types can be shared between threads.
+//!
 //! `docs/policy-engine.md` states the guarantees of each part, and where AWS's documentation is silent.
 
 mod assess;

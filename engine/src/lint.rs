@@ -56,6 +56,7 @@ impl LintLevel {
 
 /// A finding about a document.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct LintFinding {
     /// Stable name of the check.
     pub check: &'static str,
@@ -255,6 +256,15 @@ const NOT_IAM_POLICY: &str = "a data protection policy of Amazon SNS or CloudWat
 
 /// Checks a document in the language of the catalogue. Returns the text to which the positions refer, and the findings
 /// in the order of the text.
+///
+/// ```
+/// use tagaudit_policy::Catalogue;
+/// use tagaudit_policy::lint::{PolicyKind, lint};
+///
+/// let policy = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ec2:CreateTag", "Resource": "*"}]}"#;
+/// let (_, findings) = lint(policy, PolicyKind::Managed, Catalogue::embedded());
+/// assert!(!findings.is_empty());
+/// ```
 #[must_use]
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
     match Document::read(text, Some(catalogue.dialect)) {

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_key_that_repeats_the_last_value_is_kept() {
+    fn keeps_the_last_value_for_a_repeated_key() {
         let text = r#"{"a": 1, "b": [{"c": 1, "d": 2, "c": 1, "c": 3}], "a": {"x": 0, "x": 1}}"#;
         let mut node = Node::parse(text).unwrap();
         let found = node.deduplicate_keys();

@@ -5,6 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::catalogue::{Action, Catalogue, Service};
 
 /// Patterns that cover all of these actions and no other action of the catalogue. Unknown actions are unchanged.
+///
+/// ```
+/// use tagaudit_policy::{Catalogue, shrink};
+///
+/// let catalogue = Catalogue::embedded();
+/// let all: Vec<String> = catalogue.expand("ecr:Get*").into_iter().map(|action| action.name.clone()).collect();
+/// assert!(all.len() > 5);
+/// assert_eq!(shrink(&all, catalogue), ["ecr:Get*"]);
+/// ```
 #[must_use]
 pub fn shrink(actions: &[String], catalogue: &Catalogue) -> Vec<String> {
     let mut by_service: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_have_the_booleans_of_yaml_1_1_and_manifests_have_not() {
+    fn templates_use_yaml_1_1_booleans_and_manifests_do_not() {
         let text = "a: [yes, Off, \"on\", y, null]\nno: 1\n";
         assert_eq!(parse(text).unwrap().to_string(), r#"{"a":[true,false,"on","y",null],"false":1}"#);
         assert_eq!(documents(text).unwrap().nodes[0].to_string(), r#"{"a":["yes","Off","on","y",null],"no":1}"#);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_policies_hold_what_they_may_and_stay_apart() {
+    fn policy_names_are_valid_and_distinct() {
         assert_eq!(policy_name("k8s-master"), "tagaudit-baseline-k8s-master");
         let names: Vec<String> = ["k8s.master", "k8s-master", "k8s_master", "kubernetes\u{e9}"].map(policy_name).into();
         for (index, name) in names.iter().enumerate() {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_gets_one_policy_and_then_new_versions_of_it() {
+    fn adds_versions_to_an_existing_policy() {
         let mut account = account();
         let first = place(&account, &role(&["other"]), &["slb:CreateLoadBalancer"]).unwrap();
         assert!(matches!(calls(&first).as_slice(), [Call::RamCreatePolicy { .. }, Call::RamAttachPolicyToRole { .. }]));

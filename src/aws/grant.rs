@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_of_our_name_that_others_wrote_is_left_alone() {
+    fn keeps_foreign_policies_with_our_name() {
         let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
         let role = role(&[("tagaudit-baseline-worker", theirs)], &[]);
         assert!(
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_role_gets_a_managed_policy_and_a_full_list_of_those_none() {
+    fn uses_a_managed_policy_when_inline_is_full() {
         let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
         let full = role(&[("large", &large)], &[]);
         let changes = place(&account(), &full, CallRole::Worker, &["ec2:CreateTags"]).unwrap();

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_came_with_patches_of_several_minors() {
+    fn knows_variables_by_patch_release() {
         let of = |name: &str, version: &str| known(name).is_available_in(version.parse().unwrap());
         for (name, version, expected) in [
             ("Zone", "1.20.0", true),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn configurations_of_other_clouds_are_none() {
+    fn ignores_configurations_for_other_clouds() {
         for (text, expected) in [
             ("[Global]\nKubernetesClusterID = x\n", true),
             ("# x\n\n[global]\nvpc=vpc-1\n", true),

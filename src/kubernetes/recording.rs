@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_controller_stay_and_credentials_in_them_do_not() {
+    fn keeps_controller_words_without_credentials() {
         let words = json!(["--cloud-provider=aws", "--aws-secret=abc", "--v=2"]);
         let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
         let kept = recorded(List::DaemonSets, set);
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_nodes_are_hidden_unless_they_are_known_to_be_harmless() {
+    fn hides_node_arguments_unless_harmless() {
         let words = [
             "server",
             "--token",
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn access_keys_of_configuration_maps_are_hidden() {
+    fn hides_access_keys_in_config_maps() {
         let configuration = "kubernetesVersion: v1.31.0\ncontrollerManager:\n  extraArgs:\n    - {name: cloud-provider, value: external}\n    - {name: x-token, value: leak}\netcd: {external: {password: leak}}\n";
         let map = json!({"data": {
             "cloud-config.conf": r#"{"Global": {"accessKeyID": "abc", "accessKeySecret": "bGVhaw==", "region": "cn-hangzhou"}}"#,
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn cloud_configurations_of_aws_keep_what_the_controller_reads() {
+    fn keeps_aws_cloud_configurations() {
         let of = |text: &str| {
             let kept = recorded(List::ConfigMaps, json!({"data": {"cloud.conf": text}}));
             kept["data"]["cloud.conf"].as_str().map(str::to_owned)
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_of_any_type_is_hidden() {
+    fn hides_credentials_with_any_type() {
         let of = |text: &str| {
             let kept = recorded(List::ConfigMaps, json!({"data": {"cloud-config.conf": text}}));
             kept["data"]["cloud-config.conf"].as_str().unwrap().to_owned()
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn only_values_of_flags_that_are_known_stay() {
+    fn keeps_values_only_for_known_flags() {
         let words = json!([
             "--kubeconfig-data",
             "leak",

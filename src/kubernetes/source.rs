@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_long_texts_are_found_again() {
+    fn finds_lines_in_long_texts() {
         for width in [0, 1, 80, 9_000] {
             let lines: Vec<String> = (0..3_000).map(|line| format!("{line}é{}\n", "x".repeat(width))).collect();
             let text = lines.concat();

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lists_a_kind_is_what_fewer_of_it_are_seen_without() {
+    fn every_kind_has_the_read_that_lists_it() {
         for kind in ResourceKind::ALL {
             let Some(read) = kind.listed_by() else { continue };
             assert!(read.kinds().contains(&kind), "{read} {kind:?}");

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_credentials_are_hidden_and_nothing_moves() {
+    fn masks_credentials_in_place() {
         for (source, expected) in [
             ("token: abc", "token: ***"),
             ("  special.keyid: a\n  special.keysecret: 'b c'\n", "  special.keyid: *\n  special.keysecret: '* c'\n"),
@@ -259,7 +259,7 @@ mod tests {
 
     #[cfg(any(feature = "aws", feature = "alibaba"))]
     #[test]
-    fn session_tokens_in_messages_of_services_are_masked() {
+    fn masks_secrets_in_service_messages() {
         for (message, expected) in [
             ("host:a\nx-amz-security-token:IQoJ/b3=\n\nhost", "host:a\nx-amz-security-token:***\n\nhost"),
             ("x-acs-security-token: CAIS+a==, x", "x-acs-security-token: ***, x"),

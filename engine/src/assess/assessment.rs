@@ -45,6 +45,7 @@ impl Verdict {
 
 /// A part of the question that is not granted, or only under conditions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct NotGranted {
     /// The action; it matters if the question covers several.
     pub action: String,
@@ -63,6 +64,7 @@ pub struct NotGranted {
 
 /// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Assessment {
     /// Verdict on the action.
     pub verdict: Verdict,

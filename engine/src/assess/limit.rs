@@ -4,6 +4,7 @@ use super::policy_set::StageKind;
 
 /// A condition that is neither known to hold nor known not to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct OpenCondition {
     /// Condition that must hold, or must not.
     pub text: String,
@@ -56,6 +57,7 @@ pub enum Limit {
 
 /// Resources of a Deny.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeniedOn {
     /// True if the Deny applies to everything except the patterns.
     pub negated: bool,

@@ -153,7 +153,7 @@ fn no_verdict_rests_on_a_key_that_a_list_lacks() {
 }
 
 #[test]
-fn requests_to_iam_are_not_in_the_region_of_the_cluster() {
+fn iam_requests_ignore_the_cluster_region() {
     let lock = r#"{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringNotEquals":{"aws:RequestedRegion":"us-west-2"}}}"#;
     let mut west = environment();
     west.regions = vec!["us-west-2".into()];
@@ -164,7 +164,7 @@ fn requests_to_iam_are_not_in_the_region_of_the_cluster() {
 }
 
 #[test]
-fn hundreds_of_names_are_decided() {
+fn decides_hundreds_by_name() {
     let names: Vec<String> = (0..300).map(|number| format!("\"arn:aws:s3:::bucket-{number:03}/*\"")).collect();
     let allow = format!(r#"{{"Effect":"Allow","Action":"s3:GetObject","Resource":[{}]}}"#, names.join(","));
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket-007/*"}"#;
@@ -361,7 +361,7 @@ mod property {
 /// Every condition key of every service on an action that carries it, and on one for which no table lists it, with
 /// operators of every kind: an unknown fact about a request never proves anything.
 #[test]
-fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
+fn verdicts_never_rest_on_key_values() {
     const OPERATORS: [(&str, &str); 12] = [
         ("StringEquals", "x"),
         ("StringNotEquals", "x"),

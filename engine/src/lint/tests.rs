@@ -21,7 +21,7 @@ fn what_is_right_gives_nothing() {
 }
 
 #[test]
-fn principals_of_a_trust_policy_call_what_is_theirs() {
+fn trust_policies_allow_only_their_actions() {
     let saml = r#"{"Federated":"arn:aws:iam::111122223333:saml-provider/p"}"#;
     let oidc = r#"{"Federated":"arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"}"#;
     let cognito = r#"{"Federated":"cognito-identity.amazonaws.com"}"#;
@@ -306,7 +306,7 @@ fn places_are_lines_and_columns() {
 
 /// Found by the fuzz target `document`: positions of errors in an encoded document refer to the decoded text.
 #[test]
-fn places_of_encoded_documents_are_those_of_the_decoded_text() {
+fn encoded_documents_have_decoded_positions() {
     let (text, found) = lint("%7b\"%ef%bb%bfJ\n%25", PolicyKind::Unknown, Catalogue::embedded());
     assert_eq!(text, "{\"\u{feff}J\n%");
     assert!(text.get(found[0].span.range()).is_some(), "{found:?}");

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_those_of_the_file() {
+    fn positions_refer_to_the_file() {
         for file in [
             r#"{"p": "{\"Statement\": [{\"Sid\": \"\u00e9\ud83d\ude00\", \"Action\": \"a:b\"}]}"}"#.to_owned(),
             "p: |\n    {\"Statement\":\n      [{\"Sid\": \"é😀\",\n        \"Action\": \"a:b\"}]}\n".to_owned(),

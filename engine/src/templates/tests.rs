@@ -77,7 +77,7 @@ Resources:
 }
 
 #[test]
-fn instances_of_for_each_keep_their_own_policies() {
+fn for_each_instances_keep_their_policies() {
     let role = |key: &str| serde_json::json!({"address": format!("aws_iam_role.r[\"{key}\"]"), "type": "aws_iam_role", "values": {"name": format!("role-{key}")}});
     let policy = |key: &str, known: bool| {
         let mut values = serde_json::json!({"policy": format!("{{\"Id\":\"{key}\"}}")});

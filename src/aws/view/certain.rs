@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_of_other_providers_are_no_instances() {
+    fn ignores_nodes_from_other_providers() {
         for (name, provider_id, expected) in [
             ("a", "aws:///us-east-1a/i-0a", true),
             ("ip-10-0-0-1.ec2.internal", "", true),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_any_interface_or_the_private_dns_name_tells() {
+    fn matches_nodes_by_any_address_or_dns_name() {
         let instance: Instance = serde_json::from_value(serde_json::json!({
             "id": "i-0a", "state": "running", "tags": [], "security_groups": [],
             "private_dns_name": "ip-10-0-0-1.ec2.internal", "private_ip_address": "10.0.0.1",

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_exit_has_a_code_of_its_own_and_they_stand_in_order() {
+    fn exit_codes_are_unique_and_ordered() {
         assert!(Exit::ALL.map(Exit::code).is_sorted_by(|one, other| one < other));
         assert_eq!(Exit::ALL.len(), Exit::Terminated as usize + 1, "an exit is missing in the list");
     }

@@ -293,7 +293,7 @@ mod tests {
     /// In Alibaba Cloud too: no other tag, value or policy, and no policy of another role.
     #[test]
     #[expect(clippy::too_many_lines, reason = "a row for each thing that somebody may write")]
-    fn resealed_plans_of_alibaba_cloud_hold_nothing_that_is_not_planned() {
+    fn refuses_resealed_alibaba_plans() {
         const ACCOUNT: &str = "1234567890123456";
         let document = ram_grant::document(&["ecs:DescribeInstances".to_owned()]);
         let tag = |plan: &mut Plan| {

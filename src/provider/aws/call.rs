@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_errors_is_one_readable_cause() {
+    fn joins_error_chains_into_one_cause() {
         let chain = |texts: &[&str]| one_cause(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         let loading = "an error occurred while loading credentials";
         assert_eq!(chain(&["other", loading, loading, "no file\n  at all\n"]), "no file; at all");

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn only_region_names_become_part_of_host_names() {
+    fn rejects_other_texts_than_region_names_in_hosts() {
         for good in ["us-east-1", "cn-northwest-1", "us-gov-west-1", "eusc-de-east-1"] {
             assert!(check_region(good).is_ok(), "{good}");
         }

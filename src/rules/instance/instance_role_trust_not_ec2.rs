@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trust_of_ec2_is_read_by_partition() {
+    fn reads_ec2_trust_by_partition() {
         let policy = |service: &str| {
             let text = format!(
                 r#"{{"Statement":[{{"Effect":"Allow","Principal":{{"Service":"{service}"}},"Action":"sts:AssumeRole"}}]}}"#

@@ -59,7 +59,7 @@ fn names_that_are_filled_in_later_have_no_remark() {
 }
 
 #[test]
-fn resources_of_the_guides_are_some_that_the_actions_are_done_on() {
+fn guide_resources_fit_their_actions() {
     for (action, resource) in [
         ("s3:ListBucket", "arn:aws:s3:::${aws:PrincipalTag/team}-data"),
         ("s3:ListBucket", "arn:aws:s3:::${aws:PrincipalTag/team, 'company-wide'}"),
@@ -78,7 +78,7 @@ fn resources_of_the_guides_are_some_that_the_actions_are_done_on() {
 }
 
 #[test]
-fn keys_and_actions_of_the_guides_are_known() {
+fn knows_keys_and_actions_in_the_guides() {
     for statement in [
         r#""Action":"ec2-instance-connect:SendSSHPublicKey","Resource":"*","Condition":{"StringEquals":{"ec2:osuser":"a"}}"#,
         r#""Action":"secretsmanager:GetSecretValue","Resource":"*","Condition":{"ForAnyValue:StringEquals":{"secretsmanager:VersionStage":"AWSCURRENT"}}"#,
@@ -130,7 +130,7 @@ fn trust_in_everybody_and_in_accounts_that_are_none() {
 
 /// Amazon VPC User Guide, "Control access to VPC endpoints using endpoint policies".
 #[test]
-fn the_policy_of_an_endpoint_is_no_trust_policy() {
+fn endpoint_policies_are_not_trust_policies() {
     nothing(
         PolicyKind::Unknown,
         r#"{"Effect":"Allow","Principal":"*","Action":["sts:AssumeRole","sts:GetCallerIdentity"],"Resource":"*"}"#,
@@ -148,7 +148,7 @@ fn a_resource_control_policy_may_allow_to_assume_roles() {
 }
 
 #[test]
-fn a_data_protection_policy_is_said_once_to_be_none_of_iam() {
+fn reports_data_protection_policies_once() {
     let text = r#"{"Name":"p","Version":"2021-06-01","Statement":[{"DataDirection":"Inbound","Principal":["*"],"Operation":{"Deny":{}}}]}"#;
     let (_, found) = lint(text, PolicyKind::Unknown, Catalogue::embedded());
     assert!(found.len() == 1 && found[0].message.contains("data protection"), "{found:?}");
@@ -170,7 +170,7 @@ fn values_that_a_key_never_has() {
 }
 
 #[test]
-fn an_empty_list_of_what_is_left_out_is_about_everything() {
+fn empty_negated_lists_cover_everything() {
     for (element, words) in [
         (r#""NotAction":[],"Resource":"*""#, "covers every action"),
         (r#""Action":"s3:*","NotResource":[]"#, "covers every resource"),

@@ -53,7 +53,7 @@ fn of_role(plan: &Json) -> Verdict {
 }
 
 #[test]
-fn a_role_is_named_by_any_form_of_reference() {
+fn resolves_every_reference_to_a_role() {
     let role = resource("aws_iam_role.r", &json!({"name_prefix": "r-"}));
     let other = resource("aws_iam_role.other", &json!({"name_prefix": "o-"}));
     let policy = resource("aws_iam_role_policy.p", &json!({"policy": SEND}));
@@ -88,7 +88,7 @@ fn a_role_is_named_by_any_form_of_reference() {
 }
 
 #[test]
-fn variables_and_outputs_of_modules_are_followed() {
+fn follows_module_variables_and_outputs() {
     let role = resource("module.m.aws_iam_role.r", &json!({"name_prefix": "r-"}));
     let inner = json!({"outputs": {"name": {"expression": {"references": ["aws_iam_role.r.name", "aws_iam_role.r"]}}}});
     let from_outside = plan(
@@ -113,7 +113,7 @@ fn variables_and_outputs_of_modules_are_followed() {
 }
 
 #[test]
-fn instances_of_a_module_keep_what_is_theirs() {
+fn module_instances_keep_their_own_parts() {
     let mut resources = Vec::new();
     for (key, document) in [("a", SEND), ("b", READ)] {
         resources.push(resource(&format!("module.m[\"{key}\"].aws_iam_role.r"), &json!({"name_prefix": key})));
@@ -128,7 +128,7 @@ fn instances_of_a_module_keep_what_is_theirs() {
 }
 
 #[test]
-fn managed_policies_and_boundaries_that_may_be_one_of_several_are_undecided() {
+fn ambiguous_policies_and_boundaries_are_undecided() {
     let policies = [
         resource("aws_iam_policy.a", &json!({"name": "a", "policy": SEND})),
         resource("aws_iam_policy.b", &json!({"name": "b", "policy": READ})),
@@ -170,7 +170,7 @@ fn managed_policies_and_boundaries_that_may_be_one_of_several_are_undecided() {
 }
 
 #[test]
-fn names_are_those_of_an_account() {
+fn managed_policy_names_include_the_account() {
     let of = |prod: Json| {
         let resources = [
             resource("aws_iam_role.r", &json!({"name": "node"})),
@@ -195,7 +195,7 @@ fn names_are_those_of_an_account() {
 }
 
 #[test]
-fn users_have_the_policies_of_their_groups() {
+fn users_inherit_group_policies() {
     let resources = [
         resource("aws_iam_user.u", &json!({"name": "u"})),
         resource("aws_iam_group.g", &json!({"name": "g"})),
@@ -244,7 +244,7 @@ fn names_that_a_stack_gives_are_compared_as_they_are_written() {
 }
 
 #[test]
-fn execution_roles_of_serverless_functions_and_permission_sets_are_compared() {
+fn compares_serverless_roles_and_permission_sets() {
     let of = |kind: &str, properties: &str| {
         let template = format!("Resources:\n  F: {{Type: '{kind}', Properties: {{{properties}}}}}\n");
         let unknown = find(&template, &pseudo()).unwrap().unknown;
@@ -272,7 +272,7 @@ fn a_loop_that_makes_roles_is_named() {
 }
 
 #[test]
-fn few_policies_of_aws_deny() {
+fn few_aws_policies_deny() {
     for (name, denies) in [
         ("AWSQuickSetupManagedInstanceProfileExecutionPolicy", true),
         ("service-role/AWSTransformApplicationDeploymentPolicy", true),

@@ -143,7 +143,7 @@ fn parts_that_are_known_decide_what_they_can() {
 }
 
 #[test]
-fn statements_of_policies_of_one_name_are_two() {
+fn counts_statements_under_equal_policy_names() {
     let document = |statement: Json| json!({"Version": "2012-10-17", "Statement": [statement]});
     let named = |name: &str| json!({"Fn::Sub": name});
     let allow = document(json!({"Effect": "Allow", "Action": named("${One}"), "Resource": "*"}));
@@ -152,7 +152,7 @@ fn statements_of_policies_of_one_name_are_two() {
 }
 
 #[test]
-fn a_condition_on_an_unknown_value_may_hold_of_the_very_requests_that_matter() {
+fn unknown_condition_values_may_hold() {
     // Red is allowed unless it is the value, blue only if it is: if the value is red, nothing is allowed.
     let statement = |effect: &str, color: &str, team: Json| {
         json!({"Effect": effect, "Action": "sqs:SendMessage", "Resource": "*", "Condition":
@@ -172,7 +172,7 @@ fn a_condition_on_an_unknown_value_may_hold_of_the_very_requests_that_matter() {
 }
 
 #[test]
-fn a_policy_of_aws_that_is_not_in_the_file_may_allow_and_one_of_others_may_deny() {
+fn missing_aws_policies_may_allow_others_may_deny() {
     let all = json!({"Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]});
     let with = |arn: &str, action: &str| {
         let mut template = role_with(std::slice::from_ref(&all));
@@ -239,7 +239,7 @@ fn documents_as_text_are_read_with_their_places() {
 }
 
 #[test]
-fn what_is_no_policy_of_an_identity_is_named() {
+fn names_documents_that_are_not_identity_policies() {
     let template = json!({"Resources": {
         "B": {"Type": "AWS::S3::BucketPolicy", "Properties": {"PolicyDocument": {"Statement": []}}},
         "U": {"Type": "AWS::IAM::User", "Properties": {"Policies": [{"PolicyName": "p", "PolicyDocument": {"Statement": []}}]}},
@@ -344,7 +344,7 @@ mod substitution {
     proptest! {
         /// A verdict on a policy with unknown values holds for every value that they can have.
         #[test]
-        fn what_is_said_of_unknown_values_holds_for_every_value(
+        fn verdicts_on_unknown_values_hold_for_every_value(
             statements in prop::collection::vec(statement(), 1..4),
             given in prop::collection::vec(prop::sample::select(&GIVEN[..]), 3 * 4),
         ) {

@@ -8,7 +8,7 @@ use crate::cli::session::{CarriedOut, Scope};
 use crate::fix::plan::{DryRunAnswer, Plan, Planned};
 use crate::rules::Rule;
 
-use super::Asked;
+use super::FixRequest;
 use crate::cli::args::fix::{ApplyArgs, UndoArgs};
 
 fn refuse<T>() -> Result<T, Failure> {

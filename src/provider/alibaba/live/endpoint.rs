@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_those_of_the_official_clients() {
+    fn hosts_match_the_official_clients() {
         for (product, region, host) in [
             (Product::Ecs, "cn-hangzhou", "ecs-cn-hangzhou.aliyuncs.com"),
             (Product::Ecs, "cn-beijing", "ecs.cn-beijing.aliyuncs.com"),

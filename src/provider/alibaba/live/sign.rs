@@ -92,7 +92,7 @@ mod tests {
 
     /// Twelve requests that the official SDKs signed, the published example among them.
     #[test]
-    fn requests_of_the_official_clients_are_signed_alike() {
+    fn signatures_match_the_official_clients() {
         let text = include_str!("../../../../fixtures/alibaba/signatures.json");
         let vectors: Value = serde_json::from_str(text).unwrap();
         let vectors = vectors["vectors"].as_array().unwrap();
