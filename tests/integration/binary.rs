@@ -96,7 +96,16 @@ fn the_table_of_everything_that_can_go_wrong() {
 #[test]
 fn the_json_of_the_demo() {
     let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "json"];
-    insta::assert_snapshot!("json-demo", stdout(&[&arguments[..], &FEW_RULES].concat()));
+    // Without roles, each of which has an entry for every action of its baseline.
+    let without_roles: Vec<&str> =
+        FEW_RULES.chunks(2).filter(|pair| !pair[1].starts_with("iam-")).flatten().copied().collect();
+    insta::assert_snapshot!("json-demo", stdout(&[&arguments[..], &without_roles].concat()));
+    let mut report: serde_json::Value = serde_json::from_str(&stdout(&arguments)).unwrap();
+    let role = &mut report["roles"][0];
+    for list in ["actions", "excess"] {
+        role[list].as_array_mut().unwrap().truncate(1);
+    }
+    insta::assert_snapshot!("json-demo-role", format!("{role:#}"));
     assert_eq!(stdout(&arguments), stdout(&arguments), "same input, same bytes");
 }
 
