@@ -2,7 +2,6 @@
 //! [`crate::cli`]: everything else is private, so that the compiler reports code that nobody calls. A test that needs
 //! one more item adds it here.
 
-#![allow(missing_docs)]
 pub use tagaudit_policy as policy;
 
 pub mod alibaba {

@@ -536,7 +536,7 @@ pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
     ];
     // Principals are named without a region, and policy resources with any.
     let resource = |arn: &String| arn.replacen("acs:ram::", "acs:ram:*:", 1);
-    let own = format!("acs:ram:*:{account}:policy/{}*", NAME_PREFIX);
+    let own = format!("acs:ram:*:{account}:policy/{NAME_PREFIX}*");
     let attachments = ["ram:AttachPolicyToRole", "ram:DetachPolicyFromRole"];
     if !limits.roles.is_empty() {
         let mut on: Vec<String> = limits.roles.iter().map(resource).collect();

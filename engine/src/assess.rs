@@ -211,7 +211,8 @@ impl PreparedPolicies {
             let active = Self::active(relevant, scope, region);
             scope.targets(region, Kinds::All).iter().any(|target| {
                 let mut answer = Answers::default();
-                self.assess_target(target, RequestedInRegion::default(), &active, scope, region, work, &mut answer);
+                let requested = RequestedInRegion { region, ..RequestedInRegion::default() };
+                self.assess_target(target, requested, &active, scope, work, &mut answer);
                 answer.undecided || answer.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Never)
             })
         })
@@ -272,7 +273,6 @@ impl PreparedPolicies {
                     RequestedInRegion::default(),
                     &everything,
                     &scope,
-                    None,
                     work,
                     &mut answer,
                 );
@@ -347,10 +347,9 @@ impl PreparedPolicies {
         for target in scope.targets(region, kinds) {
             self.assess_target(
                 &target,
-                RequestedInRegion { resources: meant.resources, denies: &denies },
+                RequestedInRegion { region, resources: meant.resources, denies: &denies },
                 &active,
                 scope,
-                region,
                 work,
                 answer,
             );
@@ -366,10 +365,9 @@ impl PreparedPolicies {
     fn assess_target(
         &self,
         target: &ResourceTarget,
-        RequestedInRegion { resources: asked, denies }: RequestedInRegion<'_>,
+        RequestedInRegion { region, resources: asked, denies }: RequestedInRegion<'_>,
         active: &[Active<'_>],
         scope: &ActionScope<'_>,
-        region: Option<&str>,
         work: &mut Work,
         answer: &mut Answers,
     ) {

@@ -138,7 +138,7 @@ pub struct RoleAssignment {
 impl RoleAssignment {
     /// True if permissions may be judged by the roles: stated by the operator, the cluster or its distribution.
     #[must_use]
-    pub fn is_reliable(&self) -> bool {
+    pub fn is_reliable(self) -> bool {
         self.source < RoleSource::Names && self.contradiction.is_none()
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Requested<'q> {
 /// Resources and denying statements in question, within one region.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RequestedInRegion<'q> {
+    /// Name of the region; `None` for actions without one.
+    pub(super) region: Option<&'q str>,
     pub(super) resources: &'q [RequestedResource<'q>],
     pub(super) denies: &'q [Active<'q>],
 }

@@ -154,7 +154,7 @@ pub(super) fn limit(new: Option<&Value>, found: &Observed) -> Option<String> {
         return Some(format!("ECS accepts no tag value like `{}`", text::printable(&value)));
     }
     if found.value.is_none() && found.free_tag_slots == Some(0) {
-        return Some(format!("it has {} tags already, as many as ECS allows", TAG_QUOTA));
+        return Some(format!("it has {TAG_QUOTA} tags already, as many as ECS allows"));
     }
     None
 }
