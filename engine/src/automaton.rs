@@ -1,7 +1,7 @@
 //! Languages of resource patterns: decides exactly which combinations of patterns a resource can match.
 //!
 //! A pattern is a word over characters and wildcards, so a set of positions in it is a state of an automaton.
-//! [`explore`] walks the product of several automata, breadth first, and returns each combination of patterns that some
+//! [`explore()`] walks the product of several automata, breadth first, and returns each combination of patterns that some
 //! resource matches, with the shortest such resource. Containment in a union, intersection and difference all follow
 //! from that list. The product of `n` patterns could have exponentially many states. Two properties keep it small for
 //! realistic patterns, and a work budget stops the rest:
