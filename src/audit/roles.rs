@@ -59,7 +59,7 @@ pub struct ActionReport {
     pub action: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Statements that decided it.
+    /// Statements that decided the verdict.
     pub because: Vec<StatementRef>,
     /// Resources it is limited to.
     pub only_on: Vec<String>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An account of the report.
+/// An account that the report covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// Account id.

@@ -229,7 +229,7 @@ pub enum JournalError {
         /// Reason.
         reason: &'static str,
     },
-    /// Another process is using it.
+    /// Another process holds the lock of this journal.
     #[error("another tagaudit process is using this cluster: `{path}` is locked")]
     Locked {
         /// Path.

@@ -15,7 +15,7 @@ mod dry_run;
 mod file;
 #[cfg_attr(
     not(any(feature = "aws", feature = "alibaba")),
-    expect(dead_code, reason = "only a build that can write passes the gate")
+    expect(dead_code, reason = "only builds that can write use this module")
 )]
 mod gate;
 mod guard;
@@ -167,7 +167,7 @@ pub struct Expect {
     /// SHA-256 of the document of the managed policy that is attached, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_sha256: Option<String>,
-    /// Managed policies that may still be attached, including this change.
+    /// Number of managed policies that can still be attached, counting that of this change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachments_left: Option<usize>,
 }

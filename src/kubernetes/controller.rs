@@ -127,7 +127,7 @@ impl CloudController {
         !self.workload.is_static && (self.cloud == Provider::Alibaba || !says_who)
     }
 
-    /// Place for findings: the chart, or the workload.
+    /// Location that findings report: that of the chart, or else of the workload.
     #[must_use]
     pub fn place(&self) -> &Place {
         self.chart.as_ref().map_or(&self.workload.place, |chart| &chart.place)

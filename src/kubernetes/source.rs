@@ -254,7 +254,7 @@ fn count_lines(text: &str) -> Vec<Counted> {
     counts
 }
 
-/// Number of characters that begin in some bytes.
+/// Number of UTF-8 characters that start in `bytes`.
 fn characters(bytes: &[u8]) -> usize {
     // A list may be all on one line, and most are ASCII, which is checked a word at a time.
     if bytes.is_ascii() {

@@ -23,7 +23,7 @@ use shapes::{
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Known files, with the call that each answers.
+/// Known files, each with the API call whose output it holds.
 pub const FILES: [(&str, Call); 13] = [
     ("get-caller-identity.json", Call::GetCallerIdentity),
     ("describe-instances.json", Call::DescribeInstances),

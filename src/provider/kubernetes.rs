@@ -249,7 +249,7 @@ struct PageMetadata {
     next: Option<String>,
 }
 
-/// Error answer of the API.
+/// Error response of the API server.
 #[derive(Default, Deserialize)]
 struct ApiRefusal {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Policies of the node roles compared with what the nodes need (rule catalogue, section 3).
+//! Policies of the node roles compared with what the nodes need.
 
 use crate::aws::Role;
 use crate::aws::grant;

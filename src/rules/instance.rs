@@ -1,4 +1,4 @@
-//! Instance profiles, network interfaces and roles of instances (rule catalogue, sections 1.8 and 2).
+//! Instance profiles, network interfaces and roles of instances.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The cluster id and the tags that carry it (rule catalogue, section 1.1).
+//! The cluster id and the tags that carry it.
 
 use std::collections::BTreeSet;
 

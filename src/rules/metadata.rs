@@ -1,4 +1,4 @@
-//! The instance metadata service (rule catalogue, section 1.8).
+//! The instance metadata service.
 
 use super::Rule;
 use super::region::ids;

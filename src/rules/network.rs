@@ -1,4 +1,4 @@
-//! VPCs and route tables (rule catalogue, sections 1.3 and 1.5).
+//! VPCs and route tables.
 
 use std::collections::BTreeSet;
 

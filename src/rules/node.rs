@@ -1,4 +1,4 @@
-//! Kubernetes Nodes compared with instances (rule catalogue, section 1.8); all of these rules need `--nodes`.
+//! Kubernetes Nodes compared with instances; all of these rules need `--nodes`.
 
 use super::Rule;
 use super::aws::Context;

@@ -1,4 +1,4 @@
-//! Resources that a cluster left behind (rule catalogue, section 1.7), as far as EC2 alone shows it. Nothing here is
+//! Resources that a cluster left behind, as far as EC2 alone shows it. Nothing here is
 //! ever deleted automatically, and only `owned` (or the legacy tag, which implies it) qualifies.
 
 use super::aws::Context;

@@ -15,7 +15,7 @@ pub enum Outcome {
     Passed,
     /// The rule has findings.
     Failed,
-    /// No resource that it checks exists.
+    /// There is no resource for the rule to check.
     NotApplicable,
     /// Nothing was found, but a resource that it checks was not read.
     NotAudited,

@@ -1,4 +1,4 @@
-//! Owned versus shared across the account (rule catalogue, section 1.6). Owned: the resource is deleted with its
+//! Owned versus shared across the account. Owned: the resource is deleted with its
 //! cluster. Shared: several may use it and none deletes it. Source: cloud-provider-aws `pkg/providers/v1/tags.go`.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Security groups (rule catalogue, section 1.4): the one that the controllers edit, and cases without a clear choice.
+//! Security groups: the one that the controllers edit, and cases without a clear choice.
 
 use std::collections::BTreeMap;
 

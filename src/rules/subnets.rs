@@ -1,4 +1,4 @@
-//! Subnets (rule catalogue, section 1.2).
+//! Subnets.
 
 use std::collections::BTreeMap;
 

@@ -68,7 +68,7 @@ pub struct NotGranted {
 pub struct Assessment {
     /// Verdict on the action.
     pub verdict: Verdict,
-    /// Statements that decided it.
+    /// Statements that decided the verdict.
     pub because: Vec<StatementRef>,
     /// Limits of the grant; empty when not limited.
     pub limits: Vec<Limit>,

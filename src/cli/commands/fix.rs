@@ -29,6 +29,8 @@ mod gate;
 mod live;
 #[cfg(not(any(feature = "aws", feature = "alibaba")))]
 mod offline;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+mod state_files;
 
 use live::{carry_out_and_scan, dry_run, settle_earlier};
 

@@ -63,7 +63,7 @@ pub(super) fn limit(transition: &Transition, found: &Observed) -> Option<String>
 
 /// Reads that the evidence of a change rests on.
 pub(super) struct Reads {
-    /// Those by which the nodes of a role are known.
+    /// Reads that identify the nodes with a role.
     pub(super) nodes: &'static [Read],
     /// Those that list the members of the cluster.
     pub(super) listed: &'static [Read],

@@ -26,7 +26,7 @@ pub struct Observed {
     pub free_tag_slots: Option<usize>,
     /// Id of the role.
     pub role_id: Option<String>,
-    /// Characters left for inline policies, not counting the one that the change is about.
+    /// Characters still available for inline policies, excluding the policy that the change writes.
     pub inline_characters_left: Option<usize>,
     /// Managed policies that may still be attached.
     pub attachments_left: Option<usize>,

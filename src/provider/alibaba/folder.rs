@@ -22,8 +22,8 @@ use super::answers::{
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Known files, with the call that each answers. Those of RAM end with the name of the principal or policy:
-/// `ram-GetRole-NAME.json`.
+/// Known files, each with the API call whose output it holds. Those of RAM end with the name of the principal or
+/// policy: `ram-GetRole-NAME.json`.
 pub const FILES: [(&str, Read); 18] = [
     ("sts-GetCallerIdentity", Read::GetCallerIdentity),
     ("ecs-DescribeInstances", Read::EcsDescribeInstances),

@@ -80,7 +80,7 @@ pub(crate) struct Cluster<'a> {
 const REGION_NAMED_BY: [&str; 5] =
     ["ALIBABA_CLOUD_REGION_ID", "ALIBABACLOUD_REGION_ID", "ALICLOUD_REGION_ID", "REGION_ID", "REGION"];
 
-/// Region whose host is used if nothing else names one.
+/// Default region: calls that name no region use its endpoint.
 const DEFAULT_REGION: &str = "cn-hangzhou";
 
 /// Reads what the request asks for.

@@ -23,7 +23,7 @@ pub(super) struct Untrusted {
     problem: &'static str,
 }
 
-/// Checks the raw body of every successful answer.
+/// Checks the raw body of every successful response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strict;
 

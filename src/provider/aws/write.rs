@@ -332,7 +332,7 @@ impl Writer {
         self.send(Operation::DeletePolicy, "", || request.send()).await
     }
 
-    /// Refuses if the policy has other attachments, which would gain or lose its rights too.
+    /// Fails if the policy is attached to other principals, which would gain or lose its permissions too.
     async fn check_attachments(&self, client: &aws_sdk_iam::Client, arn: &str, most: i32) -> Result<(), CallError> {
         let policy =
             self.reads.call(Read::GetPolicy.action(), "", || client.get_policy().policy_arn(arn).send()).await?;

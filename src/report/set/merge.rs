@@ -28,7 +28,7 @@ pub enum MergeInput {
 /// Reasons why reports cannot be merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// They are parts of different runs.
+    /// The shards come from runs with different shard counts.
     #[error("there are shards of a run with {one} shards, and of one with {other}")]
     OtherRun {
         /// Number of shards of one of them.

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     if !context.cloud_routes {
         return CheckResult::not_applicable(
-            "the controller is not known to write routes: give --cloud-routes if it does",
+            "nothing shows that the controller writes routes: pass --cloud-routes if it does",
         );
     }
     let vpcs = view.member_vpcs();

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "actions are granted to the controller only in part",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info if only a feature needs it"),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "The policies of the controller's principal grant an action that it calls on some resources only, under a condition, or in one resource group. If an action has no resource in Alibaba Cloud, a statement on resources other than `*` has no effect.",
+    condition: "The policies of the controller's principal grant an action that the controller calls, but only on some resources, under a condition, or in one resource group. If an action has no resource in Alibaba Cloud, a statement on resources other than `*` has no effect.",
     impact: "the calls are refused on everything else",
     fix: "Allow it on `*`, or check that the limit covers everything that the cluster uses.",
     sources: &["Alibaba Cloud RAM documentation, Policy evaluation process", "policies/alibaba-controller-calls.json"],

@@ -35,7 +35,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let one_is_external = context.evidence.arguments().iter().any(is_external);
     if of_cloud().next().is_none() && !one_is_external {
         return CheckResult::not_applicable(
-            "neither a workload nor values of a chart of such a cloud controller were given",
+            "neither the workload nor the chart values of an external cloud controller were given",
         );
     }
     let nodes_say = controllers.iter().any(|one| one.chart.is_none());

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     impact: "before those versions the components do not start; from them on, no node waits for the cloud controller and none gets a providerID",
     fix: "Write `cloud-provider-name: external`, and `node-name-from-cloud-provider-metadata: true` if names must come from the instance.",
     sources: &["https://github.com/rancher/rke2/issues/4183", "rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor"],
-    example: "`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external` in RKE2 1.33.1",
+    example: "`cloud-provider-name: aws` does not pass `--cloud-provider=external` to the kubelet in RKE2 1.33.1",
     ..Rule::evidence(AWS, check)
 };
 
@@ -52,7 +52,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 (Severity::Error, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws`, which Kubernetes {version} does not support"))
             }
             (true, Some(version)) if !is_external(Component::Kubelet) => {
-                (Severity::Error, format!("`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external` in RKE2 {version}"))
+                (Severity::Error, format!("`cloud-provider-name: aws` does not pass `--cloud-provider=external` to the kubelet in RKE2 {version}"))
             }
             (_, None) if !is_external(Component::Kubelet) => {
                 (Severity::Warning, "`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external` from RKE2 1.29.11, 1.30.7 and 1.31.3 on".to_owned())

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the role lacks actions that the controller calls but no documented policy lists",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning while the controller version is not known; with --controller-version or --target-controller, error for actions it always calls, warning with a feature, info if a denial is tolerated",
+        "warning while the controller version is not known; with --controller-version or --target-controller, error for actions that the controller always calls, warning for those that only a feature needs, info for those whose denial it tolerates",
     ),
     resources: ROLE,
     condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks three: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`; with exactly that policy no controller from v1.30.0 on initialises a node.",

@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, _: &[KubernetesNode]) -> CheckResult {
                 (0, None) => {
                     format!("Node `{name}` has no providerID, and no tagged instance has that private DNS name")
                 }
-                _ => format!("Node `{name}` has no providerID, and {fits} instances have that private DNS name"),
+                _ => format!("Node `{name}` has no providerID, and {fits} instances have its name as their private DNS name"),
             };
             // The usual cause, if it is visible: the same first label under another domain.
             let short = node.name.split('.').next().unwrap_or_default();

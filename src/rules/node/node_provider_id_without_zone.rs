@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     resources: NODE,
     condition: "A Node's providerID is not `aws:///<zone>/<id>`, and its instance is in a group that the cluster autoscaler discovers (`k8s.io/cluster-autoscaler/enabled`) or was created by Karpenter.",
     impact: "the cluster autoscaler and Karpenter do not find the Node's instance, and neither remove nor count it",
-    fix: "A Node's providerID cannot be changed: have the kubelet or the cloud controller set the full one on the next nodes.",
+    fix: "A Node's providerID cannot be changed: have the kubelet or the cloud controller set the full providerID on new nodes.",
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#validAwsRefIdRegex",
         "aws/karpenter-provider-aws pkg/utils/utils.go#ParseInstanceID",

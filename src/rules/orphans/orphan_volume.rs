@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a volume of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Volume],
-    condition: "A volume is `available`, owned by the cluster, and no live instance of the region is tagged for it. Auto Scaling groups are not inspected: one with desired instances would bring nodes back.",
+    condition: "A volume is `available`, owned by the cluster, and no live instance of the region is tagged for it. Auto Scaling groups are not inspected: a group with a nonzero desired capacity would launch nodes again.",
     impact: "nothing uses it, and it still costs money",
     fix: "Take a snapshot if the data matters, then delete the volume.",
     sources: &["https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/773"],

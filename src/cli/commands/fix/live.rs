@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::path::PathBuf;
-
-use sha2::{Digest, Sha256};
 
 use crate::apply::{self as engine, Applied, ApplyError, Connection, Stop, is_complete};
 use crate::audit::{Audit, Purpose};
@@ -18,7 +15,7 @@ use crate::cli::io::terminal::{Out, is_interactive, line, read_line, say};
 use crate::cli::session::{self, CarriedOut, Scope};
 use crate::estate::Estate;
 use crate::finding::Severity;
-use crate::fix::journal::{Journal, JournalError, Outcome, Run};
+use crate::fix::journal::{Journal, Outcome, Run};
 use crate::fix::plan::{self, Approvals, DryRunAnswer, Plan, Planned};
 use crate::inventory::Provider;
 use crate::provider::ErrorKind;
@@ -31,6 +28,7 @@ use crate::report::SourceKind;
 use crate::rules::{self, RULES, Rule};
 use crate::text;
 
+use super::state_files::{StateFiles, open, unusable};
 use super::{FixRequest, gate};
 use crate::cli::args::fix::{ApplyArgs, CarryOutArgs, UndoArgs};
 
@@ -100,15 +98,6 @@ fn connection<'a>(
     }
 }
 
-fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
-    let files = StateFiles::new(plan)?;
-    let Some(path) = journal.or(files.journal.as_ref()) else {
-        return Err(Failure::usage("there is no folder for the journal: neither XDG_STATE_HOME nor HOME is set")
-            .help("name a file with --journal FILE"));
-    };
-    Journal::open(path, Some(&files.lock)).map_err(|error| unusable(&error))
-}
-
 /// Determines the outcome of an earlier run that was interrupted, unless it is the one to resume.
 fn reconcile_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::Options<'_>) -> Result<(), Failure> {
     let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| !run.applies_plan(plan)));
@@ -168,7 +157,7 @@ pub(super) fn carry_out_and_scan(
 /// Reads the account after the writes, which stay if this fails.
 fn read_after(connection: &Connection<'_>) -> Result<Estate, Failure> {
     gate::read(connection, "the plan was applied, but the scan after it failed")
-        .map_err(|failure| failure.help("run the scan by itself"))
+        .map_err(|failure| failure.help("run `tagaudit scan` without `--fix`"))
 }
 
 /// Applies a plan and prints the outcome.
@@ -253,63 +242,6 @@ fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_chan
         text::count(plan.changes.len(), "change")
     ));
     if read_line()? == wanted { Ok(()) } else { Err(refuse("not confirmed; nothing was written".to_owned())) }
-}
-
-/// Variable that names another folder for the locks, such as one that several containers share.
-const LOCK_FOLDER: &str = "TAGAUDIT_LOCK_FOLDER";
-
-/// Journal and lock file of an account and cluster.
-struct StateFiles {
-    /// The journal in the user's own folder; `None` if there is no such folder.
-    journal: Option<PathBuf>,
-    /// One file for all users of the machine.
-    lock: PathBuf,
-}
-
-impl StateFiles {
-    /// The files for a plan. The cluster id comes from others: only letters, digits and a digest of it appear in a path.
-    ///
-    /// # Errors
-    /// If the folder that the operator names for locks cannot be used, or no folder can. Without a lock nothing is
-    /// written: another process could write at the same time.
-    fn new(plan: &Plan) -> Result<Self, Failure> {
-        let own = dirs::state_dir().or_else(dirs::data_local_dir).map(|folder| folder.join("tagaudit"));
-        let readable: String =
-            plan.cluster_id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
-        let digest = text::hex(&Sha256::digest(plan.cluster_id.as_bytes()), 4);
-        let stem = format!("{}-{readable}-{digest}", plan.account_id);
-        let journal = own.as_ref().map(|folder| folder.join(format!("{stem}.journal.jsonl")));
-        #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
-        let named = std::env::var_os(LOCK_FOLDER).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-        let shared = named.clone().or_else(|| cfg!(unix).then(|| PathBuf::from("/tmp")));
-        let shared = shared.map(|folder| folder.join(format!("tagaudit-{stem}.lock")));
-        // A lock that exists but cannot be opened is not replaced by another: somebody may hold it.
-        let usable = |lock: &PathBuf| match lock.symlink_metadata() {
-            Ok(_) => Ok(()),
-            Err(_) => crate::fix::journal::open_shared(lock).map(drop),
-        };
-        let lock = match shared.map(|lock| usable(&lock).map(|()| lock)) {
-            Some(Ok(lock)) => lock,
-            Some(Err(error)) if named.is_some() => {
-                let folder = named.unwrap_or_default();
-                return Err(Failure::usage(format!(
-                    "the folder `{}` of {LOCK_FOLDER} cannot hold a lock; nothing was written",
-                    folder.display()
-                ))
-                .cause(error.to_string())
-                .help("create the folder, writable for every user who may write to the cluster"));
-            }
-            // The user's own folder, if no other can hold a lock.
-            Some(Err(_)) | None => match own {
-                Some(folder) => folder.join(format!("{stem}.lock")),
-                None => {
-                    return Err(Failure::usage("no folder can hold the lock of the cluster; nothing was written")
-                        .help(format!("name a writable folder with {LOCK_FOLDER}")));
-                }
-            },
-        };
-        Ok(Self { journal, lock })
-    }
 }
 
 /// Maximum difference between the clocks of two machines.
@@ -547,7 +479,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     Ok(after.exit(is_complete(&applied) && !harms))
 }
 
-/// Refuses a plan from a file that gives somebody more permissions.
+/// Refuses a saved plan that grants a principal additional permissions.
 fn refuse_rights(plan: &Plan) -> Result<(), Failure> {
     match plan.escalation() {
         Some(way) => Err(Failure::new(
@@ -568,17 +500,4 @@ fn chosen<'j>(journal: &'j Journal, args: &UndoArgs) -> Result<Option<&'j Run>, 
         let known: Vec<&str> = fixes.map(|run| run.id.as_str()).collect();
         Failure::usage(format!("the journal holds no fix `{id}`")).help(format!("it holds {}", text::list(&known, 10)))
     })
-}
-
-/// A locked journal is a refused fix; a file that is not a journal is a usage error.
-fn unusable(error: &JournalError) -> Failure {
-    let exit = if matches!(error, JournalError::Locked { .. }) { Exit::Unfixed } else { Exit::Usage };
-    let failure = Failure::from_error(exit, error);
-    match error {
-        JournalError::Untrusted { path, .. } => failure.help(format!(
-            "check its content and who wrote it; then make it yours alone: chown \"$(id -u)\" {path}; chmod 600 {path}",
-            path = text::shell_quote(&path.display().to_string())
-        )),
-        JournalError::Io { .. } | JournalError::Locked { .. } | JournalError::Malformed { .. } => failure,
-    }
 }

@@ -70,7 +70,7 @@ impl Session {
         self.credentials.profile.as_deref()
     }
 
-    /// Region whose host is used if nothing else names one.
+    /// Default region: calls that name no region use its endpoint.
     pub(super) fn home(&self) -> &str {
         &self.home
     }

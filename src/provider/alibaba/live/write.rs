@@ -316,7 +316,7 @@ impl Writer {
         self.send(Operation::RamDeletePolicyVersion, self.session.home(), &arguments)
     }
 
-    /// Refuses if the policy has other attachments, which would gain or lose its rights too.
+    /// Fails if the policy is attached to other principals, which would gain or lose its permissions too.
     fn check_attachments(&self, name: &str, most: u64) -> Result<(), CallError> {
         let attachments = self.get_policy(name)?.and_then(|answer| answer.policy.attachment_count);
         if attachments.is_none_or(|number| number > most) {

@@ -1,0 +1,193 @@
+//! Permissions in Alibaba Cloud.
+
+use serde_json::{Value, json};
+
+use crate::role_audit::grant::NAME_PREFIX;
+
+use super::{FixLimits, Permission};
+
+/// Every call that `scan`, `record` and `clusters` make in Alibaba Cloud, sorted by name. The Resource Manager's calls
+/// about attachments are authorised as RAM actions. `sts:GetCallerIdentity` needs no permission.
+pub static SCAN_ALIBABA: &[Permission] = &[
+    Permission {
+        action: "ecs:DescribeDisks",
+        purpose: "the tags of disks",
+        without: Some("ali-cluster-id-default on disks"),
+    },
+    Permission {
+        action: "ecs:DescribeInstanceRamRole",
+        purpose: "the RAM roles of the nodes",
+        without: Some("the policies of the nodes"),
+    },
+    Permission { action: "ecs:DescribeInstances", purpose: "the nodes", without: None },
+    Permission {
+        action: "ecs:DescribeNetworkInterfaces",
+        purpose: "the tags of network interfaces",
+        without: Some("ali-cluster-id-default on interfaces"),
+    },
+    Permission {
+        action: "ecs:DescribeRegions",
+        purpose: "the regions of `--all-regions`, and the existence of a region that fails",
+        without: Some("--all-regions"),
+    },
+    Permission {
+        action: "ecs:DescribeSecurityGroups",
+        purpose: "the security groups of the nodes",
+        without: Some("security groups"),
+    },
+    Permission {
+        action: "nlb:ListLoadBalancers",
+        purpose: "network load balancers, with --kubernetes and for a recording",
+        without: Some("ali-load-balancer-*"),
+    },
+    Permission {
+        action: "ram:GetPolicy",
+        purpose: "the document of a policy",
+        without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "ram:GetRole",
+        purpose: "the trust policy of a role",
+        without: Some("ram-role-trust-not-ecs"),
+    },
+    Permission {
+        action: "ram:ListGroupsForUser",
+        purpose: "the groups of the user that --controller-role names",
+        without: Some("the policies of that user"),
+    },
+    Permission {
+        action: "ram:ListPoliciesForGroup",
+        purpose: "the policies of those groups",
+        without: Some("the policies of that user"),
+    },
+    Permission {
+        action: "ram:ListPoliciesForRole",
+        purpose: "the policies of a role",
+        without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "ram:ListPoliciesForUser",
+        purpose: "the policies of the user that --controller-role names",
+        without: Some("the policies of that user"),
+    },
+    Permission {
+        action: "ram:ListPolicyAttachments",
+        purpose: "the policies that hold in a resource group",
+        without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "slb:DescribeLoadBalancers",
+        purpose: "classic load balancers, with --kubernetes and for a recording",
+        without: Some("ali-load-balancer-*"),
+    },
+    Permission {
+        action: "vpc:DescribeRouteTableList",
+        purpose: "the number of route tables of a VPC",
+        without: Some("ali-route-tables-several"),
+    },
+    Permission {
+        action: "vpc:DescribeVSwitches",
+        purpose: "the vSwitches of the nodes",
+        without: Some("the map of the network"),
+    },
+    Permission { action: "vpc:DescribeVpcs", purpose: "the VPCs of the nodes", without: Some("VPCs") },
+];
+
+/// The RAM policy for a scan of Alibaba Cloud, to attach at account level: attached in a resource group it shows only a
+/// part.
+#[must_use]
+pub fn scan_policy_alibaba() -> String {
+    ram_document(&[ram_scan_statement()])
+}
+
+fn ram_scan_statement() -> Value {
+    let actions: Vec<&str> = SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
+    json!({"Effect": "Allow", "Action": actions, "Resource": "*"})
+}
+
+fn ram_document(statements: &[Value]) -> String {
+    format!("{:#}\n", json!({"Version": "1", "Statement": statements}))
+}
+
+/// Calls for applying and undoing a plan in Alibaba Cloud, in addition to those of a scan, sorted by name.
+pub static FIX_ALIBABA: &[Permission] = &[
+    Permission {
+        action: "ecs:TagResources",
+        purpose: "adds `ack.aliyun.com` to instances",
+        without: Some("ali-instance-tag-missing"),
+    },
+    Permission { action: "ecs:UntagResources", purpose: "removes that tag", without: Some("undo") },
+    Permission {
+        action: "ram:AttachPolicyToRole",
+        purpose: "attaches the custom policy to the role",
+        without: Some("ram-action-missing"),
+    },
+    Permission {
+        action: "ram:CreatePolicy",
+        purpose: "creates the custom policy with the missing actions",
+        without: Some("ram-action-missing"),
+    },
+    Permission {
+        action: "ram:CreatePolicyVersion",
+        purpose: "adds actions to that custom policy",
+        without: Some("ram-action-missing if the policy exists"),
+    },
+    Permission { action: "ram:DeletePolicy", purpose: "deletes that custom policy", without: Some("undo") },
+    Permission {
+        action: "ram:DeletePolicyVersion",
+        purpose: "undoes a version of that custom policy",
+        without: Some("undo"),
+    },
+    Permission { action: "ram:DetachPolicyFromRole", purpose: "removes an attachment", without: Some("undo") },
+    Permission {
+        action: "ram:ListPolicyVersions",
+        purpose: "room for another version",
+        without: Some("ram-action-missing if the policy exists"),
+    },
+    Permission {
+        action: "ram:SetDefaultPolicyVersion",
+        purpose: "undoes a version of that custom policy",
+        without: Some("undo"),
+    },
+];
+
+/// The policy for applying and undoing a plan in Alibaba Cloud: reads, tags of instances, and only the policies of the
+/// named roles. The tag key cannot be limited: `TagResources` has no condition for it. Attaching requires permission on
+/// both the policy and the role; creating a policy requires it on `policy/*`.
+/// Sources: ECS 2014-05-26 `TagResources`, RAM 2015-05-01 `AttachPolicyToRole` and `CreatePolicy`, "RAM authorization"
+/// of each.
+#[must_use]
+pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
+    let account = limits.account_id.as_deref().unwrap_or("*");
+    let mut statements = vec![
+        ram_scan_statement(),
+        json!({
+            "Effect": "Allow", "Action": ["ecs:TagResources", "ecs:UntagResources"],
+            "Resource": format!("acs:ecs:*:{account}:instance/*")
+        }),
+    ];
+    // Principals are named without a region, and policy resources with any.
+    let resource = |arn: &String| arn.replacen("acs:ram::", "acs:ram:*:", 1);
+    let own = format!("acs:ram:*:{account}:policy/{NAME_PREFIX}*");
+    let attachments = ["ram:AttachPolicyToRole", "ram:DetachPolicyFromRole"];
+    if !limits.roles.is_empty() {
+        let mut on: Vec<String> = limits.roles.iter().map(resource).collect();
+        on.push(own.clone());
+        statements.push(json!({"Effect": "Allow", "Action": attachments, "Resource": on}));
+        statements.push(json!({
+            "Effect": "Allow", "Action": "ram:CreatePolicy", "Resource": format!("acs:ram:*:{account}:policy/*")
+        }));
+        statements.push(json!({
+            "Effect": "Allow",
+            "Action": [
+                "ram:CreatePolicyVersion", "ram:DeletePolicy", "ram:DeletePolicyVersion", "ram:ListPolicyVersions",
+                "ram:SetDefaultPolicyVersion"
+            ],
+            "Resource": own
+        }));
+    }
+    if let Some(role) = &limits.own_role {
+        statements.push(json!({"Effect": "Deny", "Action": attachments, "Resource": resource(role)}));
+    }
+    ram_document(&statements)
+}
