@@ -63,7 +63,7 @@ impl Migration {
         let stage = stage::stage(evidence, &signals, is_ready("P7"));
         let mut checks = Vec::new();
         match stage {
-            Ok(stage) if stage.is_after() => checks.extend(after),
+            Ok(stage) if stage.is_after_switch() => checks.extend(after),
             Ok(Stage::Rolling) => checks.extend(before.into_iter().chain(after)),
             // Before the old side stops, the new one must be able to lead.
             Ok(Stage::BothRun) => {
@@ -73,7 +73,7 @@ impl Migration {
             _ => checks.extend(before),
         }
         let (next, not_yet) = match stage {
-            Ok(stage) => (steps::next(stage, evidence, &signals, &checks), stage.not_yet(&signals)),
+            Ok(stage) => (steps::next(stage, evidence, &signals, &checks), stage.blocked_actions(&signals)),
             Err(_) => (Vec::new(), Vec::new()),
         };
         Self {

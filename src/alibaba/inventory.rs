@@ -96,7 +96,7 @@ pub struct Region {
 
 impl Inventory {
     /// Records the end of reading.
-    pub fn read_until(&mut self, now: jiff::Timestamp) {
+    pub fn set_collected_until(&mut self, now: jiff::Timestamp) {
         self.collected_until = self.collected_at.as_ref().map(|_| format!("{now:.0}"));
     }
 

@@ -144,7 +144,7 @@ impl Inventory {
     }
 
     /// Sets the time at which reading ended.
-    pub fn read_until(&mut self, now: jiff::Timestamp) {
+    pub fn set_collected_until(&mut self, now: jiff::Timestamp) {
         self.collected_until = self.collected_at.as_ref().map(|_| format!("{now:.0}"));
     }
 

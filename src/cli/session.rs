@@ -289,9 +289,9 @@ const INDEX_VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY
 pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) -> Result<Option<Report>, Failure> {
     let Some(path) = &args.compare else { return Ok(None) };
     let report = match input::saved(path)? {
-        input::Saved::One(report) => *report,
+        input::SavedReport::One(report) => *report,
         // The report of the cluster among those of many.
-        input::Saved::Many(set) => set.pick(cluster_id, None, None).map_err(|error| {
+        input::SavedReport::Many(set) => set.pick(cluster_id, None, None).map_err(|error| {
             Failure::usage(format!("cannot compare with the reports `{}`", path.display())).cause(error.to_string())
         })?,
     };

@@ -24,7 +24,7 @@ pub struct CloudConfig {
 
 /// Type of the value of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum ValueType {
     /// Any text.
     Text,
     /// A regular expression.
@@ -45,7 +45,7 @@ pub(crate) struct Known {
     /// Name as in the source; case-insensitive.
     pub name: &'static str,
     /// Type of its value.
-    pub holds: Holds,
+    pub holds: ValueType,
     /// First patches of the minor versions that have it, as [`has`] expects them; `None` for 1.20 or before.
     since: Option<Firsts>,
     /// First patches of the minor versions that no longer have it.
@@ -67,44 +67,44 @@ fn has(version: ControllerVersion, firsts: Firsts) -> bool {
 /// Versions that ignore unknown variables; earlier ones exit.
 const READS_OVER: Firsts = &[(23, 18), (24, 16), (25, 12), (26, 7), (27, 3), (28, 2)];
 
-const fn always(name: &'static str, holds: Holds) -> Known {
+const fn always(name: &'static str, holds: ValueType) -> Known {
     Known { name, holds, since: None, until: None }
 }
 
-const fn later(name: &'static str, holds: Holds, since: Firsts) -> Known {
+const fn later(name: &'static str, holds: ValueType, since: Firsts) -> Known {
     Known { name, holds, since: Some(since), until: None }
 }
 
 /// Variables of `[Global]`.
 const GLOBAL: [Known; 18] = [
-    always("Zone", Holds::Text),
-    later("Region", Holds::Text, &[(27, 1)]),
-    always("VPC", Holds::Text),
-    always("SubnetID", Holds::Text),
-    always("RouteTableID", Holds::Text),
-    always("RoleARN", Holds::Text),
-    later("SourceARN", Holds::Text, READS_OVER),
-    always("KubernetesClusterTag", Holds::Text),
-    always("KubernetesClusterID", Holds::Text),
-    always("DisableSecurityGroupIngress", Holds::Switch),
-    always("ElbSecurityGroup", Holds::Text),
-    Known { name: "DisableStrictZoneCheck", holds: Holds::Switch, since: None, until: Some(&[(27, 1)]) },
-    later("NodeIPFamilies", Holds::ManyOf(&["ipv4", "ipv6"]), &[(22, 0)]),
-    later("ClusterServiceLoadBalancerHealthProbeMode", Holds::OneOf(&["Shared", "ServiceNodePort"]), &[(33, 0)]),
-    later("ClusterServiceSharedLoadBalancerHealthProbePort", Holds::Number, &[(33, 0)]),
-    later("ClusterServiceSharedLoadBalancerHealthProbePath", Holds::Text, &[(33, 0)]),
-    later("SupportedTopologyInstanceTypePattern", Holds::Pattern, &[(30, 8), (31, 6), (32, 2)]),
-    later("NLBSecurityGroupMode", Holds::OneOf(&["Managed"]), &[(35, 0)]),
+    always("Zone", ValueType::Text),
+    later("Region", ValueType::Text, &[(27, 1)]),
+    always("VPC", ValueType::Text),
+    always("SubnetID", ValueType::Text),
+    always("RouteTableID", ValueType::Text),
+    always("RoleARN", ValueType::Text),
+    later("SourceARN", ValueType::Text, READS_OVER),
+    always("KubernetesClusterTag", ValueType::Text),
+    always("KubernetesClusterID", ValueType::Text),
+    always("DisableSecurityGroupIngress", ValueType::Switch),
+    always("ElbSecurityGroup", ValueType::Text),
+    Known { name: "DisableStrictZoneCheck", holds: ValueType::Switch, since: None, until: Some(&[(27, 1)]) },
+    later("NodeIPFamilies", ValueType::ManyOf(&["ipv4", "ipv6"]), &[(22, 0)]),
+    later("ClusterServiceLoadBalancerHealthProbeMode", ValueType::OneOf(&["Shared", "ServiceNodePort"]), &[(33, 0)]),
+    later("ClusterServiceSharedLoadBalancerHealthProbePort", ValueType::Number, &[(33, 0)]),
+    later("ClusterServiceSharedLoadBalancerHealthProbePath", ValueType::Text, &[(33, 0)]),
+    later("SupportedTopologyInstanceTypePattern", ValueType::Pattern, &[(30, 8), (31, 6), (32, 2)]),
+    later("NLBSecurityGroupMode", ValueType::OneOf(&["Managed"]), &[(35, 0)]),
 ];
 
 /// Variables of `[ServiceOverride "…"]`.
 const OVERRIDE: [Known; 6] = [
-    always("Service", Holds::Text),
-    always("Region", Holds::Text),
-    always("URL", Holds::Text),
-    always("SigningRegion", Holds::Text),
-    always("SigningMethod", Holds::Text),
-    always("SigningName", Holds::Text),
+    always("Service", ValueType::Text),
+    always("Region", ValueType::Text),
+    always("URL", ValueType::Text),
+    always("SigningRegion", ValueType::Text),
+    always("SigningMethod", ValueType::Text),
+    always("SigningName", ValueType::Text),
 ];
 
 /// Variables that every override must set.

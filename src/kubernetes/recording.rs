@@ -107,7 +107,7 @@ fn hide_members(map: Option<&mut Value>) {
 }
 
 /// Value of a setting, hidden unless it is known to hold no credential.
-fn harmless(name: &str, value: &str) -> String {
+fn redact_setting(name: &str, value: &str) -> String {
     let told = shown(name, value);
     // An argument without a value is the name of a flag.
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
@@ -152,13 +152,13 @@ fn hidden_words(words: &[String]) -> Vec<String> {
             return match name.is_empty() {
                 true if index == 0 => word.clone(),
                 true => HIDDEN.to_owned(),
-                false => harmless(&name, word),
+                false => redact_setting(&name, word),
             };
         };
         let argument = argument.trim_start_matches('-');
         if let Some((name, value)) = argument.split_once('=') {
             last.clear();
-            format!("--{name}={}", harmless(name, value))
+            format!("--{name}={}", redact_setting(name, value))
         } else {
             argument.clone_into(&mut last);
             word.clone()
@@ -232,7 +232,7 @@ fn hidden_value(name: &str, value: &str) -> String {
     } else if is_known {
         masked(value).into_owned()
     } else {
-        harmless(name, value)
+        redact_setting(name, value)
     }
 }
 
@@ -359,7 +359,7 @@ fn hide_argument(name: &str, value: &mut Value) {
         Value::Null => return,
         Value::Array(_) | Value::Object(_) => HIDDEN.to_owned(),
     };
-    *value = harmless(name, &text).into();
+    *value = redact_setting(name, &text).into();
 }
 
 /// Keeps the version and the component arguments of a kubeadm configuration, as JSON, which is YAML.

@@ -110,7 +110,7 @@ impl Stage {
 
     /// True if the stage is after the switch.
     #[must_use]
-    pub fn is_after(self) -> bool {
+    pub fn is_after_switch(self) -> bool {
         matches!(self, Self::FlagLeft | Self::External | Self::NotInitialised)
     }
 
@@ -122,7 +122,7 @@ impl Stage {
 
     /// Actions that must wait.
     #[must_use]
-    pub fn not_yet(self, signals: &Signals<'_>) -> Vec<String> {
+    pub fn blocked_actions(self, signals: &Signals<'_>) -> Vec<String> {
         const UPGRADE: &str = "upgrade to Kubernetes 1.27: it lacks the provider that works here";
         const TAGS: &str =
             "delete or change cluster tags: the cloud controller uses them to find existing load balancers";

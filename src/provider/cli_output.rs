@@ -216,7 +216,7 @@ impl Answers {
         region.subnets = files.entries(self.subnets).map(convert::subnet).collect();
         let attributes = self.vpc_attributes.unwrap_or_default();
         region.vpcs = files.entries(self.vpcs).map(|vpc| convert::vpc(vpc, &attributes)).collect();
-        unread_attributes(&region, files);
+        record_unread_attributes(&region, files);
         region.security_groups = files.entries(self.security_groups).map(convert::security_group).collect();
         region.route_tables = files.entries(self.route_tables).map(convert::route_table).collect();
         region.dhcp_options = files.entries(self.dhcp_options).map(convert::dhcp_options).collect();
@@ -231,7 +231,7 @@ impl Answers {
 }
 
 /// Records a gap for each VPC of instances that the file of VPC attributes omits; a missing file is a gap already.
-fn unread_attributes(region: &Region, files: &mut Files<'_>) {
+fn record_unread_attributes(region: &Region, files: &mut Files<'_>) {
     if files.gaps.iter().any(|gap| gap.read == Call::DescribeVpcAttribute) {
         return;
     }

@@ -50,7 +50,7 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     // Findings that were not checked again stay as they were.
     let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
     let findings = report.findings.iter().chain(resolved).map(FindingSource::Finding);
-    let unread = report.unread_or_nothing();
+    let unread = report.not_audited_entries();
     let all = findings.chain(unread.iter().map(FindingSource::Unread)).chain(passed.map(FindingSource::Passed));
     // A call accepts only findings of one account and region.
     let mut by_home: BTreeMap<(&str, &str), Vec<FindingSource<'_>>> = BTreeMap::new();

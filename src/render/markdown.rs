@@ -14,14 +14,14 @@ use crate::text;
 /// When the writer fails.
 pub(crate) fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     markdown(&ReportView::from(set), out)?;
-    let mut page = format!("\nEvidence {}.\n", inert(&set.evidence()));
+    let mut page = format!("\nEvidence {}.\n", escape_inline(&set.evidence()));
     let rows = set.worst_first();
     if !rows.is_empty() {
         page.push_str("\n### Clusters\n\n| cluster | account | nodes | errors | warnings | notes | not audited |\n|---|---|---:|---:|---:|---:|---:|\n");
     }
     for (target, report) in rows {
         let found = Severity::WORST_FIRST.map(|severity| report.count_findings(severity).to_string()).join(" | ");
-        let (cluster, account) = (inert(&report.cluster_id), inert(&target.describe()));
+        let (cluster, account) = (escape_inline(&report.cluster_id), escape_inline(&target.describe()));
         let _ =
             writeln!(page, "| {cluster} | {account} | {} | {found} | {} |", report.nodes(), report.not_audited.len());
     }
@@ -30,7 +30,7 @@ pub(crate) fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<(
         page.push_str("\n### Targets without a cluster\n\n| account | outcome | why |\n|---|---|---|\n");
     }
     for target in others {
-        let (account, why) = (inert(&target.describe()), inert(&target.reason()));
+        let (account, why) = (escape_inline(&target.describe()), escape_inline(&target.reason()));
         let _ = writeln!(page, "| {account} | {} | {why} |", target.outcome.words());
     }
     out.write_all(page.as_bytes())?;
@@ -42,7 +42,7 @@ pub(crate) fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<(
 /// # Errors
 /// When the writer fails.
 pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = format!("## tagaudit: {}\n\n", inert(&report.subject));
+    let mut page = format!("## tagaudit: {}\n\n", escape_inline(&report.subject));
     let verdict: Vec<String> = report.verdict().into_iter().map(|(_, words)| words).collect();
     let _ = writeln!(
         page,
@@ -54,10 +54,10 @@ pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Resu
         report.count_rules(Outcome::NotAudited)
     );
     for configuration in &report.configurations {
-        let _ = write!(page, "\nConfiguration: {}\n", inert(configuration));
+        let _ = write!(page, "\nConfiguration: {}\n", escape_inline(configuration));
     }
     if let Some(changes) = &report.changes {
-        let _ = write!(page, "\n{}.\n", inert(&changes.description));
+        let _ = write!(page, "\n{}.\n", escape_inline(&changes.description));
     }
     if report.open().next().is_some() {
         page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
@@ -68,9 +68,9 @@ pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Resu
                 "| {}{} | {} | {}{more} | {} |",
                 finding.severity.name(),
                 change(report, finding),
-                inert(&finding.rule),
-                inert(&finding.full_place()),
-                inert(&finding.message)
+                escape_inline(&finding.rule),
+                escape_inline(&finding.full_place()),
+                escape_inline(&finding.message)
             );
         }
         for finding in report.open() {
@@ -80,8 +80,13 @@ pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Resu
     if report.waived().next().is_some() {
         page.push_str("\n### Waived\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
         for (finding, waiver) in report.waived() {
-            let (rule, id) = (inert(&finding.rule), inert(&finding.full_place()));
-            let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(&waiver.describe()));
+            let (rule, id) = (escape_inline(&finding.rule), escape_inline(&finding.full_place()));
+            let _ = writeln!(
+                page,
+                "| {} | {rule} | {id} | {} |",
+                finding.severity.name(),
+                escape_inline(&waiver.describe())
+            );
         }
     }
     let gone = report.changes.as_ref().map(|changes| [("Resolved", &changes.resolved), ("Unknown", &changes.unknown)]);
@@ -89,8 +94,8 @@ pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Resu
         let _ = write!(page, "\n### {heading}\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
         for Gone { found: finding, why } in gone {
             let why = why.unwrap_or("no longer found");
-            let (rule, id) = (inert(&finding.rule), inert(&finding.full_place()));
-            let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(why));
+            let (rule, id) = (escape_inline(&finding.rule), escape_inline(&finding.full_place()));
+            let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), escape_inline(why));
         }
     }
     if report.is_nothing {
@@ -104,9 +109,9 @@ pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Resu
             let _ = writeln!(
                 page,
                 "| {} | {} | {} | {} |",
-                inert(&entry.what),
-                inert(&place.join(" ")),
-                inert(&format!("{}: {}", entry.reason, entry.message)),
+                escape_inline(&entry.what),
+                escape_inline(&place.join(" ")),
+                escape_inline(&format!("{}: {}", entry.reason, entry.message)),
                 entry.rules.len()
             );
         }
@@ -126,20 +131,20 @@ fn details(page: &mut String, finding: &Found<'_>) {
         page,
         "\n<details><summary>{} {}: {}</summary>\n\n- **impact**: {}\n- **fix** ({}): {}\n",
         finding.severity.name(),
-        inert(&finding.rule),
-        inert(&finding.full_place()),
-        inert(&finding.impact),
+        escape_inline(&finding.rule),
+        escape_inline(&finding.full_place()),
+        escape_inline(&finding.impact),
         finding.fix.applicability.name(),
-        inert(&finding.fix.summary)
+        escape_inline(&finding.fix.summary)
     );
     for choice in &finding.fix.choices {
-        let _ = writeln!(page, "  - {}", inert(&choice.summary));
+        let _ = writeln!(page, "  - {}", escape_inline(&choice.summary));
     }
     for caveat in &finding.caveats {
-        let _ = writeln!(page, "- **note**: {}", inert(&caveat.message));
+        let _ = writeln!(page, "- **note**: {}", escape_inline(&caveat.message));
     }
     if let Some(waiver) = &finding.waiver {
-        let _ = writeln!(page, "- **waiver**: {}", inert(&waiver.describe()));
+        let _ = writeln!(page, "- **waiver**: {}", escape_inline(&waiver.describe()));
     }
     let commands = finding.fix.shown_commands();
     if !commands.is_empty() {
@@ -156,7 +161,7 @@ fn details(page: &mut String, finding: &Found<'_>) {
 /// which also keep addresses, mentions and references from becoming links.
 ///
 /// Text between backticks is shown as code.
-fn inert(text: &str) -> String {
+fn escape_inline(text: &str) -> String {
     let shown = text::printable(text);
     let mut parts: Vec<&str> = shown.split('`').collect();
     // An unpaired backtick is a plain backtick.

@@ -44,7 +44,7 @@ pub(crate) fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
         for finding in report.findings.iter().chain(resolved) {
             write(finding_event(report, finding, time))?;
         }
-        for entry in &report.unread_or_nothing() {
+        for entry in &report.not_audited_entries() {
             write(unread_event(report, entry, time))?;
         }
         for rule in &report.rules {

@@ -62,7 +62,7 @@ impl Report {
                 return wrong(format!("/findings/{index}"), reason);
             }
         }
-        self.rule_contradiction().or_else(|| self.count_contradiction()).or_else(|| {
+        self.rule_contradiction().or_else(|| self.count_mismatch()).or_else(|| {
             let comparison = self.comparison.as_ref()?;
             let lists = [
                 ("resolved", &comparison.resolved, Status::Resolved),
@@ -93,7 +93,7 @@ impl Report {
         Some((format!("/rules/{index}/outcome"), "contradicts the findings".to_owned()))
     }
 
-    fn count_contradiction(&self) -> Option<(String, String)> {
+    fn count_mismatch(&self) -> Option<(String, String)> {
         let open = |severity: Severity| self.open().filter(|finding| finding.severity == severity).count();
         let waived = self.findings.len() - self.open().count();
         let counted = Severity::WORST_FIRST.into_iter().all(|severity| self.count_findings(severity) == open(severity));

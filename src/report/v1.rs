@@ -237,7 +237,7 @@ impl Report {
 
     /// The entries that were not audited, and one if there was nothing to audit.
     #[must_use]
-    pub fn unread_or_nothing(&self) -> Vec<NotAudited> {
+    pub fn not_audited_entries(&self) -> Vec<NotAudited> {
         self.not_audited.iter().cloned().chain(self.nothing_entry()).collect()
     }
 

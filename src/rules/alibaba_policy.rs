@@ -57,6 +57,6 @@ fn grant_fix(audit: &PrincipalAudit<'_>, actions: &[&str]) -> Fix {
 }
 
 /// "role `k8s-master`".
-fn whom(audit: &PrincipalAudit<'_>) -> String {
+fn principal_label(audit: &PrincipalAudit<'_>) -> String {
     format!("{} `{}`", audit.principal.kind.name(), text::printable(&audit.principal.name))
 }

@@ -83,10 +83,10 @@ fn a_report_names_the_span_in_which_its_evidence_was_read() {
     let at = |seconds: i64| {
         "2026-11-21T00:00:00Z".parse::<jiff::Timestamp>().unwrap() + jiff::SignedDuration::from_secs(seconds)
     };
-    inventory.read_until(at(0));
+    inventory.set_collected_until(at(0));
     let short = report(&inventory, cluster_id).source.describe();
     assert_eq!(short, "recorded inventory of 2026-11-21T00:00:00Z", "one second is no span");
-    inventory.read_until(at(95));
+    inventory.set_collected_until(at(95));
     let bytes = inventory.to_json().unwrap();
     let inventory = Inventory::from_slice("recorded", &bytes).unwrap();
     let report = report(&inventory, cluster_id);
@@ -95,7 +95,7 @@ fn a_report_names_the_span_in_which_its_evidence_was_read() {
     assert!(super::documents::schema("report.schema.json").is_valid(&json));
     let (undated, _) = world("demo");
     let mut undated = Inventory { collected_at: None, ..undated };
-    undated.read_until(at(95));
+    undated.set_collected_until(at(95));
     assert_eq!(undated.collected_until, None, "what has no beginning has no span");
 }
 

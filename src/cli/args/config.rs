@@ -205,13 +205,13 @@ fn unset_options<'c>(config: &'c Config, scan: &ArgMatches) -> Vec<&'c ConfigOpt
     let Some(known) = command.find_subcommand("scan") else { return Vec::new() };
     let is_used = |option: &&ConfigOption| {
         let mut arguments = known.get_arguments();
-        arguments.any(|arg| arg.get_long() == Some(option.name.as_str()) && !is_left_out(arg, known, scan))
+        arguments.any(|arg| arg.get_long() == Some(option.name.as_str()) && !is_overridden(arg, known, scan))
     };
     config.options.iter().filter(is_used).collect()
 }
 
 /// True if an option is set on the command line or in the environment, or conflicts with one that is.
-fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
+fn is_overridden(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
     let is_given = |arg: &Arg| {
         let id = arg.get_id().as_str();
         let source = scan.try_contains_id(id).is_ok().then(|| scan.value_source(id)).flatten();
@@ -236,7 +236,7 @@ fn file_arguments(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) ->
     let Some(known) = command.find_subcommand("scan") else { return arguments };
     // Targets are an option whose value is the file itself.
     let targets = known.get_arguments().find(|arg| arg.get_id() == "targets");
-    if !config.targets.is_empty() && targets.is_some_and(|targets| !is_left_out(targets, known, scan)) {
+    if !config.targets.is_empty() && targets.is_some_and(|targets| !is_overridden(targets, known, scan)) {
         arguments.push(format!("--targets={}", config.file));
     }
     arguments

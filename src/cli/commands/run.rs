@@ -231,8 +231,8 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
 /// which a report does not count, the exit code is that of an empty audit.
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match input::saved(&args.file)? {
-        input::Saved::Many(set) => many::report(args, *set),
-        input::Saved::One(report) => {
+        input::SavedReport::Many(set) => many::report(args, *set),
+        input::SavedReport::One(report) => {
             if args.cluster_id.is_none() {
                 show::show(args, *report)
             } else {

@@ -94,21 +94,23 @@ pub(in crate::cli) fn report_set(path: &Path) -> Result<ReportSet, Failure> {
 }
 
 /// A saved report, of one cluster or of many.
-pub(in crate::cli) enum Saved {
+pub(in crate::cli) enum SavedReport {
     One(Box<Report>),
     Many(Box<ReportSet>),
 }
 
 /// Reads a saved report as it is.
-pub(in crate::cli) fn saved(path: &Path) -> Result<Saved, Failure> {
+pub(in crate::cli) fn saved(path: &Path) -> Result<SavedReport, Failure> {
     let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
     let file = path.display().to_string();
     if ReportSet::is_one(&bytes) {
         return ReportSet::from_slice(&file, &bytes)
-            .map(|set| Saved::Many(Box::new(set)))
+            .map(|set| SavedReport::Many(Box::new(set)))
             .map_err(|error| unread_report(&error));
     }
-    Report::from_slice(&file, &bytes).map(|report| Saved::One(Box::new(report))).map_err(|error| unread_report(&error))
+    Report::from_slice(&file, &bytes)
+        .map(|report| SavedReport::One(Box::new(report)))
+        .map_err(|error| unread_report(&error))
 }
 
 fn unread_report(error: &ReportError) -> Failure {

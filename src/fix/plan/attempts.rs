@@ -61,7 +61,7 @@ impl<'a> Attempts<'a> {
         planner.merge_grants(findings, &mut asked);
         planner.refuse_contradictions(&asked);
         let (changes, state) = planner.order(self.cluster_id, self.nodes, asked);
-        let (after, created) = self.afterwards(&changes, state.as_ref(), clusters)?;
+        let (after, created) = self.findings_after(&changes, state.as_ref(), clusters)?;
         Ok(Attempt { planner, changes, after, created })
     }
 
@@ -163,7 +163,7 @@ impl<'a> Attempts<'a> {
 
     /// Runs the rules on the state that a plan leads to, for this cluster and its neighbours. Returns the findings of
     /// this cluster, and the new findings of all of them.
-    fn afterwards(
+    fn findings_after(
         &self,
         changes: &[ProposedChange],
         state: Option<&Estate>,

@@ -224,7 +224,7 @@ pub(super) fn target_arn(estate: EstateRef<'_>, target: &Target) -> Option<Strin
 }
 
 /// Security groups of the nodes, if a plan touches some. On Alibaba Cloud no controller decides by their tags.
-pub(super) fn node_groups(
+pub(super) fn node_security_groups(
     estate: EstateRef<'_>,
     cluster_id: &str,
     nodes: Option<&[KubernetesNode]>,

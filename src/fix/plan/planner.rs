@@ -227,7 +227,7 @@ impl Planner<'_> {
             return (Vec::new(), None);
         }
         let touches_groups = asked.iter().any(Proposal::is_for_security_group);
-        let node_groups = cloud::node_groups(self.estate, cluster_id, nodes, touches_groups);
+        let node_groups = cloud::node_security_groups(self.estate, cluster_id, nodes, touches_groups);
         let mut merged: Vec<(PlannedChange, Vec<Proposal>)> = Vec::new();
         let mut index: HashMap<(Target, Attribute), usize> = HashMap::new();
         for proposal in asked {

@@ -134,7 +134,7 @@ fn other_servers(evidence: &Evidence, signals: &Signals<'_>) -> bool {
 }
 
 /// Setting that names the Node of an instance, if RKE2 does that.
-fn naming(evidence: &Evidence, signals: &Signals<'_>) -> &'static str {
+fn node_name_setting(evidence: &Evidence, signals: &Signals<'_>) -> &'static str {
     if named_by_metadata(evidence) {
         "cloud-provider-name: aws # names the node after its instance; `external` and `node-name-from-cloud-provider-metadata: true` from 1.29.11, 1.30.7 and 1.31.3 on\n"
     } else if signals.maker == Maker::K3s {
@@ -148,7 +148,7 @@ fn naming(evidence: &Evidence, signals: &Signals<'_>) -> &'static str {
 /// Source: rancher/rancher#55579.
 fn external_etcd(evidence: &Evidence, signals: &Signals<'_>) -> String {
     let kubelet = Arguments::new(evidence, Component::Kubelet, true, EXTERNAL, GONE).list("kubelet-arg");
-    format!("{}disable-cloud-controller: true\n{kubelet}", naming(evidence, signals))
+    format!("{}disable-cloud-controller: true\n{kubelet}", node_name_setting(evidence, signals))
 }
 
 /// Arguments that the components get with the switch, and those that they lose.
@@ -157,7 +157,7 @@ const GONE: &[&str] = &["cloud-config", "external-cloud-volume-plugin", "enable-
 
 /// Settings of a server or an agent after the switch.
 fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -> String {
-    let mut text = naming(evidence, signals).to_owned();
+    let mut text = node_name_setting(evidence, signals).to_owned();
     if of_servers {
         text.push_str("disable-cloud-controller: true\n");
         let manager = Arguments::new(evidence, Component::ControllerManager, true, EXTERNAL, GONE);

@@ -121,7 +121,7 @@ pub(crate) fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     inventory.canonicalise();
     inventory.note_unlisted();
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
-    inventory.read_until(jiff::Timestamp::now());
+    inventory.set_collected_until(jiff::Timestamp::now());
     Ok(inventory)
 }
 

@@ -175,14 +175,14 @@ pub(super) async fn read_vpc_attributes(
         match support {
             Ok(answer) => {
                 vpc.enable_dns_support = answer.enable_dns_support.and_then(|flag| flag.value);
-                gaps.extend(vpc.enable_dns_support.is_none().then(|| empty_answer().gap(API, name, Some(&id))));
+                gaps.extend(vpc.enable_dns_support.is_none().then(|| empty_response().gap(API, name, Some(&id))));
             }
             Err(error) => gaps.push(error.gap(API, name, Some(&id))),
         }
         match hostnames {
             Ok(answer) => {
                 vpc.enable_dns_hostnames = answer.enable_dns_hostnames.and_then(|flag| flag.value);
-                gaps.extend(vpc.enable_dns_hostnames.is_none().then(|| empty_answer().gap(API, name, Some(&id))));
+                gaps.extend(vpc.enable_dns_hostnames.is_none().then(|| empty_response().gap(API, name, Some(&id))));
             }
             Err(error) => gaps.push(error.gap(API, name, Some(&id))),
         }
@@ -191,7 +191,7 @@ pub(super) async fn read_vpc_attributes(
     futures_util::future::join_all(reads).await.into_iter().flatten().collect()
 }
 
-fn empty_answer() -> CallError {
+fn empty_response() -> CallError {
     CallError::new("Protocol", "the answer holds no value")
 }
 

@@ -228,7 +228,7 @@ async fn read_target(
     inventory.canonicalise();
     inventory.note_unlisted();
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
-    inventory.read_until(jiff::Timestamp::now());
+    inventory.set_collected_until(jiff::Timestamp::now());
     Ok(inventory)
 }
 

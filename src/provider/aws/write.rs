@@ -304,7 +304,7 @@ impl Writer {
         match transition.new.as_ref().and_then(Value::document) {
             None => self.delete_policy(&client, arn).await,
             Some(document) if transition.old.is_some() => {
-                self.new_default(&client, plan, arn, document, restored).await
+                self.set_default_version(&client, plan, arn, document, restored).await
             }
             Some(document) => {
                 let (path, name) = managed_policy_path(arn);
@@ -367,7 +367,7 @@ impl Writer {
 
     /// Makes a document the default of a managed policy with a new version; an undo makes the version that holds the
     /// old document the default again.
-    async fn new_default(
+    async fn set_default_version(
         &self,
         client: &aws_sdk_iam::Client,
         plan: &Plan,

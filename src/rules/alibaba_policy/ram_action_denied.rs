@@ -7,7 +7,7 @@ use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
 use super::ram_action_missing::{ELSEWHERE, severity_of};
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-denied",
@@ -37,7 +37,8 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     };
     let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
     let number = text::count(names.len(), "action");
-    let message = format!("{} is denied {number} of {}: {}", whom(audit), audit.baseline, text::list(&names, 6));
+    let message =
+        format!("{} is denied {number} of {}: {}", principal_label(audit), audit.baseline, text::list(&names, 6));
     let deciding: BTreeSet<&str> = taken
         .iter()
         .flat_map(|action| &action.assessment.because)

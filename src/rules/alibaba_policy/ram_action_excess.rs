@@ -3,7 +3,7 @@ use crate::policy::Excess;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-excess",
@@ -41,7 +41,8 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         .collect();
     let number = text::count(described.len(), "permission");
     let listed = text::list(&described, 6);
-    let message = format!("{} has {number} that nothing published for these nodes needs: {listed}", whom(audit));
+    let message =
+        format!("{} has {number} that nothing published for these nodes needs: {listed}", principal_label(audit));
     let fix = Fix::none("remove the permissions that nothing on these nodes uses");
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

@@ -8,7 +8,7 @@ use crate::policy::Verdict;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-missing",
@@ -54,7 +54,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         let in_all = if actions.len() == missing { String::new() } else { format!(", {missing} in all") };
         let message = format!(
             "{} lacks {} of {} of {}{in_all}: {described}",
-            whom(audit),
+            principal_label(audit),
             actions.len(),
             text::count(audit.actions.len(), "action"),
             audit.baseline,

@@ -5,7 +5,7 @@ use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
 use super::ram_action_missing::{ELSEWHERE, severity_of};
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-partial",
@@ -41,8 +41,12 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         })
         .collect();
     let number = text::count(taken.len(), "action");
-    let message =
-        format!("{} has only part of {number} of {}: {}", whom(audit), audit.baseline, text::list(&described, 6));
+    let message = format!(
+        "{} has only part of {number} of {}: {}",
+        principal_label(audit),
+        audit.baseline,
+        text::list(&described, 6)
+    );
     let fix = Fix::none("allow it on `*`, or check that the limit covers everything that the cluster uses");
     let severity = severity.min(Severity::Warning);
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])

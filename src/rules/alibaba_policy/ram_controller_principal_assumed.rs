@@ -2,7 +2,7 @@ use crate::alibaba::{PrincipalAudit, Use};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-controller-principal-assumed",
@@ -28,10 +28,10 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let message = if audit.has_other_credentials() {
         format!(
             "{} of {nodes} is not compared: the controller has other credentials, whose permissions are not known",
-            whom(audit)
+            principal_label(audit)
         )
     } else {
-        format!("{} of {nodes} is assumed to be the controller's", whom(audit))
+        format!("{} of {nodes} is assumed to be the controller's", principal_label(audit))
     };
     let fix = Fix::none("name the controller's principal with --controller-role");
     CheckResult::counted(1, [Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))])

@@ -3,7 +3,7 @@ use crate::policy;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-controller-rights-on-worker",
@@ -41,7 +41,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let workers = text::count(audit.members.len(), "worker");
     let message = format!(
         "{} of {workers} grants actions that only the controller calls: {}",
-        whom(audit),
+        principal_label(audit),
         text::list(&granted, 6)
     );
     let fix = Fix::none("give workers a separate role");

@@ -3,7 +3,7 @@ use crate::policy::{Document, RAM};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::whom;
+use super::principal_label;
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-policy-near-quota",
@@ -43,7 +43,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     }
     if custom.len() + 1 >= CUSTOM_ATTACHMENTS_QUOTA {
         let number = custom.len();
-        let message = format!("{} has {number} of {CUSTOM_ATTACHMENTS_QUOTA} custom policies", whom(audit));
+        let message = format!("{} has {number} of {CUSTOM_ATTACHMENTS_QUOTA} custom policies", principal_label(audit));
         say(message, "combine several policies into one, or have the quota raised", "attachments");
     }
     CheckResult::counted(1, found)

@@ -3,7 +3,7 @@ use crate::policy::Impact;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-privilege-escalation",
@@ -40,7 +40,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         .collect();
     let rest = paths.len() - described.len();
     let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "path")) };
-    let message = format!("{} can {}{more}", whom(audit), described.join("; "));
+    let message = format!("{} can {}{more}", principal_label(audit), described.join("; "));
     let fix = Fix::none("remove the actions that these nodes do not need");
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

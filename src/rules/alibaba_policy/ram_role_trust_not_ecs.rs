@@ -2,7 +2,7 @@ use crate::alibaba::PrincipalAudit;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{instances, whom};
+use super::{instances, principal_label};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-role-trust-not-ecs",
@@ -25,7 +25,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         Some(false) => {}
     }
     let nodes = text::count(audit.members.len(), "node");
-    let message = format!("{} of {nodes} does not trust ecs.aliyuncs.com", whom(audit));
+    let message = format!("{} of {nodes} does not trust ecs.aliyuncs.com", principal_label(audit));
     let fix = Fix::none("let the service `ecs.aliyuncs.com` assume the role in its trust policy");
     CheckResult::counted(1, [Violation::new(Severity::Error, audit.resource(), message, fix).related(instances(audit))])
 }

@@ -4,7 +4,7 @@ use regex::Regex;
 
 use crate::controller::ControllerVersion;
 use crate::kubernetes::CloudConfig;
-use crate::kubernetes::cloud_config::{self, Holds, Known, REQUIRED, reads_over};
+use crate::kubernetes::cloud_config::{self, Known, REQUIRED, ValueType, reads_over};
 use crate::kubernetes::gcfg::{Section, Variable};
 use crate::policy::json::Span;
 use crate::rules::AWS;
@@ -154,9 +154,9 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
     let wrong = |value: &str, fix: String| {
         let message = format!("`{name}` cannot be `{}`", text::printable(value));
         let impact = match known.holds {
-            Holds::OneOf(_) => NO_LOAD_BALANCER,
-            Holds::ManyOf(_) => NO_ADDRESSES,
-            Holds::Text | Holds::Pattern | Holds::Switch | Holds::Number => NO_START,
+            ValueType::OneOf(_) => NO_LOAD_BALANCER,
+            ValueType::ManyOf(_) => NO_ADDRESSES,
+            ValueType::Text | ValueType::Pattern | ValueType::Switch | ValueType::Number => NO_START,
         };
         let found = at(config, Severity::Error, variable.span, name, message, fix);
         Some(found.impact(Some(impact.to_owned())))
@@ -168,8 +168,8 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
     let Some(value) = variable.value.as_deref() else {
         // Without a value, a switch is on and a list is reset.
         return match known.holds {
-            Holds::Switch | Holds::ManyOf(_) => None,
-            Holds::Text | Holds::Pattern | Holds::Number | Holds::OneOf(_) => {
+            ValueType::Switch | ValueType::ManyOf(_) => None,
+            ValueType::Text | ValueType::Pattern | ValueType::Number | ValueType::OneOf(_) => {
                 let message = format!("`{name}` has no value");
                 Some(at(
                     config,
@@ -183,17 +183,19 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
         };
     };
     match known.holds {
-        Holds::Text => None,
-        Holds::Pattern if is_pattern(value) => None,
-        Holds::Pattern => wrong(value, "write a regular expression".to_owned()),
-        Holds::Switch if is_switch(value) => None,
-        Holds::Switch => wrong(value, "write `true` or `false`".to_owned()),
-        Holds::Number if is_number(value) => None,
-        Holds::Number => wrong(value, "write a number".to_owned()),
-        Holds::OneOf(values) if value.is_empty() || values.contains(&value) => None,
-        Holds::OneOf(values) => wrong(value, format!("write {}", one_of(values))),
-        Holds::ManyOf(values) if values.contains(&value) => None,
-        Holds::ManyOf(values) => wrong(value, format!("write {}, each on a separate line `{name}=`", one_of(values))),
+        ValueType::Text => None,
+        ValueType::Pattern if is_pattern(value) => None,
+        ValueType::Pattern => wrong(value, "write a regular expression".to_owned()),
+        ValueType::Switch if is_switch(value) => None,
+        ValueType::Switch => wrong(value, "write `true` or `false`".to_owned()),
+        ValueType::Number if is_number(value) => None,
+        ValueType::Number => wrong(value, "write a number".to_owned()),
+        ValueType::OneOf(values) if value.is_empty() || values.contains(&value) => None,
+        ValueType::OneOf(values) => wrong(value, format!("write {}", one_of(values))),
+        ValueType::ManyOf(values) if values.contains(&value) => None,
+        ValueType::ManyOf(values) => {
+            wrong(value, format!("write {}, each on a separate line `{name}=`", one_of(values)))
+        }
     }
 }
 

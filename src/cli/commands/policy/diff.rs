@@ -56,7 +56,7 @@ pub(super) fn parse(policy: &FoundPolicy, dialect: &'static Dialect) -> Result<N
 }
 
 /// The baseline, which decides the language, and the actions of that language.
-fn compared_with(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Failure> {
+fn read_baseline(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Failure> {
     let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
     let of = baseline.document.dialect;
     let catalogue = input::language(&args.language, Some(of))?;
@@ -113,7 +113,7 @@ fn compared(args: &DiffArgs, pseudo: &Pseudo) -> Result<(Vec<(String, FoundRole)
 }
 
 pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
-    let (mut baseline, catalogue) = compared_with(args)?;
+    let (mut baseline, catalogue) = read_baseline(args)?;
     let dialect = catalogue.dialect;
     let pseudo = Pseudo {
         partition: Some(args.partition.clone()).filter(|partition| !partition.is_empty()),

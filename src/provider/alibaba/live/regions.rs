@@ -27,7 +27,7 @@ impl Session {
         if request.all_regions {
             // If not even the caller is known, that is the error to report.
             self.identity()?;
-            return self.listed_regions(self.home()).map_err(|error| {
+            return self.list_regions(self.home()).map_err(|error| {
                 Error::new(ErrorKind::Unreachable, "cannot list the regions").cause(described(&error))
             });
         }
@@ -40,7 +40,7 @@ impl Session {
         }
     }
 
-    fn listed_regions(&self, at: &str) -> Result<Vec<String>, CallError> {
+    fn list_regions(&self, at: &str) -> Result<Vec<String>, CallError> {
         let answer: Regions = self.call(&Self::call_for_read(Read::EcsDescribeRegions, at))?;
         Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect())
     }
@@ -56,7 +56,7 @@ impl Session {
         if suspected.is_empty() {
             return Ok(());
         }
-        let Ok(mut listed) = self.listed_regions(DEFAULT_REGION) else { return Ok(()) };
+        let Ok(mut listed) = self.list_regions(DEFAULT_REGION) else { return Ok(()) };
         listed.sort();
         let none: BTreeSet<&str> = suspected.into_iter().filter(|name| !listed.iter().any(|one| one == name)).collect();
         if none.is_empty() || listed.is_empty() {

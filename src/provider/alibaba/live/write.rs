@@ -255,7 +255,7 @@ impl Writer {
                 match new.as_ref().and_then(Value::document) {
                     None => self.delete_policy(name),
                     Some(document) if old.is_some() => {
-                        self.new_default(plan, &target.id, document, recorded.restored.as_deref())
+                        self.set_default_version(plan, &target.id, document, recorded.restored.as_deref())
                     }
                     Some(document) => {
                         let arguments = [("PolicyName", name), ("PolicyDocument", document)];
@@ -343,7 +343,7 @@ impl Writer {
 
     /// Makes a document the default of a custom policy with a new version; an undo makes the version that holds the old
     /// document the default again. No version is deleted to make room.
-    fn new_default(
+    fn set_default_version(
         &self,
         plan: &Plan,
         arn: &str,
