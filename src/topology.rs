@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Severity};
+use crate::membership::RoleSet;
 use crate::tags::ClusterTag;
 
 /// Number of nodes of a group that are named; the others are only counted.
@@ -74,6 +75,27 @@ pub struct NodeGroup {
     pub findings: BTreeMap<Severity, usize>,
     /// The first nodes: those with the worst findings, then by instance id.
     pub instances: Vec<String>,
+}
+
+impl NodeGroup {
+    /// A group of nodes that are equal in these properties; names all of them until [`mark`] shortens the list.
+    pub(crate) fn new(
+        roles: RoleSet,
+        subnet_id: Option<&str>,
+        tag: ClusterTag,
+        security_groups: Vec<&str>,
+        instances: Vec<&str>,
+    ) -> Self {
+        Self {
+            roles: roles.describe(),
+            subnet_id: subnet_id.map(str::to_owned),
+            tag,
+            security_groups: security_groups.into_iter().map(str::to_owned).collect(),
+            count: instances.len(),
+            findings: BTreeMap::new(),
+            instances: instances.into_iter().map(str::to_owned).collect(),
+        }
+    }
 }
 
 /// Counts the nodes with findings, and sorts them first. Before this call a group names all of its nodes.

@@ -57,14 +57,8 @@ fn vpc_topology(cluster_id: &str, region: &RegionView<'_>, vpc_id: &str) -> VpcT
         security_groups: groups.map(|group| part(&group.id, group.name.as_deref())).collect(),
         nodes: nodes
             .into_iter()
-            .map(|((subnet_id, roles, tag, groups), instances)| NodeGroup {
-                roles: roles.describe(),
-                subnet_id: subnet_id.map(str::to_owned),
-                tag,
-                security_groups: groups.into_iter().map(str::to_owned).collect(),
-                count: instances.len(),
-                findings: BTreeMap::new(),
-                instances: instances.into_iter().map(str::to_owned).collect(),
+            .map(|((subnet_id, roles, tag, groups), instances)| {
+                NodeGroup::new(roles, subnet_id, tag, groups, instances)
             })
             .collect(),
     }

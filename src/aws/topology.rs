@@ -68,15 +68,7 @@ fn aws_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> Vpc
     }
     let mut groups: Vec<NodeGroup> = nodes
         .into_iter()
-        .map(|((subnet_id, roles, tag, groups), instances)| NodeGroup {
-            roles: roles.describe(),
-            subnet_id: subnet_id.map(str::to_owned),
-            tag,
-            security_groups: groups.into_iter().map(str::to_owned).collect(),
-            count: instances.len(),
-            findings: BTreeMap::new(),
-            instances: instances.into_iter().map(str::to_owned).collect(),
-        })
+        .map(|((subnet_id, roles, tag, groups), instances)| NodeGroup::new(roles, subnet_id, tag, groups, instances))
         .collect();
     groups.sort_by(|a, b| {
         (&a.subnet_id, &a.roles, a.tag, &a.security_groups).cmp(&(&b.subnet_id, &b.roles, b.tag, &b.security_groups))
