@@ -43,6 +43,8 @@ mod rules;
 mod service_annotations;
 mod tags;
 mod target;
+#[cfg(test)]
+mod testing;
 mod text;
 mod topology;
 mod transition;

@@ -40,3 +40,27 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     });
     CheckResult::counted(maps.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: ConfigMap
+metadata:
+  name: cloud-config
+data:
+  cloud-config.conf: '{"Global": {"clusterID": "prod", "accessKeyID": "TFRBSQ==", "accessKeySecret": "bm90"}}'
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, ", \"accessKeyID\": \"TFRBSQ==\", \"accessKeySecret\": \"bm90\"", "");
+    }
+}

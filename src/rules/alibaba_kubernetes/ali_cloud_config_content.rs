@@ -122,3 +122,28 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     CheckResult::counted(maps.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: ConfigMap
+metadata:
+  name: cloud-config
+  namespace: kube-system
+data:
+  cloud-config.conf: '{"Global": {"vpcid": "vpc-bp1"}}'
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "\"vpcid\"", "\"clusterID\": \"prod\", \"vpcid\"");
+    }
+}

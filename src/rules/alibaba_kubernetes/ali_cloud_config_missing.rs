@@ -31,3 +31,38 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         ))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+        command:
+        - --configure-cloud-routes=false
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "--configure-cloud-routes=false",
+            "--cloud-config=/etc/kubernetes/config/cloud-config.conf",
+        );
+    }
+}

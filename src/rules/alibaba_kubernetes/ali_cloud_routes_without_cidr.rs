@@ -28,3 +28,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(from_two_on(controller, place, told, (RULE.impact, "add `--configure-cloud-routes=false`")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+        command:
+        - --cloud-config=/etc/c.conf
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "--cloud-config=/etc/c.conf", "--configure-cloud-routes=false");
+    }
+}

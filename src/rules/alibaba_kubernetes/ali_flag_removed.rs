@@ -78,3 +78,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         None
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+        command:
+        - --address=127.0.0.1
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "--address=127.0.0.1", "--cloud-config=/etc/c.conf");
+    }
+}

@@ -27,3 +27,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     });
     CheckResult::counted(nodes.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Node
+metadata:
+  name: worker-1
+  labels:
+    service.alibabacloud.com/exclude-node: "true"
+spec:
+  providerID: cn-hangzhou.i-bp1
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "service.alibabacloud.com/exclude-node", "service.alibabacloud.com/node");
+    }
+}

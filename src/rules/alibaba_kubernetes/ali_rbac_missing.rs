@@ -69,3 +69,52 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     })
     .unless(rights_not_given(context, ALIBABA))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: rbac.authorization.k8s.io/v1beta1
+kind: ClusterRoleBinding
+roleRef:
+  kind: ClusterRole
+  name: system:cloud-controller-manager
+subjects:
+- kind: ServiceAccount
+  name: cloud-controller-manager
+  namespace: kube-system
+---
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: cloud-controller-manager
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: system:cloud-controller-manager
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "kind: ClusterRole\nmetadata:\n  name: system:cloud-controller-manager\n",
+            "kind: ClusterRole\nmetadata:\n  name: system:cloud-controller-manager\nrules:\n- apiGroups: [\"*\"]\n  resources: [\"*\"]\n  verbs: [\"*\"]\n",
+        );
+    }
+}

@@ -35,3 +35,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 /// Taint of Nodes that the cloud controller has not initialised.
 /// Source: kubernetes/cloud-provider `api/well_known_taints.go`.
 const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-3
+spec:
+  providerID: cn-hangzhou.i-bp2
+  taints:
+  - key: node.cloudprovider.kubernetes.io/uninitialized
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloudprovider.kubernetes.io/uninitialized", "kubernetes.io/not-ready");
+    }
+}

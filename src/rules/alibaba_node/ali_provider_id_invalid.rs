@@ -63,3 +63,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     CheckResult::counted(checked, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-2
+spec:
+  providerID: alicloud://cn-hangzhou/i-bp1
+---
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-3
+spec:
+  providerID: cn-hangzhou.i-bp2
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "alicloud://cn-hangzhou/i-bp1", "alicloud://cn-hangzhou.i-bp1");
+    }
+}

@@ -87,3 +87,36 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     CheckResult::counted(checked, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-1
+---
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-3
+spec:
+  providerID: cn-hangzhou.i-bp2
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "name: cn-hangzhou.worker-1",
+            "name: cn-hangzhou.worker-1\nspec:\n  providerID: cn-hangzhou.i-bp1",
+        );
+    }
+}

@@ -47,3 +47,38 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     CheckResult::counted(checked, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-3
+spec:
+  providerID: cn-hangzhou.i-bp2
+---
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-4
+spec:
+  providerID: cn-hangzhou.i-bp2
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "worker-4\nspec:\n  providerID: cn-hangzhou.i-bp2",
+            "worker-4\nspec:\n  providerID: cn-beijing.i-bp2",
+        );
+    }
+}

@@ -59,3 +59,52 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let fix = Fix::none("install the cloud controller for this cloud");
     CheckResult::counted(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(related)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: ip-10-0-1-10.eu-west-1.compute.internal
+spec:
+  taints:
+  - key: node.cloudprovider.kubernetes.io/uninitialized
+---
+kind: DaemonSet
+metadata:
+  name: agent
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/kube-proxy:v1.33.0
+---
+kind: Deployment
+metadata:
+  name: coredns
+  namespace: kube-system
+  uid: 5f0c0005
+spec:
+  template:
+    spec: {}
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "registry.k8s.io/kube-proxy",
+            "registry.k8s.io/provider-aws/cloud-controller-manager",
+        );
+    }
+}

@@ -49,3 +49,43 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on(controller, Severity::Warning, &flag.place, message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Node
+metadata:
+  name: control-1
+  annotations:
+    rke2.io/node-args: '["server","--kube-controller-manager-arg","cloud-provider=aws","--kube-controller-manager-arg","enable-leader-migration=true","--kubelet-arg","cloud-provider=aws"]'
+---
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.12
+        args:
+        - --allocate-node-cidrs=true
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "\"server\",",
+            "\"server\",\"--kube-controller-manager-arg\",\"allocate-node-cidrs=true\",",
+        );
+    }
+}

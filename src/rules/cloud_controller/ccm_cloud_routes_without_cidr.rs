@@ -61,3 +61,33 @@ fn address(cidr: &str) -> Option<IpAddr> {
     let longest: u8 = if address.is_ipv6() { 128 } else { 32 };
     length.parse::<u8>().ok().filter(|length| *length <= longest).map(|_| address)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0
+        args:
+        - --cloud-provider=aws
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "--cloud-provider=aws", "--cluster-cidr=10.42.0.0/16");
+    }
+}

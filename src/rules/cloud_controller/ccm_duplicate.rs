@@ -57,3 +57,42 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     counted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.36.0
+---
+kind: Deployment
+metadata:
+  name: ccm
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.example.com/mirror/cloud-controller-manager:v1.36.0
+        args:
+        - --cloud-provider=aws
+        - --leader-elect-resource-namespace=cloud
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "        - --leader-elect-resource-namespace=cloud\n", "");
+    }
+}

@@ -66,3 +66,33 @@ fn wrong(
     let is_before = version.and_then(minor).is_some_and(|minor| minor < since);
     is_before.then(|| (format!("which it supports from 1.{since} on"), fix))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0
+        args:
+        - --port=0
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "--port=0", "--secure-port=0");
+    }
+}

@@ -47,3 +47,34 @@ pub(super) fn has_role_key(controller: &CloudController) -> bool {
     let given = controller.workload.node_selector.split_last().map(|(_, given)| given).unwrap_or_default();
     given.iter().any(|(key, _)| key.value.starts_with("node-role.kubernetes.io/"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+apiVersion: helm.cattle.io/v1
+kind: HelmChart
+spec:
+  chart: aws-cloud-controller-manager
+  valuesContent: |-
+    nodeSelector:
+      node-role.kubernetes.io/controlplane: "true"
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "node-role.kubernetes.io/controlplane: \"true\"",
+            "topology.kubernetes.io/zone: eu-west-1a",
+        );
+    }
+}

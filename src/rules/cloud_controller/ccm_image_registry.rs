@@ -31,3 +31,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on(controller, Severity::Warning, &image.place, message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: k8s.gcr.io/provider-aws/cloud-controller-manager:v1.33.0
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "k8s.gcr.io", "registry.k8s.io");
+    }
+}

@@ -38,3 +38,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on(controller, Severity::Error, &flag.place, message, "remove `--leader-elect=false` from its arguments"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0
+        args:
+        - --leader-elect=false
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "=false", "=true");
+    }
+}

@@ -47,3 +47,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on(controller, Severity::Error, &flag.place, message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: HelmChart
+apiVersion: helm.cattle.io/v1
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  chart: aws-cloud-controller-manager
+  valuesContent: |-
+    args:
+    - --use-service-account-credentials=true
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "=true", "=false");
+    }
+}

@@ -83,3 +83,43 @@ fn is_used(evidence: &Evidence, subject: Object<'_>) -> bool {
             && workload.namespace == text("namespace")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: cloud-controller-manager
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+subjects:
+- kind: ServiceAccount
+  name: cloud-controller-manager
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "- kind: ServiceAccount\n  name: cloud-controller-manager\n",
+            "- kind: ServiceAccount\n  name: cloud-controller-manager\n  namespace: kube-system\n",
+        );
+    }
+}

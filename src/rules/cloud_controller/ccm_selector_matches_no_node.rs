@@ -62,3 +62,44 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     })
     .unless(nodes_not_given(context))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+spec:
+  template:
+    spec:
+      nodeSelector:
+        node-role.kubernetes.io/master: 'true'
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+---
+kind: Node
+metadata:
+  name: cn-hangzhou.i-1
+status:
+  nodeInfo:
+    kubeletVersion: v1.30.1
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "name: cn-hangzhou.i-1\n",
+            "name: cn-hangzhou.i-1\n  labels:\n    node-role.kubernetes.io/master: \"true\"\n",
+        );
+    }
+}

@@ -74,3 +74,41 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     })
     .unless(nodes_not_given(context))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      tolerations: []
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0
+---
+kind: Node
+metadata:
+  name: control-1
+spec:
+  providerID: aws:///eu-west-1a/i-0a
+status:
+  nodeInfo:
+    kubeletVersion: v1.33.2
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "tolerations: []", "tolerations:\n      - operator: Exists");
+    }
+}

@@ -47,3 +47,37 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(violation.impact((own < of_cluster).then(|| OLDER.to_owned())))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.36.0
+---
+kind: Node
+metadata:
+  name: control-1
+status:
+  nodeInfo:
+    kubeletVersion: v1.33.2
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "v1.36.0", "v1.33.0");
+    }
+}

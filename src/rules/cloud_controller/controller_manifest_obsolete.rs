@@ -50,3 +50,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     CheckResult::counted(evidence.controllers().len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: extensions/v1beta1
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "extensions/v1beta1", "apps/v1");
+    }
+}

@@ -55,3 +55,36 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     };
     CheckResult::counted(nodes.len(), nodes.iter().filter(empty).map(violation))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: cn-hangzhou.worker-1
+spec:
+  taints:
+  - key: node.cloudprovider.kubernetes.io/uninitialized
+status:
+  nodeInfo:
+    kubeletVersion: v1.30.1
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "status:\n",
+            "status:\n  addresses:\n  - type: InternalIP\n    address: 10.0.0.1\n",
+        );
+    }
+}

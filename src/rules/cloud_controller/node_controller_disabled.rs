@@ -34,3 +34,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on(controller, Severity::Error, &flag.place, message, "remove `-cloud-node` from `--controllers`"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.36.0
+        args:
+        - --controllers=*,-cloud-node-controller
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "-cloud-node-controller", "-node-route-controller");
+    }
+}

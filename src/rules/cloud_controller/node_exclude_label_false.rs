@@ -36,3 +36,36 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     });
     CheckResult::counted(nodes.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: control-1
+  labels:
+    node.kubernetes.io/exclude-from-external-load-balancers: 'false'
+---
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "v1.33.0", "v1.34.0");
+    }
+}

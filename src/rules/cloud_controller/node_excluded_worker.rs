@@ -37,3 +37,27 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let others = left_out.iter().skip(1).map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
     CheckResult::counted(nodes.len(), [Violation::new(Severity::Info, resource, message, fix).related(others)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: worker-1
+  labels:
+    node.kubernetes.io/exclude-from-external-load-balancers: ''
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "  labels:\n", "  labels:\n    node-role.kubernetes.io/control-plane: \"\"\n");
+    }
+}

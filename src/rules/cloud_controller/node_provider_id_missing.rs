@@ -102,3 +102,46 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     };
     CheckResult::counted(nodes.len(), nodes.iter().filter_map(missing))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: control-1
+  creationTimestamp: '2026-01-05T08:00:00Z'
+---
+kind: Node
+metadata:
+  name: young
+  creationTimestamp: '2026-01-05T09:57:00Z'
+---
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  uid: w-ccm
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.31.9
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "name: control-1\n  creationTimestamp: '2026-01-05T08:00:00Z'",
+            "name: control-1\n  creationTimestamp: '2026-01-05T09:57:00Z'",
+        );
+    }
+}

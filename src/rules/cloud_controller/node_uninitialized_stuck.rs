@@ -44,3 +44,34 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     };
     CheckResult::counted(nodes.len(), nodes.iter().filter_map(stuck))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: stuck
+  creationTimestamp: '2026-01-05T08:00:00Z'
+spec:
+  taints:
+  - key: node.cloudprovider.kubernetes.io/uninitialized
+---
+kind: Node
+metadata:
+  name: young
+  creationTimestamp: '2026-01-05T09:57:00Z'
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "'2026-01-05T08:00:00Z'", "'2026-01-05T09:56:00Z'");
+    }
+}

@@ -298,3 +298,29 @@ fn overrides(config: &CloudConfig, sections: &[Section]) -> Vec<Violation> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: ConfigMap
+metadata:
+  name: cloud-config
+data:
+  cloud.conf: |
+    [Global]
+    DisableSecurityGroupIngress = perhaps
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "= perhaps", "= true");
+    }
+}

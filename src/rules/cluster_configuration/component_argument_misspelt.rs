@@ -116,3 +116,24 @@ fn flags(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, Severity::Error, argument.place, &what, message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kubelet-arg:
+- cloud-provider-name=external
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloud-provider-name", "cloud-provider");
+    }
+}

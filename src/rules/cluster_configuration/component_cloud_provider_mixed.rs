@@ -42,3 +42,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let fix = Fix::none("finish the migration before anything else: control planes first, then workers");
     CheckResult::counted(nodes.len(), [Violation::new(Severity::Warning, resource, message, fix).related(related)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Node
+metadata:
+  name: old
+  annotations:
+    rke2.io/node-args: '["agent", "--kubelet-arg", "cloud-provider=aws"]'
+---
+kind: Node
+metadata:
+  name: new
+  annotations:
+    rke2.io/node-args: '["agent", "--kubelet-arg", "cloud-provider=external"]'
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloud-provider=aws", "cloud-provider=external");
+    }
+}

@@ -54,3 +54,38 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     });
     CheckResult::counted(pulled.len(), found.collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: CredentialProviderConfig
+apiVersion: kubelet.config.k8s.io/v1
+providers:
+- name: ecr-credential-provider
+  matchImages: ["*.dkr.ecr.*.amazonaws.com"]
+  defaultCacheDuration: 12h
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+---
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      containers:
+      - image: 111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn/web:1
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "\"]", "\", \"*.dkr.ecr.*.amazonaws.com.cn\"]");
+    }
+}

@@ -37,3 +37,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, Severity::Error, place, one, message, format!("add `{other}`")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kubelet-arg:
+- image-credential-provider-config=/etc/kubernetes/ecr.yaml
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "ecr.yaml\n", "ecr.yaml\n- image-credential-provider-bin-dir=/usr/local/bin\n");
+    }
+}

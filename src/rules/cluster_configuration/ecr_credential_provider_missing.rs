@@ -86,3 +86,42 @@ fn lacks(arguments: &NodeArguments, target: Option<ControllerVersion>) -> Option
     arguments.version?;
     target.map(|target| format!(" at the target version {target}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+metadata: {}
+spec:
+  rkeConfig:
+    machineGlobalConfig:
+      kubelet-arg:
+      - cloud-provider=external
+---
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      containers:
+      - image: 111122223333.dkr.ecr.us-east-1.amazonaws.com/web:1
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "cloud-provider=external",
+            "image-credential-provider-config=/etc/kubernetes/ecr.yaml",
+        );
+    }
+}

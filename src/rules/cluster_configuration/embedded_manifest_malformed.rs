@@ -69,3 +69,25 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     CheckResult::counted(checked, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+spec:
+  rkeConfig:
+    additionalManifest: "apiVersion: v1\n\tname: tab"
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "\\n\\tname", "\\nkind");
+    }
+}

@@ -32,3 +32,26 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     });
     CheckResult::counted(charts.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: HelmChart
+apiVersion: helm.cattle.io/v1
+spec:
+  chart: aws-cloud-controller-manager
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "spec:\n", "spec:\n  bootstrap: true\n");
+    }
+}

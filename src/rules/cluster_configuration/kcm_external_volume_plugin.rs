@@ -48,3 +48,28 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, severity, plugin.place, FLAG, message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineGlobalConfig:
+      kube-controller-manager-arg:
+      - cloud-provider=external
+      - external-cloud-volume-plugin=aws
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "- external-cloud-volume-plugin=aws", "- v=2");
+    }
+}

@@ -41,3 +41,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(&document.name, Severity::Error, &version.place, "apiVersion", message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: kubeadm.k8s.io/v1beta2
+kind: JoinConfiguration
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "v1beta2", "v1beta4");
+    }
+}

@@ -107,3 +107,36 @@ fn is_without_own(context: &KubernetesContext<'_>, arguments: &NodeArguments) ->
     let mut servers = servers.peekable();
     servers.peek().is_some() && servers.all(|one| one.is_on(SWITCH))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+metadata: {}
+spec:
+  kubernetesVersion: v1.33.5+rke2r1
+  rkeConfig:
+    machineGlobalConfig:
+      cloud-provider-name: aws
+      kubelet-arg:
+      - cloud-provider=external
+    machineSelectorConfig:
+    - config:
+        kubelet-arg: []
+      machineLabelSelector:
+        matchLabels:
+          rke.cattle.io/control-plane-role: 'true'
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "kubelet-arg: []", "kubelet-arg: [cloud-provider=external]");
+    }
+}

@@ -122,3 +122,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: controllermanager.config.k8s.io/v1
+kind: LeaderMigrationConfiguration
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "LeaderMigrationConfiguration\n",
+            "LeaderMigrationConfiguration\nleaderName: cloud-provider-extraction-migration\n",
+        );
+    }
+}

@@ -28,3 +28,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, Severity::Error, migration.place, "enable-leader-migration", message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineSelectorConfig:
+    - config:
+        kube-controller-manager-arg:
+        - cloud-provider=external
+        - enable-leader-migration=true
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "- enable-leader-migration=true", "- v=2");
+    }
+}

@@ -47,3 +47,39 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         .then_some("neither the version of Kubernetes nor the arguments of kube-controller-manager were given");
     CheckResult::counted(of_aws.len(), of_aws.iter().filter_map(left)).unless(why)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: control-1
+status:
+  nodeInfo:
+    kubeletVersion: v1.31.4
+---
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.31.9
+        args:
+        - --enable-leader-migration=true
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "migration=true", "migration=false");
+    }
+}

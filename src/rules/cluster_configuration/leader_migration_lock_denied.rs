@@ -78,3 +78,49 @@ fn allows(rule: Object<'_>, verb: &str) -> bool {
     let is_named = names.peek().is_none() || names.any(|name| name == MIGRATION_LOCK);
     has("apiGroups", "coordination.k8s.io") && has("resources", "leases") && has("verbs", verb) && is_named
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineGlobalConfig:
+      kube-controller-manager-arg:
+      - cloud-provider=aws
+      - enable-leader-migration
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: system::leader-locking-kube-controller-manager
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  namespace: kube-system
+roleRef:
+  kind: Role
+  name: system::leader-locking-kube-controller-manager
+subjects:
+- kind: User
+  name: system:kube-controller-manager
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "name: system::leader-locking-kube-controller-manager\n---",
+            "name: system::leader-locking-kube-controller-manager\nrules:\n- apiGroups: [\"*\"]\n  resources: [\"*\"]\n  verbs: [\"*\"]\n---",
+        );
+    }
+}

@@ -43,3 +43,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, Severity::Error, provider.place, "leader migration", message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineGlobalConfig:
+      kube-controller-manager-arg:
+      - cloud-provider=aws
+    additionalManifest: |-
+      apiVersion: helm.cattle.io/v1
+      kind: HelmChart
+      spec:
+        chart: aws-cloud-controller-manager
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "- cloud-provider=aws", "- cloud-provider=external");
+    }
+}

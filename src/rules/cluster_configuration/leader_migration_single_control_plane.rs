@@ -29,3 +29,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, Severity::Info, flag.place, "leader migration", message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Node
+metadata:
+  name: control-1
+  labels:
+    node-role.kubernetes.io/control-plane: 'true'
+  annotations:
+    rke2.io/node-args: '["server","--kube-controller-manager-arg","cloud-provider=aws","--kube-controller-manager-arg","enable-leader-migration=true","--kubelet-arg","cloud-provider=aws"]'
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "enable-leader-migration=true", "enable-leader-migration=false");
+    }
+}

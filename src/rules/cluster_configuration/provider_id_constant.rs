@@ -47,3 +47,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, severity, argument.place, "provider-id", message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kubelet-arg:
+- provider-id=worker-1
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "provider-id=worker-1", "node-ip=10.0.0.1");
+    }
+}

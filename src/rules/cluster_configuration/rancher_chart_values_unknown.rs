@@ -36,3 +36,26 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         unknown.collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    chartValues:
+      aws-cloud-controller-manager: {}
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "aws-cloud-controller-manager", "rancher-vsphere-cpi");
+    }
+}

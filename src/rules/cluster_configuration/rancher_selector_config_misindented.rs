@@ -53,3 +53,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found.collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineSelectorConfig:
+    - kubelet-arg: [cloud-provider=external]
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "- kubelet-arg: [cloud-provider=external]",
+            "- config:\n        kubelet-arg: [cloud-provider=external]",
+        );
+    }
+}

@@ -42,3 +42,28 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found.collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineSelectorConfig:
+    - machineLabelSelector:
+        matchLabels:
+          node-role.kubernetes.io/worker: 'true'
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "node-role.kubernetes.io/worker:", "rke.cattle.io/worker-role:");
+    }
+}

@@ -89,3 +89,30 @@ fn names_of(lost: &[String]) -> Vec<String> {
     };
     lost.iter().map(told).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineGlobalConfig:
+      kubelet-arg:
+      - cloud-provider=external
+    machineSelectorConfig:
+    - config:
+        kubelet-arg: []
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "        kubelet-arg: []", "        kube-apiserver-arg: []");
+    }
+}

@@ -36,3 +36,23 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, Severity::Error, arguments.place(option), option, message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+cloud-provider-config: /etc/rancher/rke2/cloud.conf
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloud.conf\n", "cloud.conf\ncloud-provider-name: external\n");
+    }
+}

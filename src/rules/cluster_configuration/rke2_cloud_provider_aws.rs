@@ -63,3 +63,26 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, severity, arguments.place("cloud-provider-name"), "aws", message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineGlobalConfig:
+      cloud-provider-name: aws
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloud-provider-name: aws", "cloud-provider-name: external");
+    }
+}

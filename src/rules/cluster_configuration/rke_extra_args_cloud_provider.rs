@@ -46,3 +46,28 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+cloud_provider:
+  name: external-aws
+services:
+  kubelet:
+    extra_args:
+      cloud-provider: aws
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloud-provider: aws", "cloud-provider: external");
+    }
+}

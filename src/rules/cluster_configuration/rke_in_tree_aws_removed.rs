@@ -44,3 +44,25 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(&document.name, severity, &name.place, "aws", message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+cloud_provider:
+  name: aws
+  use_instance_metadata_hostname: true
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "name: aws", "name: external-aws");
+    }
+}

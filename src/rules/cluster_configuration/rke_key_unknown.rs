@@ -104,3 +104,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+cloud_provider:
+  use_instance_metadata_hostname: true
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "use_instance_metadata_hostname", "useInstanceMetadataHostname");
+    }
+}

@@ -65,3 +65,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(&document.name, Severity::Error, &name.place, "useInstanceMetadataHostname", message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+cloud_provider:
+  name: external-aws
+nodes:
+- internal_address: 10.0.0.1
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "name: external-aws\n",
+            "name: external-aws\n  useInstanceMetadataHostname: true\n",
+        );
+    }
+}

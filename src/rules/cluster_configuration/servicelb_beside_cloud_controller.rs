@@ -50,3 +50,26 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         is_on.then(|| on_started(arguments, Severity::Error, arguments.place(option), "servicelb", message, fix))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+flannel-backend: vxlan
+---
+image:
+  repository: us.gcr.io/k8s-artifacts-prod/provider-aws/cloud-controller-manager
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "flannel-backend: vxlan", "flannel-backend: vxlan\ndisable: [servicelb]");
+    }
+}

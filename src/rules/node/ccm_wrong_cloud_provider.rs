@@ -45,3 +45,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let others = embedded.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
     CheckResult::counted(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(others)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: worker-1
+spec:
+  providerID: k3s://worker-1
+---
+kind: Node
+metadata:
+  name: worker-2
+spec:
+  providerID: aws:///us-east-1a/vol-0a
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "k3s://worker-1", "aws:///us-east-1a/i-0a");
+    }
+}

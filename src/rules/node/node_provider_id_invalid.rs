@@ -49,3 +49,27 @@ fn replacing(nodes: &[&KubernetesNode]) -> &'static str {
         "replace the node: drain it, delete the Node, and let the kubelet of the new machine register"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: worker-2
+spec:
+  providerID: aws:///us-east-1a/vol-0a
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "vol-0a", "i-0a");
+    }
+}

@@ -43,3 +43,38 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     });
     CheckResult::counted(nodes.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: worker-3
+spec:
+  providerID: aws:///us-east-1a/i-0123456789abcdef0
+---
+kind: Node
+metadata:
+  name: worker-4
+spec:
+  providerID: aws:///us-east-1a/i-0123456789abcdef0
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "worker-4\nspec:\n  providerID: aws:///us-east-1a/i-0123456789abcdef0",
+            "worker-4\nspec:\n  providerID: aws:///us-east-1a/i-0fedcba9876543210",
+        );
+    }
+}

@@ -37,3 +37,27 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![Ending { component, argument: format!("{name}={value}"), minor: 33, log, instead: None }]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+apiServer:
+  extraArgs:
+    cloud-provider: external
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloud-provider: external", "anonymous-auth: \"false\"");
+    }
+}

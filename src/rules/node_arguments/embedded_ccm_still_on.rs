@@ -197,3 +197,27 @@ fn of_server(
         _ => is_beside.then_some((RequestedState::Beside, When::Now)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+cloud-provider-name: aws
+kubelet-arg:
+- cloud-provider=external
+server: https://10.0.0.1:9345
+flannel-backend: vxlan
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "flannel-backend: vxlan", "disable-cloud-controller: true");
+    }
+}

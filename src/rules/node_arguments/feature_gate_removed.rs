@@ -52,3 +52,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             .collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kubelet-arg:
+- feature-gates=CSIMigrationAWS=false
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "CSIMigrationAWS=false", "GracefulNodeShutdown=false");
+    }
+}

@@ -39,3 +39,28 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         is_it.then_some(Ending { component, argument, minor: 27, log, instead }).into_iter().collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+controllerManager:
+  extraArgs:
+  - name: cloud-provider
+    value: aws
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "value: aws", "value: external");
+    }
+}

@@ -49,3 +49,27 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             .collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+spec:
+  rkeConfig:
+    machineGlobalConfig:
+      kube-controller-manager-arg:
+      - controllers=*,-service,bootstrapsigner
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "-service,bootstrapsigner", "-ttl,bootstrapsigner");
+    }
+}

@@ -30,3 +30,24 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             .collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kubelet-arg:
+- cloud-config=/etc/rancher/rke2/cloud.conf
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "cloud-config=/etc/rancher/rke2/cloud.conf", "config=/etc/kubernetes/kubelet.yaml");
+    }
+}

@@ -93,3 +93,29 @@ fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
     );
     Some(on(service, Some(SUFFIX), Severity::Warning, message, fix))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-eip-allocations: eipalloc-1
+spec:
+  type: LoadBalancer
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "spec:", "    service.beta.kubernetes.io/aws-load-balancer-type: nlb\nspec:");
+    }
+}

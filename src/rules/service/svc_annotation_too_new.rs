@@ -44,3 +44,40 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             .collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: nlb
+    service.beta.kubernetes.io/aws-load-balancer-private-ipv4-addresses: 10.0.0.1
+spec:
+  type: LoadBalancer
+---
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "v1.33.0", "v1.36.0");
+    }
+}

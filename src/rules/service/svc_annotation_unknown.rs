@@ -68,3 +68,29 @@ fn meant(key: &str) -> Option<String> {
     let known = OF_CLOUD_CONTROLLER.iter().map(|known| known.suffix).chain(OF_LOAD_BALANCER_CONTROLLER);
     text::most_alike(name, known, ALIKE).map(|known| format!("{PREFIX}{known}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.kubernetes.io/aws-load-balancer-ssl-cert: arn:aws:acm:eu-west-1:111122223333:certificate/a
+spec:
+  type: LoadBalancer
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "service.kubernetes.io", "service.beta.kubernetes.io");
+    }
+}

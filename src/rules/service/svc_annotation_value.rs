@@ -113,3 +113,29 @@ fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
     let message = format!("Service {name} has `{SUFFIX}: {given}`, which is not one of http, https, ssl, tcp");
     Some(on(service, Some(SUFFIX), Severity::Error, message, "use one of them in lower case"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled: "yes"
+spec:
+  type: LoadBalancer
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "\"yes\"", "\"true\"");
+    }
+}

@@ -59,3 +59,30 @@ fn is_range(text: &str) -> bool {
         longest.is_ok_and(|longest| length.parse::<u8>().is_ok_and(|length| length <= longest))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-connection-draining-enabled: "true"
+spec:
+  type: LoadBalancer
+  sessionAffinity: ClientIP
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "ClientIP", "None");
+    }
+}

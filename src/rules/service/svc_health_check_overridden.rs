@@ -56,3 +56,38 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, Some(suffix), Severity::Warning, message, "remove it, or set `externalTrafficPolicy: Local`")]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: ConfigMap
+metadata:
+  name: cloud-config
+data:
+  cloud.conf: |-
+    [Global]
+    ClusterServiceLoadBalancerHealthProbeMode = Shared
+---
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: nlb
+    service.beta.kubernetes.io/aws-load-balancer-healthcheck-path: /ready
+spec:
+  type: LoadBalancer
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "= Shared", "= ServiceNodePort");
+    }
+}

@@ -43,3 +43,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, None, severity, message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+spec:
+  type: LoadBalancer
+status:
+  loadBalancer:
+    ingress:
+    - hostname: a1-2.cn-north-1.elb.amazonaws.com.cn
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "amazonaws.com.cn", "amazonaws.com");
+    }
+}

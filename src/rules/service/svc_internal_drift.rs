@@ -44,3 +44,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, Some(SUFFIX), Severity::Error, message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-internal: "true"
+spec:
+  type: LoadBalancer
+status:
+  loadBalancer:
+    ingress:
+    - hostname: a1-4.eu-west-1.elb.amazonaws.com
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "hostname: a1", "hostname: internal-a1");
+    }
+}

@@ -54,3 +54,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, Some(SUFFIX), severity, message, fix).impact(impact)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-internal: "False"
+spec:
+  type: LoadBalancer
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "\"False\"", "\"false\"");
+    }
+}

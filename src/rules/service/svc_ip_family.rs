@@ -33,3 +33,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on_field(service, "ipFamilies", message, "set `ipFamilyPolicy: PreferDualStack`")]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-connection-draining-enabled: "true"
+spec:
+  type: LoadBalancer
+  ipFamilies:
+  - IPv6
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "- IPv6", "- IPv4\n  - IPv6");
+    }
+}

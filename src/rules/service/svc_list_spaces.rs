@@ -43,3 +43,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found.collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-ssl-ports: 443, 8443
+spec:
+  type: LoadBalancer
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "443, 8443", "443,8443");
+    }
+}

@@ -41,3 +41,30 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, Some(suffix), Severity::Warning, message, "remove the health check annotations")]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-healthcheck-port: traffic-port
+spec:
+  type: LoadBalancer
+  externalTrafficPolicy: Local
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "Policy: Local", "Policy: Cluster");
+    }
+}

@@ -78,3 +78,40 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, None, Severity::Error, message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Node
+metadata:
+  name: worker-1
+  labels:
+    node.kubernetes.io/exclude-from-external-load-balancers: ""
+spec:
+  providerID: aws:///us-east-1a/i-0a
+status:
+  nodeInfo:
+    kubeletVersion: v1.33.2
+---
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-connection-draining-enabled: "true"
+spec:
+  type: LoadBalancer
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "node.kubernetes.io/exclude-from-external-load-balancers", "example.com/none");
+    }
+}

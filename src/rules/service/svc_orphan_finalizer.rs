@@ -59,3 +59,65 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let why = evidence.kubernetes_version().is_none().then_some("the version of Kubernetes is not known");
     CheckResult::counted(services.len(), services.iter().filter_map(orphan)).unless(why)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: control-1
+status:
+  nodeInfo:
+    kubeletVersion: v1.31.4
+---
+kind: DaemonSet
+metadata:
+  name: kube-proxy
+spec:
+  template:
+    spec: {}
+---
+kind: Deployment
+metadata:
+  namespace: kube-system
+  name: coredns
+  uid: w-dns
+spec:
+  template:
+    spec: {}
+---
+kind: Service
+metadata:
+  name: web
+  deletionTimestamp: '2026-01-05T07:00:00Z'
+  finalizers:
+  - service.kubernetes.io/load-balancer-cleanup
+status:
+  loadBalancer:
+    ingress:
+    - hostname: as1-1.us-east-1.elb.amazonaws.com
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+spec:
+  renewTime: '2026-01-05T10:00:00.000000Z'
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "deletionTimestamp: '2026-01-05T07:00:00Z'",
+            "deletionTimestamp: '2026-01-05T09:58:00Z'",
+        );
+    }
+}

@@ -59,3 +59,34 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, suffix, Severity::Error, message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: external
+spec:
+  type: LoadBalancer
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "spec:",
+            "    service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\nspec:",
+        );
+    }
+}

@@ -32,3 +32,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, None, Severity::Error, message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  finalizers:
+  - service.kubernetes.io/load-balancer-cleanup
+  - service.k8s.aws/resources
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-connection-draining-enabled: "true"
+spec:
+  type: LoadBalancer
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "  - service.k8s.aws/resources\n", "");
+    }
+}

@@ -45,3 +45,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on_field(service, "ports", message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-connection-draining-enabled: "true"
+spec:
+  type: LoadBalancer
+  ports:
+  - port: 53
+    protocol: UDP
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "protocol: UDP", "protocol: TCP");
+    }
+}

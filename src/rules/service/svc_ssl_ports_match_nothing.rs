@@ -44,3 +44,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, Some(SUFFIX), Severity::Warning, message, "name ports of the Service, by number or name")]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-ssl-ports: "8443"
+spec:
+  type: LoadBalancer
+  ports:
+  - name: https
+    port: 443
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "\"8443\"", "https");
+    }
+}

@@ -44,3 +44,31 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found.collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: nlb
+    service.beta.kubernetes.io/aws-load-balancer-subnets: "subnet-1,subnet-2"
+    service.beta.kubernetes.io/aws-load-balancer-eip-allocations: eipalloc-1
+spec:
+  type: LoadBalancer
+"#;
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "eipalloc-1", "\"eipalloc-1,eipalloc-2\"");
+    }
+}

@@ -42,3 +42,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, Some("aws-load-balancer-type"), Severity::Error, message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: changed
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: nlb
+spec:
+  type: LoadBalancer
+status:
+  loadBalancer:
+    ingress:
+    - hostname: a1-3.eu-west-1.elb.amazonaws.com
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "a1-3.eu-west-1.elb", "a1-3.elb.eu-west-1");
+    }
+}

@@ -40,3 +40,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(service, Some("aws-load-balancer-type"), Severity::Warning, message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: NLB
+spec:
+  type: LoadBalancer
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "type: NLB", "type: nlb");
+    }
+}

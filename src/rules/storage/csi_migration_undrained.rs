@@ -65,3 +65,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         )],
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: worker-1
+status:
+  nodeInfo:
+    kubeletVersion: v1.22.17
+---
+kind: PersistentVolume
+spec:
+  awsElasticBlockStore: {}
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "v1.22.17", "v1.23.17");
+    }
+}

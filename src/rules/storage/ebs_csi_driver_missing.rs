@@ -40,3 +40,55 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(class, Severity::Error, &class.object().head(), "driver", message, "install the EBS CSI driver")]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: ip-10-0-1-10.eu-west-1.compute.internal
+status:
+  nodeInfo:
+    kubeletVersion: v1.33.2
+---
+kind: DaemonSet
+metadata:
+  name: kube-proxy
+spec:
+  template:
+    spec: {}
+---
+kind: Deployment
+metadata:
+  name: coredns
+  namespace: kube-system
+  uid: 5f0c0005
+spec:
+  template:
+    spec: {}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  uid: 5f0c0006
+provisioner: kubernetes.io/aws-ebs
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "kubernetes.io/aws-ebs",
+            "kubernetes.io/aws-ebs\n---\napiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata:\n  name: ebs.csi.aws.com",
+        );
+    }
+}

@@ -54,3 +54,51 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let fix = Fix::none("install the EBS CSI driver");
     CheckResult::counted(volumes.len(), [Violation::new(severity, resource, message, fix)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: control-1
+status:
+  nodeInfo:
+    kubeletVersion: v1.31.4
+---
+kind: DaemonSet
+metadata:
+  name: kube-proxy
+spec:
+  template:
+    spec: {}
+---
+kind: Deployment
+metadata:
+  namespace: kube-system
+  name: coredns
+  uid: w-dns
+spec:
+  template:
+    spec: {}
+---
+kind: PersistentVolume
+metadata:
+  name: pv-1
+  uid: v1
+spec:
+  awsElasticBlockStore: {}
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "awsElasticBlockStore: {}", "csi:\n    driver: ebs.csi.aws.com");
+    }
+}

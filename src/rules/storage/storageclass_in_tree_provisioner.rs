@@ -31,3 +31,25 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         vec![on(class, Severity::Warning, &place, "provisioner", message, fix)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+provisioner: kubernetes.io/aws-ebs
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "kubernetes.io/aws-ebs", "ebs.csi.aws.com");
+    }
+}

@@ -83,3 +83,27 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         found
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+provisioner: ebs.csi.aws.com
+parameters:
+  zones: eu-west-1a, eu-west-1b
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "zones: eu-west-1a, eu-west-1b", "type: gp3");
+    }
+}

@@ -37,3 +37,41 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     counted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  uid: 5f0c0006
+  annotations:
+    storageclass.kubernetes.io/is-default-class: 'true'
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  uid: 5f0c0007
+  annotations:
+    storageclass.kubernetes.io/is-default-class: 'true'
+provisioner: ebs.csi.aws.com
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(
+            &RULE,
+            DEFECT,
+            "5f0c0007\n  annotations:\n    storageclass.kubernetes.io/is-default-class: 'true'",
+            "5f0c0007\n  annotations:\n    storageclass.kubernetes.io/is-default-class: 'false'",
+        );
+    }
+}
