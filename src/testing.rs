@@ -3,4 +3,58 @@
 //! `fires` states the defect that a rule finds. `silent` states its nearest neighbour that is right, and proves that the
 //! rule was checked there: a rule that does not apply is not silent.
 
+use crate::audit::{Audit, Auditor};
+use crate::estate::EstateRef;
+use crate::finding::Finding;
+use crate::rules::{Outcome, Rule};
+use crate::tags::Tag;
+
+pub(crate) mod alibaba;
+pub(crate) mod aws;
 pub(crate) mod lint;
+
+/// Sets a tag.
+pub(crate) fn tag(tags: &mut Vec<Tag>, key: &str, value: &str) {
+    untag(tags, key);
+    tags.push(Tag { key: key.to_owned(), value: value.to_owned() });
+}
+
+/// Removes a tag.
+pub(crate) fn untag(tags: &mut Vec<Tag>, key: &str) {
+    tags.retain(|tag| tag.key != key);
+}
+
+/// Runs the one rule of an auditor; returns its findings and its outcome.
+fn audit_rule(auditor: &Auditor<'_>, estate: EstateRef<'_>) -> (Vec<Finding>, Outcome) {
+    let [rule] = auditor.rules else { panic!("one rule") };
+    let Audit { mut findings, rules, .. } = auditor.audit(estate).unwrap();
+    findings.retain(|finding| finding.rule == rule.id);
+    (findings, rules.first().expect("the outcome of the rule").outcome)
+}
+
+/// Asserts that a rule has findings, and that its entry announces their severities, fixes and resources.
+#[track_caller]
+fn assert_fires(rule: &Rule, (findings, outcome): &(Vec<Finding>, Outcome)) {
+    let Rule { id, severity, .. } = rule;
+    assert!(!findings.is_empty(), "{id} finds nothing: {outcome:?}");
+    for finding in findings {
+        let note = severity.note.unwrap_or_default();
+        let is_announced = finding.severity == severity.default || note.contains(finding.severity.name());
+        assert!(is_announced, "{id} does not announce the severity {}", finding.severity.name());
+        assert!(
+            finding.fix.applicability <= rule.applicability,
+            "{id} does not announce a fix that is {:?}",
+            finding.fix
+        );
+        let kind = finding.resource.kind;
+        assert!(rule.resources.contains(&kind), "{id} does not announce findings about {kind:?}");
+    }
+}
+
+/// Asserts that a rule was checked without findings.
+#[track_caller]
+fn assert_silent(rule: &Rule, (findings, outcome): &(Vec<Finding>, Outcome)) {
+    let messages: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert!(messages.is_empty(), "{} finds {messages:?}", rule.id);
+    assert_eq!(*outcome, Outcome::Passed, "{} was not checked", rule.id);
+}

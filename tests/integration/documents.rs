@@ -518,6 +518,9 @@ fn every_rule_is_one_file_and_one_line_in_its_family() {
             assert!(text.contains(&format!("id: \"{id}\"")), "{module} holds the rule of its name");
             assert_eq!(text.matches("Rule = Rule {").count(), 1, "{module} holds one rule");
             assert!(text.contains("\nfn check("), "{module} holds its check");
+            assert!(text.contains("\n    fn fires() {"), "{module} holds a test with its defect");
+            let right = ["silent", "does_not_apply"].map(|name| format!("\n    fn {name}() {{"));
+            assert!(right.iter().any(|test| text.contains(test)), "{module} holds a test without its defect");
             let table = read(&format!("src/rules/{name}.rs"));
             assert_eq!(table.matches(&format!("mod {module};")).count(), 1, "{module}");
             // `policy diff` names the entries that it answers.

@@ -35,21 +35,6 @@ fn told(audit: &Audit, rule: &str) -> (Vec<(Severity, String)>, Outcome) {
     (found.map(|finding| (finding.severity, finding.message.clone())).collect(), outcome.outcome)
 }
 
-/// Rules that find something here alone.
-pub(crate) fn fired() -> Vec<&'static str> {
-    let inventory = inventory();
-    let volume = &inventory.accounts[0].regions[0].volumes[0];
-    let items = [
-        volume_of_driver(&volume.id, &["us-east-1z"]),
-        service("aws-load-balancer-subnets", "subnet-0gone"),
-        service("aws-load-balancer-ssl-cert", "arn:aws:acm:eu-west-1:111122223333:certificate/a"),
-    ];
-    let mut audit = scan(&inventory, &items);
-    audit.findings.extend(scan(&with_another_cluster(), &[controller_called("other")]).findings);
-    audit.findings.extend(scan(&with_a_bare_role(), &[controller_with_keys()]).findings);
-    audit.findings.iter().map(|finding| finding.rule).collect()
-}
-
 fn volume_of_driver(id: &str, zones: &[&str]) -> Value {
     json!({
         "apiVersion": "v1", "kind": "PersistentVolume",

@@ -1,7 +1,8 @@
 //! The worlds of the fixtures: each an inventory, as an account would answer. `UPDATE_FIXTURES=1 cargo test fixtures`
 //! writes them to `fixtures/`; the live tests prove that recording them from the mock gives the same bytes.
 //!
-//! One file, though long: the planted defects of all rules are read side by side.
+//! Broken clusters are inputs of formats, plans, fixes and live tests, with many defects next to each other. The defect of a single rule
+//! is in the tests of its file.
 
 use serde_json::json;
 use tagaudit::internals::inventory::{

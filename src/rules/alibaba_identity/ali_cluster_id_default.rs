@@ -51,3 +51,19 @@ fn check(context: &Context<'_>) -> CheckResult {
     let related: Vec<ResourceRef> = found.iter().map(ResourceRef::to_bare).collect();
     CheckResult::counted(1, [Violation::new(Severity::Warning, super::cluster(context), message, fix).related(related)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{alibaba, tag};
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| tag(&mut c.instance(alibaba::WORKER).tags, alibaba::KEY, "clusterid"));
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |_| ());
+    }
+}

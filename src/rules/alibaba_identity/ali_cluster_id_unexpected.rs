@@ -40,3 +40,22 @@ fn check(context: &Context<'_>) -> CheckResult {
     let fix = Fix::none("check the cluster id, or give the Nodes with --nodes");
     CheckResult::counted(1, [Violation::new(Severity::Error, super::cluster(context), message, fix)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            c.without_nodes();
+            c.id = "Prod";
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| c.without_nodes());
+    }
+}

@@ -65,3 +65,30 @@ fn written(installer: Installer, cluster_id: &str) -> (&'static str, String, Str
         Installer::Kops => ("kOps", tags::LEGACY_TAG.to_owned(), cluster_id.to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::rules::alibaba::Installer;
+    use crate::testing::{alibaba, tag};
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            c.installer = Some(Installer::OpenShift);
+            for instance in &mut c.region().instances {
+                tag(&mut instance.tags, "kubernetes.io/cluster/prod", "shared");
+            }
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            c.installer = Some(Installer::OpenShift);
+            for instance in &mut c.region().instances {
+                tag(&mut instance.tags, "kubernetes.io/cluster/prod", "owned");
+            }
+        });
+    }
+}

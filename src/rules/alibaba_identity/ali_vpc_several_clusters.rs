@@ -43,3 +43,21 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     }
     CheckResult::counted(vpcs.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            c.add_other_instance();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| c.add_other_instance().vpc_id = Some("vpc-bp2".to_owned()));
+    }
+}

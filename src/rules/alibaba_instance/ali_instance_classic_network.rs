@@ -28,3 +28,19 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     });
     CheckResult::counted(view.members.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| c.instance(alibaba::WORKER).network_type = Some("classic".to_owned()));
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |_| ());
+    }
+}

@@ -30,3 +30,19 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     });
     CheckResult::counted(of_plane().count(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| c.instance(alibaba::MASTER).ram_role = None);
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| c.instance(alibaba::WORKER).ram_role = None);
+    }
+}

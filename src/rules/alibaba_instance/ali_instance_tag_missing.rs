@@ -66,3 +66,26 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     found.extend(alibaba::grouped(view, rest, Severity::Info, describe));
     CheckResult::counted(view.members.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            c.options.controller_version = "2.9".parse().ok();
+            c.instance(alibaba::WORKER).tags.clear();
+            c.node(alibaba::WORKER)["spec"]["providerID"] = "".into();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            c.options.controller_version = "2.9".parse().ok();
+            c.instance(alibaba::WORKER).tags.clear();
+        });
+    }
+}

@@ -50,3 +50,27 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
 
 /// Tag of node pools. Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#setFields`.
 const NODE_POOL_TAG: &str = "ack.alibabacloud.com/nodepool-id";
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{alibaba, tag};
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            for id in [alibaba::WORKER, alibaba::MASTER] {
+                tag(&mut c.instance(id).tags, "ack.alibabacloud.com/nodepool-id", "np-1");
+            }
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            for id in [alibaba::WORKER, "i-bp1worker2"] {
+                tag(&mut c.instance(id).tags, "ack.alibabacloud.com/nodepool-id", "np-1");
+            }
+        });
+    }
+}

@@ -30,3 +30,27 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     });
     CheckResult::counted(view.members.len(), found.collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{alibaba, tag};
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let tags = &mut c.instance(alibaba::WORKER).tags;
+            tags.clear();
+            (0..20).for_each(|n| tag(tags, &format!("note-{n}"), "x"));
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            let tags = &mut c.instance(alibaba::WORKER).tags;
+            tags.clear();
+            (0..19).for_each(|n| tag(tags, &format!("note-{n}"), "x"));
+        });
+    }
+}

@@ -230,6 +230,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::lint;
 
     #[test]
     fn versions_read_what_their_tags_have() {
@@ -260,5 +261,25 @@ mod tests {
             WENT.iter().all(|(name, first, last, without)| !KNOWN.contains(name) && first < last && last < without)
         );
         assert!(CAME.is_sorted_by_key(|(name, ..)| *name) && WENT.is_sorted_by_key(|(name, ..)| *name));
+    }
+
+    const DEFECT: &str = "
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-adress-type: intranet
+spec:
+  type: LoadBalancer
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "adress-type", "address-type");
     }
 }

@@ -47,3 +47,23 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     }
     CheckResult::counted(vpcs.len(), found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let mut second = c.region().route_tables.first().unwrap().clone();
+            second.id = "vtb-bp2".to_owned();
+            c.region().route_tables.push(second);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |_| ());
+    }
+}

@@ -32,3 +32,19 @@ fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     });
     CheckResult::counted(nodes.len(), found.collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| c.node(alibaba::WORKER)["metadata"]["name"] = "cn-hangzhou.i-bp1worker2".into());
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| c.node(alibaba::WORKER)["metadata"]["name"] = "cn-hangzhou.i-bp1worker1".into());
+    }
+}

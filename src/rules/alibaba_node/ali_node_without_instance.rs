@@ -35,3 +35,19 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     }
     CheckResult::counted(checked, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| c.region().instances.retain(|instance| instance.id != alibaba::WORKER));
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |_| ());
+    }
+}

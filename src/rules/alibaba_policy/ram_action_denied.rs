@@ -49,3 +49,19 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let fix = Fix::none(format!("remove the Deny, or exempt this principal from it: {}", text::list(&deciding, 4)));
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| c.attach(alibaba::ROLE, "Deny", &["slb:Delete*"]));
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| c.attach(alibaba::ROLE, "Deny", &["oss:*"]));
+    }
+}

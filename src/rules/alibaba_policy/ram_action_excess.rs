@@ -46,3 +46,25 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let fix = Fix::none("remove the permissions that nothing on these nodes uses");
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let policy = c.policy("k8s-ccm-additions");
+            *policy = policy.replace("nlb:*", "nlb:*");
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            let policy = c.policy("k8s-ccm-additions");
+            *policy = policy.replace("nlb:*", "nlb:TagResources");
+        });
+    }
+}

@@ -134,3 +134,19 @@ pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severi
 
 /// Reason that a role does not need the controller's calls.
 pub(super) const ELSEWHERE: &str = "the controller has other credentials";
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| c.principal(alibaba::ROLE).attachments.as_mut().unwrap().truncate(1));
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |_| ());
+    }
+}

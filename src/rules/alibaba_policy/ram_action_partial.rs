@@ -51,3 +51,25 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let severity = severity.min(Severity::Warning);
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let policy = c.policy("k8s-ccm-additions");
+            *policy = policy.replace(r#""Resource":"*""#, r#""Resource":"acs:slb:*:*:loadbalancer/*""#);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            let policy = c.policy("k8s-ccm-additions");
+            *policy = policy.replace(r#""Resource":"*""#, r#""Resource":["*"]"#);
+        });
+    }
+}

@@ -36,3 +36,21 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let fix = Fix::none("name the controller's principal with --controller-role");
     CheckResult::counted(1, [Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |_| ());
+    }
+
+    #[test]
+    fn does_not_apply() {
+        alibaba::does_not_apply(&RULE, |c| {
+            c.options.controller_roles = vec!["acs:ram::1234567890123456:role/k8s-master".to_owned()]
+        });
+    }
+}

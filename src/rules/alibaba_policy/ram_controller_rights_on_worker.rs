@@ -54,3 +54,25 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
 /// Destructive actions that only the controller calls.
 const OF_THE_CONTROLLER: [&str; 4] =
     ["nlb:DeleteLoadBalancer", "slb:DeleteLoadBalancer", "vpc:DeleteRouteEntries", "vpc:DeleteRouteEntry"];
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            c.add_worker_role();
+            c.attach("k8s-worker", "Allow", &["slb:*"]);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            c.add_worker_role();
+            c.attach("k8s-worker", "Allow", &["oss:GetObject"]);
+        });
+    }
+}

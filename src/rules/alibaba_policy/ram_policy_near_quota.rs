@@ -48,3 +48,23 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     }
     CheckResult::counted(1, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let actions: Vec<String> = (0..300).map(|n| format!("oss:Thing{n:08}")).collect();
+            let actions: Vec<&str> = actions.iter().map(String::as_str).collect();
+            c.attach(alibaba::ROLE, "Allow", &actions);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |_| ());
+    }
+}

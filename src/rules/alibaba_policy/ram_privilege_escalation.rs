@@ -44,3 +44,19 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let fix = Fix::none("remove the actions that these nodes do not need");
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| c.attach(alibaba::ROLE, "Allow", &["ram:AttachPolicyToRole"]));
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| c.attach(alibaba::ROLE, "Allow", &["ram:GetRole"]));
+    }
+}

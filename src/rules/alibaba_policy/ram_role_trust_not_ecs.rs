@@ -29,3 +29,25 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let fix = Fix::none("let the service `ecs.aliyuncs.com` assume the role in its trust policy");
     CheckResult::counted(1, [Violation::new(Severity::Error, audit.resource(), message, fix).related(instances(audit))])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let policy = c.principal(alibaba::ROLE).trust_policy.as_mut().unwrap();
+            *policy = policy.replace(r#""ecs.aliyuncs.com""#, r#""ros.aliyuncs.com""#);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            let policy = c.principal(alibaba::ROLE).trust_policy.as_mut().unwrap();
+            *policy = policy.replace(r#""ecs.aliyuncs.com""#, r#""ros.aliyuncs.com","ecs.aliyuncs.com""#);
+        });
+    }
+}

@@ -48,3 +48,29 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     }
     CheckResult::counted(checked, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{alibaba, tag};
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let mut other = c.load_balancer("lb-bp1web").clone();
+            other.id = "lb-bp1left".to_owned();
+            tag(&mut other.tags, "kubernetes.do.not.delete", "a99999999000040008000000000000000");
+            c.region().load_balancers.as_mut().unwrap().push(other);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            let mut other = c.load_balancer("lb-bp1web").clone();
+            other.id = "lb-bp1left".to_owned();
+            tag(&mut other.tags, "kubernetes.do.not.delete", "a2222222200004000800000000000000");
+            c.region().load_balancers.as_mut().unwrap().push(other);
+        });
+    }
+}

@@ -62,3 +62,25 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
 fn refused_for(load_balancer: &LoadBalancer) -> Option<&'static str> {
     [SERVICE_TAG, CLUSTER_TAG].into_iter().find(|key| tags::value(&load_balancer.tags, key).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let annotations = &mut c.service("api")["metadata"]["annotations"];
+            annotations["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id"] = "lb-bp1api".into();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            let annotations = &mut c.service("api")["metadata"]["annotations"];
+            annotations["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id"] = "lb-bp1hand".into();
+        });
+    }
+}

@@ -43,3 +43,25 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     }
     CheckResult::counted(checked, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{alibaba, tag};
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            let tags = &mut c.load_balancer("lb-bp1web").tags;
+            (tags.len()..10).for_each(|n| tag(tags, &format!("note-{n}"), "x"));
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            let tags = &mut c.load_balancer("lb-bp1web").tags;
+            (tags.len()..9).for_each(|n| tag(tags, &format!("note-{n}"), "x"));
+        });
+    }
+}

@@ -46,3 +46,45 @@ fn check(context: &Context<'_>) -> CheckResult {
         Some(on(controller, Severity::Warning, &flag.place, message, "set it to the cluster's id, or remove it"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.add_other_instance();
+            c.manifests = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.31.0
+        args: [--cluster-name=staging]
+";
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.add_other_instance();
+            c.manifests = "
+kind: DaemonSet
+metadata:
+  name: aws-cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.31.0
+        args: [--cluster-name=c-m-4x8z2k9q]
+";
+        });
+    }
+}

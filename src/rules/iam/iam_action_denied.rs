@@ -65,3 +65,19 @@ fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a Stateme
         .collect();
     text::list(&described, 3)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.on_workers("Deny", &["ecr:BatchGetImage"]));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.on_workers("Deny", &["s3:*"]));
+    }
+}

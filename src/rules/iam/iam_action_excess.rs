@@ -83,3 +83,19 @@ fn describe_excess(excess: &Excess) -> String {
         (false, several) => format!("{} ({several} actions up to {level})", excess.action),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.on_workers("Allow", &["sqs:SendMessage"]));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.on_workers("Allow", &["ecr:BatchGetImage"]));
+    }
+}

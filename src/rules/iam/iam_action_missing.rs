@@ -74,3 +74,25 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
 fn describe_roles(audit: &RoleAudit<'_>) -> String {
     if audit.node_roles.is_unknown() { " (nodes of unknown role)".to_owned() } else { String::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let policy = c.worker_policy();
+            *policy = policy.replace("ecr:BatchGetImage", "ecr:ListImages");
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let policy = c.worker_policy();
+            *policy = policy.replace("ecr:BatchGetImage", "ecr:Batch*");
+        });
+    }
+}

@@ -45,3 +45,25 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let fix = Fix::none("widen the statement, or make sure that it covers everything that the cluster needs");
     vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let policy = c.worker_policy();
+            *policy = policy.replace(r#""Resource": "*""#, r#""Resource": "arn:aws:ecr:*:*:repository/web""#);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let policy = c.worker_policy();
+            *policy = policy.replace(r#""Resource": "*""#, r#""Resource": ["*"]"#);
+        });
+    }
+}

@@ -87,3 +87,34 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let policy = c.server_policy();
+            let condition = format!(
+                r#""Effect": "Allow", "Condition": {{"StringEquals": {{"aws:ResourceTag/KubernetesCluster": "{}"}}}}"#,
+                aws::ID
+            );
+            *policy = policy.replace(r#""Effect": "Allow""#, &condition);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let policy = c.server_policy();
+            let condition = format!(
+                r#""Effect": "Allow", "Condition": {{"StringEquals": {{"aws:ResourceTag/KubernetesCluster": "{}"}}}}"#,
+                aws::ID
+            );
+            *policy = policy.replace(r#""Effect": "Allow""#, &condition);
+            tag(&mut c.group(aws::TAGGED_GROUP).tags, "KubernetesCluster", aws::ID);
+        });
+    }
+}

@@ -83,3 +83,19 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let violation = Violation::new(severity, audit.resource(), message, grant_fix(audit, &names));
     vec![violation.related(instances(audit)).impact(breaks(calls))].into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.role(aws::SERVER_ROLE).inline_policies = Some(Vec::new()));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |_| ());
+    }
+}

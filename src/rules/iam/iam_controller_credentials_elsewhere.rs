@@ -35,3 +35,30 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let fix = Fix::none("name the controller's role with --controller-role to have it audited");
     vec![Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))].into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.options.credentials_elsewhere = true;
+            let policies = c.role(aws::WORKER_ROLE).attached_policies.clone();
+            let role = c.role(aws::SERVER_ROLE);
+            role.attached_policies = policies;
+            role.inline_policies = Some(Vec::new());
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let policies = c.role(aws::WORKER_ROLE).attached_policies.clone();
+            let role = c.role(aws::SERVER_ROLE);
+            role.attached_policies = policies;
+            role.inline_policies = Some(Vec::new());
+        });
+    }
+}

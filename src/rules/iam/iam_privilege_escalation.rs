@@ -53,3 +53,19 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     );
     vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.on_workers("Allow", &["iam:PassRole", "ec2:RunInstances"]));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.on_workers("Allow", &["ec2:RunInstances"]));
+    }
+}

@@ -73,3 +73,19 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         (message, Fix::none("make sure that the primary interface is the one for load balancer traffic"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.attach(""));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.attach("aws-K8S-i-0wk0"));
+    }
+}

@@ -58,3 +58,26 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.instance(aws::WORKER).instance_profile_arn = None;
+            c.region().instance_profile_associations.retain(|one| one.instance_id != aws::WORKER);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.instance(aws::WORKER).instance_profile_arn = None;
+            let mut all = c.region().instance_profile_associations.iter_mut();
+            all.find(|one| one.instance_id == aws::WORKER).unwrap().state = "associating".to_owned();
+        });
+    }
+}

@@ -59,3 +59,19 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.set_profile(aws::WORKER, "rke2-server"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.set_profile(aws::WORKER, "rke2-agent"));
+    }
+}

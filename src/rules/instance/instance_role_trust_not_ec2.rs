@@ -92,6 +92,7 @@ fn trusts_ec2(document: &Document, partition: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::aws;
 
     #[test]
     fn reads_ec2_trust_by_partition() {
@@ -108,5 +109,21 @@ mod tests {
             trusts_ec2(&policy("ec2.c2s.ic.gov"), "aws-iso") && trusts_ec2(&policy("ec2.amazonaws.com"), "aws-iso")
         );
         assert!(!trusts_ec2(&policy("lambda.amazonaws.com"), "aws"));
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let policy = c.role(aws::WORKER_ROLE).trust_policy.as_mut().unwrap();
+            *policy = policy.replace(r#""ec2.amazonaws.com""#, r#""lambda.amazonaws.com""#);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let policy = c.role(aws::WORKER_ROLE).trust_policy.as_mut().unwrap();
+            *policy = policy.replace(r#""ec2.amazonaws.com""#, r#"["lambda.amazonaws.com","ec2.amazonaws.com"]"#);
+        });
     }
 }

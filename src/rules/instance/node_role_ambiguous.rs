@@ -51,3 +51,19 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.set_profile(aws::WORKER, "masters.c-m-4x8z2k9q"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.set_profile(aws::WORKER, "nodes.c-m-4x8z2k9q"));
+    }
+}

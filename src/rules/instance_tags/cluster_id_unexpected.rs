@@ -97,3 +97,19 @@ fn check(context: &Context<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.id = "brvo");
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |_| ());
+    }
+}

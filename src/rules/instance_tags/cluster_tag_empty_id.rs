@@ -48,3 +48,19 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.subnet(aws::PRIVATE).tags, "kubernetes.io/cluster/", "owned"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.subnet(aws::PRIVATE).tags, aws::OTHER_KEY, "owned"));
+    }
+}

@@ -151,3 +151,19 @@ fn tags_near_cluster(resource: Tagged<'_>, reach: &impl Fn(Tagged<'_>) -> bool, 
         other => reach(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.subnet(aws::PRIVATE).tags, "Kubernetes.io/cluster/c-m-4x8z2k9q", "owned"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.subnet(aws::PRIVATE).tags, aws::OTHER_KEY, "owned"));
+    }
+}

@@ -61,3 +61,19 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     ]
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.instance(aws::SERVER).tags, aws::OTHER_KEY, "owned"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.instance(aws::WORKER).tags, aws::OTHER_KEY, "owned"));
+    }
+}

@@ -92,3 +92,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.instance(aws::WORKER).tags, aws::OTHER_KEY, "owned"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.instance(aws::WORKER).tags, "kubernetes.io/cluster/", "owned"));
+    }
+}

@@ -76,3 +76,23 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         (message, Fix::with(applicability, summary, changes))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag, untag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| untag(&mut c.instance(aws::WORKER).tags, aws::KEY));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let tags = &mut c.instance(aws::WORKER).tags;
+            untag(tags, aws::KEY);
+            tag(tags, "KubernetesCluster", aws::ID);
+        });
+    }
+}

@@ -62,3 +62,23 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag, untag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let tags = &mut c.instance(aws::WORKER).tags;
+            untag(tags, aws::KEY);
+            tag(tags, "KubernetesCluster", aws::ID);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.instance(aws::WORKER).tags, "KubernetesCluster", aws::ID));
+    }
+}

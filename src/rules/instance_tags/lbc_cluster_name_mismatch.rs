@@ -89,3 +89,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.group(aws::TAGGED_GROUP).tags, "elbv2.k8s.aws/cluster", "brvo"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.group(aws::TAGGED_GROUP).tags, "elbv2.k8s.aws/cluster", aws::ID));
+    }
+}

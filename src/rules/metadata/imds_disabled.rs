@@ -34,3 +34,23 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         (message, Fix::with(Applicability::Confirm, "turn the metadata service on", changes))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_endpoint = Some("disabled".to_owned())
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_tokens = Some("optional".to_owned())
+        });
+    }
+}

@@ -53,3 +53,23 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(1)
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(3)
+        });
+    }
+}

@@ -43,3 +43,22 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         (message, Fix::with(Applicability::Confirm, "turn instance metadata tags off before any tag is added", changes))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().instance_metadata_tags =
+                Some("enabled".to_owned())
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |_| ());
+    }
+}

@@ -81,6 +81,7 @@ mod tests {
     use crate::aws::view::Evidence;
     use crate::aws::{Instance, InstanceState};
     use crate::membership::{RoleAssignment, RoleSet, RoleSource};
+    use crate::testing::aws;
 
     #[test]
     fn versions_that_speak_imdsv2_are_known() {
@@ -132,5 +133,23 @@ mod tests {
         ] {
             assert_eq!(speaks_only_v1(&member, &node(version, rke1, name)), expected, "{version}");
         }
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let node = c.node(aws::WORKER);
+            node["metadata"]["name"] = "worker-1".into();
+            node["status"]["nodeInfo"]["kubeletVersion"] = "v1.28.9+rke2r1".into();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let node = c.node(aws::WORKER);
+            node["metadata"]["name"] = "worker-1".into();
+            node["status"]["nodeInfo"]["kubeletVersion"] = "v1.29.11+rke2r1".into();
+        });
     }
 }

@@ -44,3 +44,22 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.add_pod_route());
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.add_pod_route();
+            c.instance(aws::WORKER).source_dest_check = Some(false);
+        });
+    }
+}

@@ -93,3 +93,22 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     ]
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.cloud_routes = true);
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.cloud_routes = true;
+            tag(&mut c.region().route_tables.first_mut().unwrap().tags, aws::KEY, "owned");
+        });
+    }
+}

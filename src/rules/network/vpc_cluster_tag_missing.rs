@@ -46,3 +46,23 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.vpc().tags.clear());
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let tags = &mut c.vpc().tags;
+            tags.clear();
+            tag(tags, "sigs.k8s.io/cluster-api-provider-aws/cluster/prod", "owned");
+        });
+    }
+}

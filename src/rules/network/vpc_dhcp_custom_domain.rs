@@ -55,3 +55,25 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.nodes.clear();
+            c.region().dhcp_options.first_mut().unwrap().domain_name = vec!["corp.example".to_owned()];
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.nodes.clear();
+            c.region().dhcp_options.first_mut().unwrap().domain_name = vec!["eu-central-1.compute.internal".to_owned()];
+        });
+    }
+}

@@ -54,3 +54,25 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.nodes.clear();
+            c.vpc().enable_dns_hostnames = Some(false);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.nodes.clear();
+            c.vpc().enable_dns_hostnames = Some(true);
+        });
+    }
+}

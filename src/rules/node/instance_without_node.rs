@@ -54,3 +54,25 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.nodes.retain(|node| node["spec"]["providerID"] != "aws:///eu-central-1a/i-0wk0");
+            c.instance(aws::WORKER).launch_time = Some("2026-11-20T23:30:00Z".to_owned());
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.nodes.retain(|node| node["spec"]["providerID"] != "aws:///eu-central-1a/i-0wk0");
+            c.instance(aws::WORKER).launch_time = Some("2026-11-20T23:50:00Z".to_owned());
+        });
+    }
+}

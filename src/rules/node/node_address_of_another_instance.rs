@@ -60,3 +60,25 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.node(aws::WORKER)["status"]["addresses"] = json!([{"type": "InternalIP", "address": "10.0.1.13"}])
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.node(aws::WORKER)["status"]["addresses"] = json!([{"type": "InternalIP", "address": "10.0.1.11"}])
+        });
+    }
+}

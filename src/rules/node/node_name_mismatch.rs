@@ -73,3 +73,29 @@ fn check(context: &Context<'_>, _: &[KubernetesNode]) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let node = c.node(aws::WORKER);
+            node["metadata"]["name"] = "worker-1".into();
+            node["spec"] = json!({});
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let node = c.node(aws::WORKER);
+            node["metadata"]["name"] = "ip-10-0-1-11.eu-central-1.compute.internal".into();
+            node["spec"] = json!({});
+        });
+    }
+}

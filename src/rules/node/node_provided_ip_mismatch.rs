@@ -111,3 +111,25 @@ fn has(instance: &Instance, wanted: IpAddr, families: Option<&[String]>) -> bool
     };
     instance.network_interfaces.iter().any(of_interface) || instance.public_ip_address.as_deref().is_some_and(is_wanted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let annotations = &mut c.node(aws::WORKER)["metadata"]["annotations"];
+            annotations["alpha.kubernetes.io/provided-node-ip"] = "172.17.0.1".into();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let annotations = &mut c.node(aws::WORKER)["metadata"]["annotations"];
+            annotations["alpha.kubernetes.io/provided-node-ip"] = "10.0.1.11".into();
+        });
+    }
+}

@@ -52,3 +52,25 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.node(aws::WORKER)["spec"]["providerID"] = "i-0wk0".into();
+            tag(&mut c.instance(aws::WORKER).tags, "k8s.io/cluster-autoscaler/enabled", "true");
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.node(aws::WORKER)["spec"]["providerID"] = "aws:///eu-central-1a/i-0wk0".into();
+            tag(&mut c.instance(aws::WORKER).tags, "k8s.io/cluster-autoscaler/enabled", "true");
+        });
+    }
+}

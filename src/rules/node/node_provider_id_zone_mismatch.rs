@@ -42,3 +42,19 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.node(aws::WORKER)["spec"]["providerID"] = "aws:///eu-central-1b/i-0wk0".into());
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |_| ());
+    }
+}

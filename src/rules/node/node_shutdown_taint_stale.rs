@@ -41,3 +41,29 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::RULE;
+    use crate::aws::InstanceState;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.node(aws::WORKER)["spec"]["taints"] =
+                json!([{"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}])
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.node(aws::WORKER)["spec"]["taints"] =
+                json!([{"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}]);
+            c.instance(aws::WORKER).state = InstanceState::Stopped;
+        });
+    }
+}

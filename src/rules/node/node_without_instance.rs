@@ -62,3 +62,20 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::aws::InstanceState;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.instance(aws::WORKER).state = InstanceState::Terminated);
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.instance(aws::WORKER).state = InstanceState::Stopped);
+    }
+}

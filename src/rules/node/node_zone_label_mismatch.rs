@@ -57,3 +57,23 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.node(aws::WORKER)["metadata"]["labels"]["topology.kubernetes.io/zone"] = "eu-central-1b".into()
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.node(aws::WORKER)["metadata"]["labels"]["topology.kubernetes.io/zone"] = "eu-central-1a".into()
+        });
+    }
+}

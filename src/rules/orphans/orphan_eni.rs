@@ -42,3 +42,26 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let message = left_by(context, found.len(), "available network interface", "left");
     one(region, &found, message, "delete them; those of a Network Load Balancer disappear by themselves within an hour")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let interface = c.interface("eni-0left", "available", "aws-K8S-i-0gone");
+            tag(&mut interface.tags, "cluster.k8s.amazonaws.com/name", aws::ID);
+            c.terminate();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let interface = c.interface("eni-0left", "available", "aws-K8S-i-0gone");
+            tag(&mut interface.tags, "cluster.k8s.amazonaws.com/name", aws::ID);
+        });
+    }
+}

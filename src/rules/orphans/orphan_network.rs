@@ -50,3 +50,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         "check that no Auto Scaling group brings the cluster back, then delete them with the tool that created them",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.terminate());
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |_| ());
+    }
+}

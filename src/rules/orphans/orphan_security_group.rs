@@ -80,3 +80,27 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let group = c.add_group("sg-0elb");
+            group.name = "k8s-elb-a1b2c3".to_owned();
+            tag(&mut group.tags, aws::KEY, "owned");
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let group = c.add_group("sg-0elb");
+            group.name = "k8s-elb-a1b2c3".to_owned();
+            tag(&mut group.tags, aws::KEY, "shared");
+        });
+    }
+}

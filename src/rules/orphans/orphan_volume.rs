@@ -40,3 +40,30 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         "check that no Auto Scaling group brings the cluster back, save the data, then delete them",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let volume = c.region().volumes.first_mut().unwrap();
+            volume.state = "available".to_owned();
+            volume.attached_to.clear();
+            tag(&mut volume.tags, aws::KEY, "owned");
+            c.terminate();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let volume = c.region().volumes.first_mut().unwrap();
+            volume.state = "available".to_owned();
+            volume.attached_to.clear();
+            tag(&mut volume.tags, aws::KEY, "owned");
+        });
+    }
+}

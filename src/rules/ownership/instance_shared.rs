@@ -35,3 +35,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.instance(aws::WORKER).tags, aws::KEY, "shared"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.vpc().tags, aws::KEY, "shared"));
+    }
+}

@@ -58,3 +58,27 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let tags = &mut c.subnet(aws::PRIVATE).tags;
+            tag(tags, aws::KEY, "shared");
+            tag(tags, "KubernetesCluster", aws::ID);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let tags = &mut c.subnet(aws::PRIVATE).tags;
+            tag(tags, aws::KEY, "owned");
+            tag(tags, "KubernetesCluster", aws::ID);
+        });
+    }
+}

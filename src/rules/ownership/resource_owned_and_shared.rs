@@ -40,3 +40,23 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.subnet(aws::PRIVATE).tags, aws::OTHER_KEY, "shared"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let tags = &mut c.subnet(aws::PRIVATE).tags;
+            tag(tags, aws::KEY, "shared");
+            tag(tags, aws::OTHER_KEY, "shared");
+        });
+    }
+}

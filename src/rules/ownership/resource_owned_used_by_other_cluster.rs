@@ -50,3 +50,22 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.add_other_instance());
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.add_other_instance();
+            tag(&mut c.subnet(aws::PRIVATE).tags, aws::OTHER_KEY, "shared");
+        });
+    }
+}

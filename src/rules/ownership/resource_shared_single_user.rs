@@ -73,3 +73,21 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
 fn of_load_balancer(resource: Tagged<'_>) -> bool {
     matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.subnet(aws::PUBLIC).tags, aws::KEY, "shared"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.region().subnets.iter_mut().for_each(|subnet| tag(&mut subnet.tags, aws::KEY, "shared"))
+        });
+    }
+}

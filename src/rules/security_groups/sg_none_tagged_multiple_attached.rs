@@ -49,3 +49,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         (message, Fix::choose(format!("choose the group that gets `{key}`; the command tags {pick}"), choices))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.group(aws::TAGGED_GROUP).tags.clear());
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.set_groups(&[aws::PLAIN_GROUP]));
+    }
+}

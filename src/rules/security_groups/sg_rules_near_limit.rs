@@ -73,3 +73,36 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::aws::IngressPermission;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let group = c.group(aws::TAGGED_GROUP);
+            let rule = group.ingress.first().unwrap().clone();
+            group.ingress.extend((0..50).map(|port| IngressPermission {
+                from_port: Some(port),
+                to_port: Some(port),
+                ..rule.clone()
+            }));
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let group = c.group(aws::TAGGED_GROUP);
+            let rule = group.ingress.first().unwrap().clone();
+            group.ingress.extend((0..40).map(|port| IngressPermission {
+                from_port: Some(port),
+                to_port: Some(port),
+                ..rule.clone()
+            }));
+        });
+    }
+}

@@ -56,3 +56,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.set_groups(&[aws::PLAIN_GROUP]));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.set_groups(&[aws::TAGGED_GROUP]));
+    }
+}

@@ -55,3 +55,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.group(aws::TAGGED_GROUP).tags, aws::OTHER_KEY, "owned"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.group(aws::PLAIN_GROUP).tags, aws::OTHER_KEY, "owned"));
+    }
+}

@@ -53,3 +53,27 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let group = c.add_group("sg-0far");
+            group.vpc_id = Some("vpc-0far".to_owned());
+            tag(&mut group.tags, aws::KEY, "owned");
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let group = c.add_group("sg-0far");
+            group.vpc_id = Some("vpc-0far".to_owned());
+            tag(&mut group.tags, aws::OTHER_KEY, "owned");
+        });
+    }
+}

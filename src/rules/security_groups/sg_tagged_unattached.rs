@@ -73,3 +73,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.add_group("sg-0idle").tags, aws::KEY, "owned"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.add_group("sg-0idle").tags, aws::OTHER_KEY, "owned"));
+    }
+}

@@ -70,3 +70,43 @@ fn is_used(service: &Service, owner: Owner) -> bool {
     };
     owner == Owner::LoadBalancerController || service.ports.iter().any(|port| port.protocol != "UDP" && is_named(port))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.manifests = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-ssl-cert: arn:aws:acm:eu-west-1:111122223333:certificate/a
+spec:
+  type: LoadBalancer
+  ports:
+  - port: 443
+"#
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.manifests = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-ssl-cert: arn:aws:acm:eu-central-1:111122223333:certificate/a
+spec:
+  type: LoadBalancer
+  ports:
+  - port: 443
+"#
+        });
+    }
+}

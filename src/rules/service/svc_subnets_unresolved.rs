@@ -94,3 +94,43 @@ fn unresolved(items: &[&str], subnets: &[Subnet], vpc: &str, region: &str) -> Op
         (!zone.is_empty() && !zones.insert(zone)).then(|| format!("two subnets in {}", text::printable(zone)))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.manifests = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-subnets: subnet-0gone
+spec:
+  type: LoadBalancer
+  ports:
+  - port: 443
+"#
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.manifests = r#"
+kind: Service
+metadata:
+  name: web
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-subnets: subnet-puba0bb1
+spec:
+  type: LoadBalancer
+  ports:
+  - port: 443
+"#
+        });
+    }
+}

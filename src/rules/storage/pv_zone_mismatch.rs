@@ -88,3 +88,55 @@ fn affinity(object: Object<'_>) -> Option<BTreeSet<&str>> {
 fn label<'o>(object: Object<'o>, name: &str) -> Option<BTreeSet<&'o str>> {
     Some(object.text(&["metadata", "labels", name])?.split("__").collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.manifests = "
+kind: PersistentVolume
+metadata:
+  name: pv-1
+  uid: v1
+spec:
+  csi:
+    driver: ebs.csi.aws.com
+    volumeHandle: vol-0wk0
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - key: topology.ebs.csi.aws.com/zone
+          operator: In
+          values: [eu-central-1b]
+"
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.manifests = "
+kind: PersistentVolume
+metadata:
+  name: pv-1
+  uid: v1
+spec:
+  csi:
+    driver: ebs.csi.aws.com
+    volumeHandle: vol-0wk0
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - key: topology.ebs.csi.aws.com/zone
+          operator: In
+          values: [eu-central-1a]
+"
+        });
+    }
+}

@@ -24,3 +24,21 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     none_of(context, region, Scheme::Internal)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.region().availability_zones.iter_mut().for_each(|zone| zone.zone_type = "local-zone".to_owned());
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.region().availability_zones.first_mut().unwrap().zone_type = "local-zone".to_owned());
+    }
+}

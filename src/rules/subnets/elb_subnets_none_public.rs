@@ -24,3 +24,19 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     none_of(context, region, Scheme::InternetFacing)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.region().route_tables.retain(|table| table.main));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.region().subnets.retain(|subnet| subnet.id != aws::PUBLIC));
+    }
+}

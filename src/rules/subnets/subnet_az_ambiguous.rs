@@ -90,3 +90,28 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, untag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let mut second = c.subnet(aws::PRIVATE).clone();
+            second.id = "subnet-privz".to_owned();
+            c.region().subnets.push(second);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let mut second = c.subnet(aws::PRIVATE).clone();
+            second.id = "subnet-privz".to_owned();
+            untag(&mut second.tags, "kubernetes.io/role/internal-elb");
+            c.region().subnets.push(second);
+        });
+    }
+}

@@ -90,3 +90,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.region().subnets.retain(|subnet| subnet.id != aws::PUBLIC_B));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |_| ());
+    }
+}

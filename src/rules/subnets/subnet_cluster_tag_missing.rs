@@ -122,3 +122,19 @@ fn valid_value(region: &RegionView<'_>, cluster_id: &str) -> &'static str {
         region.region.subnets.iter().filter_map(|subnet| tags::cluster_value(&subnet.tags, cluster_id)).peekable();
     if values.peek().is_some() && values.all(|value| value == OWNED) { OWNED } else { SHARED }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag, untag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| untag(&mut c.subnet(aws::PRIVATE).tags, aws::KEY));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.subnet(aws::PRIVATE).tags, aws::KEY, "shared"));
+    }
+}

@@ -143,3 +143,26 @@ impl<'r> Coverage<'r> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag, untag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            let tags = &mut c.subnet(aws::PRIVATE).tags;
+            untag(tags, aws::KEY);
+            tag(tags, aws::OTHER_KEY, "shared");
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            let tags = &mut c.subnet(aws::PRIVATE).tags;
+            tag(tags, aws::OTHER_KEY, "shared");
+        });
+    }
+}

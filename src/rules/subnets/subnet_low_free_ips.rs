@@ -58,3 +58,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.subnet(aws::PUBLIC).available_ip_address_count = Some(7));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.subnet(aws::PUBLIC).available_ip_address_count = Some(8));
+    }
+}

@@ -79,3 +79,23 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
 fn uses_load_balancer_controller(region: &RegionView<'_>) -> bool {
     region.region.security_groups.iter().any(|group| group.tags.iter().any(|tag| tag.key.starts_with("elbv2.k8s.aws/")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, untag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| untag(&mut c.subnet(aws::PUBLIC).tags, "kubernetes.io/role/elb"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            for id in [aws::PUBLIC, aws::PUBLIC_B] {
+                untag(&mut c.subnet(id).tags, "kubernetes.io/role/elb");
+            }
+        });
+    }
+}

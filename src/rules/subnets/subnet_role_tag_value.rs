@@ -58,3 +58,19 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.subnet(aws::PUBLIC).tags, "kubernetes.io/role/elb", "true"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.subnet(aws::PUBLIC).tags, "kubernetes.io/role/elb", ""));
+    }
+}

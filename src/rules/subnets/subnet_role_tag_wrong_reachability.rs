@@ -69,3 +69,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, tag};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| tag(&mut c.subnet(aws::PRIVATE).tags, "kubernetes.io/role/elb", "1"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| tag(&mut c.subnet(aws::PUBLIC).tags, "kubernetes.io/role/elb", ""));
+    }
+}

@@ -69,3 +69,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     }
     violations.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| c.region().availability_zones.first_mut().unwrap().zone_type = "local-zone".to_owned());
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.region().availability_zones.last_mut().unwrap().zone_type = "local-zone".to_owned());
+    }
+}
