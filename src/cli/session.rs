@@ -478,13 +478,7 @@ pub(super) fn not_live() -> Failure {
         .help("give --inventory PATH, or install tagaudit with its default features")
 }
 
-/// The account after a plan was applied.
-pub(super) struct CarriedOut {
-    pub(super) report: Audit,
-    pub(super) estate: Estate,
-    pub(super) whole: bool,
-}
-
+/// Writes the report of a scan to its outputs.
 pub(super) fn write_report(args: &ScanArgs, scope: &Scope<'_>, audit: &Audit) -> Result<(), Failure> {
     crate::cli::io::output::write(&args.output, &scope.written(audit))
 }

@@ -3,38 +3,48 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-#[cfg(not(any(feature = "aws", feature = "alibaba")))]
-use offline as live;
-
 use crate::audit::Audit;
-use crate::estate::{Estate, EstateRef};
-use crate::finding::{Choice, Finding};
-use crate::fix::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReason, Skipped};
-use crate::inventory::{Provider, write_private};
-use crate::render;
-use crate::report::SourceKind;
+use crate::estate::Estate;
+use crate::finding::Finding;
+use crate::fix::plan::{Answer, Approvals};
+use crate::inventory::Provider;
 use crate::rules::Rule;
-use crate::text;
 
 use crate::cli::args::command::ScanArgs;
-use crate::cli::io::clock::{now, stamp};
+use crate::cli::args::fix::EmitName;
 use crate::cli::io::failure::{Exit, Failure};
-use crate::cli::io::output::emit;
-use crate::cli::io::terminal::{Out, is_interactive, line, read_line, say};
-use crate::cli::session::{CarriedOut, Scope, verdict, write_report};
+use crate::cli::io::terminal::{Out, is_interactive};
+use crate::cli::session::{Scope, write_report};
 
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+mod account;
+mod answers;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+mod apply;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+mod consent;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 mod gate;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 mod live;
 #[cfg(not(any(feature = "aws", feature = "alibaba")))]
 mod offline;
+mod outcome;
+mod ready;
+mod request;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 mod state_files;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+mod undo;
 
-use live::{carry_out_and_scan, dry_run, settle_earlier};
+use outcome::Outcome;
+use ready::Ready;
+use request::FixRequest;
 
-pub(in crate::cli) use live::{apply, undo};
+#[cfg(not(any(feature = "aws", feature = "alibaba")))]
+pub(in crate::cli) use offline::{apply, undo};
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(in crate::cli) use {apply::apply, undo::undo};
 
 /// Rejects invalid combinations of the fix flags.
 pub(in crate::cli) fn check(args: &ScanArgs) -> Result<(), Failure> {
@@ -71,7 +81,44 @@ pub(in crate::cli) fn check(args: &ScanArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fixes the findings of a scan.
+/// Purpose of a plan.
+#[derive(Debug, Clone, Copy)]
+enum Mode<'a> {
+    /// `--emit`: printed in a language of infrastructure.
+    Emit(EmitName),
+    /// `--dry-run`: its calls are tried with the dry-run of the cloud.
+    DryRun,
+    /// `--plan-out`: saved for `tagaudit apply`.
+    Save(&'a Path),
+    /// Applied now.
+    Apply,
+}
+
+impl<'a> Mode<'a> {
+    fn from_args(args: &'a ScanArgs) -> Self {
+        match (args.fix.emit, args.fix.dry_run, &args.fix.plan_out) {
+            (Some(language), ..) => Self::Emit(language),
+            (None, true, _) => Self::DryRun,
+            (None, false, Some(path)) => Self::Save(path),
+            (None, false, None) => Self::Apply,
+        }
+    }
+}
+
+/// The scan whose findings are fixed.
+struct Fix<'a> {
+    args: &'a ScanArgs,
+    scope: &'a Scope<'a>,
+    rules: &'a [&'static Rule],
+    estate: &'a Estate,
+    report: &'a Audit,
+    /// Its findings, without the waived ones.
+    open: Vec<Finding>,
+    mode: Mode<'a>,
+    out: Out,
+}
+
+/// Fixes the findings of a scan: a preview, the operator's answers to its questions, the plan, and its outcome.
 pub(in crate::cli) fn scan(
     args: &ScanArgs,
     scope: &Scope<'_>,
@@ -79,74 +126,46 @@ pub(in crate::cli) fn scan(
     estate: &Estate,
     report: &Audit,
 ) -> Result<Exit, Failure> {
-    if let Some(name) = args.fix.emit {
-        check_language(name, estate.provider())?;
+    let (mode, out) = (Mode::from_args(args), Out::new(&args.output.terminal));
+    if let Mode::Emit(language) = mode {
+        check_language(language, estate.provider())?;
     }
     refuse_apart(scope, estate)?;
-    let out = Out::new(&args.output.terminal);
-    let live = args.source.inventory.is_none();
-    let approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
-    let mut asked = FixRequest { approvals, valid_for: args.fix.plan_valid_for, within: None };
-    // Waived findings are not fixed.
-    let open: Vec<Finding> = report.open().cloned().collect();
-    let mut planned = make(scope, rules, estate, &open, &asked, live)?;
-    let asks =
-        live && args.fix.emit.is_none() && args.fix.plan_out.is_none() && !args.fix.dry_run && !args.fix.carry_out.yes;
-    if asks && is_interactive() {
-        let answers = ask(&planned.skipped)?;
-        if !answers.is_empty() {
-            asked.approvals.answers.extend(answers);
-            planned = make(scope, rules, estate, &open, &asked, live)?;
-        }
+    let open = report.open().cloned().collect();
+    let fix = Fix { args, scope, rules, estate, report, open, mode, out };
+    let preview = fix.plan(Vec::new())?;
+    let answers = fix.answers(&preview)?;
+    let plan = if answers.is_empty() { preview } else { fix.plan(answers)? };
+    let plan = plan.tried(&fix)?;
+    plan.show(&fix)?;
+    let outcome = plan.carry_out(&fix)?;
+    outcome.show(&fix, &plan.planned.plan, plan.has_refusals())
+}
+
+impl Fix<'_> {
+    fn is_live(&self) -> bool {
+        self.args.source.inventory.is_none()
     }
-    let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, estate, args) };
-    if let Some(format) = args.fix.emit {
-        report_skipped(&planned, &out);
-        if !planned.rejected.is_empty() {
-            return Err(rejected(&planned));
-        }
-        let file = args.output.outputs.iter().find_map(|output| output.file.as_deref());
-        emit(file, &args.output.terminal, |_, page| {
-            page.write_all(render::emit(&planned.plan, format.into()).as_bytes())
-        })?;
-        return Ok(ended);
+
+    /// Plans the fixes, with answers of the operator beyond those of the command line.
+    fn plan(&self, answers: Vec<Answer>) -> Result<Ready, Failure> {
+        let mut approvals = Approvals { allow: self.args.fix.allow.clone(), answers: self.args.fix.choose.clone() };
+        approvals.answers.extend(answers);
+        let request = FixRequest { approvals, valid_for: self.args.fix.plan_valid_for, within: None };
+        let planned = request::plan(self.scope, self.rules, self.estate, &self.open, &request, self.is_live())?;
+        Ok(Ready { planned, approvals: request.approvals, trial: BTreeMap::new() })
     }
-    if !planned.rejected.is_empty() {
-        write_report(args, scope, report)?;
-        report_skipped(&planned, &out);
-        return Err(rejected(&planned));
+
+    /// The operator's answers, if there is an operator to ask.
+    fn answers(&self, preview: &Ready) -> Result<Vec<Answer>, Failure> {
+        let is_asked = self.is_live() && matches!(self.mode, Mode::Apply) && !self.args.fix.carry_out.yes;
+        if is_asked && is_interactive() { answers::ask(&preview.planned.skipped) } else { Ok(Vec::new()) }
     }
-    if args.fix.dry_run {
-        let answers = if live { dry_run(args, &planned.plan)? } else { BTreeMap::new() };
-        write_report(args, scope, report)?;
-        tell_plan(&planned, &answers, &out);
-        let refused = answers.values().any(|answer| matches!(answer, DryRunAnswer::Refused(_)));
-        return Ok(if refused { Exit::Unfixed } else { ended });
+
+    /// Writes the report of the scan.
+    fn write_report(&self) -> Result<(), Failure> {
+        write_report(self.args, self.scope, self.report)
     }
-    if let Some(path) = &args.fix.plan_out {
-        save(&planned.plan, path)?;
-        write_report(args, scope, report)?;
-        tell_plan(&planned, &BTreeMap::new(), &out);
-        tell_how_to_apply(&planned.plan, path, args);
-        return Ok(ended);
-    }
-    tell_plan(&planned, &BTreeMap::new(), &out);
-    if planned.plan.changes.is_empty() {
-        settle_earlier(args, scope, &planned.plan)?;
-        write_report(args, scope, report)?;
-        return Ok(ended);
-    }
-    let whole = match carry_out_and_scan(args, scope, rules, &planned, asked) {
-        Ok(CarriedOut { report: after, estate, whole }) => {
-            write_report(args, scope, &after)?;
-            if whole && !planned.has_refusals() { verdict(&after, &estate, args) } else { Exit::Unfixed }
-        }
-        Err(failure) => {
-            write_report(args, scope, report)?;
-            return Err(failure);
-        }
-    };
-    Ok(whole)
 }
 
 /// Refuses to fix anything if the cluster's tag and its Nodes contradict each other: one of the two belongs to another
@@ -162,46 +181,8 @@ fn refuse_apart(scope: &Scope<'_>, estate: &Estate) -> Result<(), Failure> {
     }
 }
 
-/// Options of a plan that the operator sets.
-#[derive(Default)]
-struct FixRequest<'a> {
-    approvals: Approvals,
-    /// Lifetime of the plan, if it is set.
-    valid_for: Option<jiff::SignedDuration>,
-    /// Approved plan that limits this one.
-    within: Option<&'a Plan>,
-}
-
-fn make(
-    scope: &Scope<'_>,
-    rules: &[&'static Rule],
-    estate: &Estate,
-    findings: &[Finding],
-    asked: &FixRequest<'_>,
-    live: bool,
-) -> Result<Planned, Failure> {
-    let created = now();
-    let read_at = estate.as_ref().collected_at().and_then(|at| at.parse().ok()).map_or(created, |at| created.min(at));
-    let expires = read_at.checked_add(asked.valid_for.unwrap_or(plan::LIFETIME)).unwrap_or(read_at);
-    let source = if live { SourceKind::Live } else { SourceKind::Inventory };
-    let for_plan = plan::Scope {
-        cluster_id: scope.cluster_id,
-        created_at: stamp(created),
-        expires_at: stamp(expires),
-        evidence: source.name(),
-        nodes: scope.nodes(),
-        rules: rules.iter().map(|rule| rule.id).collect(),
-        options: scope.options(),
-        within: asked.within,
-    };
-    let audit = |estate: EstateRef<'_>, cluster_id: &str| scope.auditor(rules, source).re_audit(estate, cluster_id);
-    plan::build(estate.as_ref(), findings, &for_plan, &asked.approvals, &audit)
-        .map_err(|error| Failure::from_error(Exit::Usage, &error))
-}
-
 /// Checks that a plan of this cloud can be printed in this language.
-fn check_language(name: crate::cli::args::fix::EmitName, provider: Provider) -> Result<(), Failure> {
-    use crate::cli::args::fix::EmitName;
+fn check_language(name: EmitName, provider: Provider) -> Result<(), Failure> {
     let of = match name {
         EmitName::Terraform => provider,
         EmitName::Cloudformation | EmitName::AwsCli => Provider::Aws,
@@ -216,83 +197,4 @@ fn check_language(name: crate::cli::args::fix::EmitName, provider: Provider) -> 
     };
     Err(Failure::usage(format!("--emit names a language of {}, but {} is audited", of.describe(), provider.describe()))
         .help(format!("give {others}")))
-}
-
-fn rejected(planned: &Planned) -> Failure {
-    let mut failure = Failure::new(Exit::Unfixed, "the plan was refused, and nothing was written");
-    failure.causes.clone_from(&planned.rejected);
-    failure.help("drop the --allow or --choose that causes this, or fix it by hand first")
-}
-
-fn report_skipped(planned: &Planned, out: &Out) {
-    for note in &planned.notes {
-        line(&format!("note: {note}"));
-    }
-    say(&render::skipped(&planned.skipped, out.color, out.width));
-}
-
-fn tell_plan(planned: &Planned, answers: &BTreeMap<String, DryRunAnswer>, out: &Out) {
-    if planned.plan.changes.is_empty() {
-        line("Nothing to write.");
-    } else {
-        say(&render::plan(&planned.plan, answers, out.color, out.width));
-    }
-    report_skipped(planned, out);
-}
-
-/// Prints the full command that applies a saved plan: the account is read again then, with the options of this scan.
-fn tell_how_to_apply(plan: &Plan, path: &Path, args: &ScanArgs) {
-    let file = path.display().to_string();
-    let mut words = vec!["tagaudit apply".to_owned(), text::shell_quote(&file).into_owned()];
-    let approvals = args.fix.allow.iter().map(|rule| ("--allow", Some(rule.clone())));
-    let answers = args.fix.choose.iter().map(|answer| ("--choose", Some(answer.to_string())));
-    let said = args.source.connection.said().into_iter().chain(args.audit.said()).chain(approvals).chain(answers);
-    for (option, value) in said {
-        words.push(option.to_owned());
-        words.extend(value.map(|value| text::shell_quote(&value).into_owned()));
-    }
-    if plan.expires_at < plan.created_at {
-        line(&format!("wrote {file}; it expired at {}: its evidence is older than that", plan.expires_at));
-        line("read the account again, or extend it with --plan-valid-for");
-        return;
-    }
-    line(&format!("wrote {file}; to apply it until {}:", plan.expires_at));
-    line(&format!("  {}", words.join(" ")));
-}
-
-fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
-    let bytes = plan.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
-    write_private(path, &bytes)
-        .map_err(|error| Failure::usage(format!("cannot write the plan `{}`", path.display())).cause(error.to_string()))
-}
-
-/// Asks the questions of the findings. Nothing is chosen for the operator: an empty answer skips the finding.
-fn ask(left: &[Skipped]) -> Result<Vec<Answer>, Failure> {
-    let mut answers = Vec::new();
-    for left in left {
-        let SkipReason::Question(choices) = &left.reason else { continue };
-        say("\n");
-        line(&format!("{} on {}: {}", left.rule, left.resource, left.what));
-        for (index, choice) in choices.iter().enumerate() {
-            let proposed = if index == 0 && choices.len() > 1 { " (proposed)" } else { "" };
-            line(&format!("  {}  {}{proposed}", index + 1, choice.summary));
-        }
-        let picked: Option<&Choice> = loop {
-            say(&format!("1 to {}, or Enter to skip it: ", choices.len()));
-            let answer = read_line()?;
-            match answer.trim() {
-                "" => break None,
-                text => match text.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?)) {
-                    Some(choice) => break Some(choice),
-                    None => line("that is not one of the choices"),
-                },
-            }
-        };
-        answers.extend(picked.map(|choice| Answer {
-            rule: left.rule.to_owned(),
-            resource: left.resource.clone(),
-            value: choice.value.clone(),
-        }));
-    }
-    Ok(answers)
 }

@@ -7,7 +7,7 @@ use crate::rules;
 use crate::text;
 
 /// Approvals of the operator.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Approvals {
     /// Rules whose `confirm` fixes are approved (`--allow`).
     pub allow: Vec<String>,

@@ -21,7 +21,8 @@ use crate::report::SourceKind;
 use crate::rules::{RULES, Rule};
 use crate::text;
 
-use super::{FixRequest, make};
+use super::FixRequest;
+use super::request::{plan as plan_fixes, rejected};
 
 /// Maximum number of new findings, or of gaps, that are listed one by one; the rest is counted.
 const TOLD: usize = 10;
@@ -92,9 +93,9 @@ pub(super) fn pass(
     let (audit, _) = scope.audited_for(before.as_ref(), rules, SourceKind::Live, Purpose::Plan)?;
     let open: Vec<Finding> = audit.open().cloned().collect();
     let asked = FixRequest { approvals, valid_for: None, within: Some(approved) };
-    let again = make(scope, rules, &before, &open, &asked, true)?;
+    let again = plan_fixes(scope, rules, &before, &open, &asked, true)?;
     if !again.rejected.is_empty() {
-        return Err(super::rejected(&again));
+        return Err(rejected(&again));
     }
     let mut left_out = BTreeMap::new();
     let mut in_place = 0;

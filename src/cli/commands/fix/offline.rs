@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::cli::args::command::ScanArgs;
 use crate::cli::io::failure::{Exit, Failure};
-use crate::cli::session::{CarriedOut, Scope};
-use crate::fix::plan::{DryRunAnswer, Plan, Planned};
+use crate::cli::session::Scope;
+use crate::fix::plan::{Approvals, DryRunAnswer, Plan};
 use crate::rules::Rule;
 
-use super::FixRequest;
+use super::outcome::CarriedOut;
 use crate::cli::args::fix::{ApplyArgs, UndoArgs};
 
 fn refuse<T>() -> Result<T, Failure> {
@@ -24,8 +24,8 @@ pub(super) fn carry_out_and_scan(
     _: &ScanArgs,
     _: &Scope<'_>,
     _: &[&'static Rule],
-    _: &Planned,
-    _: FixRequest<'_>,
+    _: &Plan,
+    _: &Approvals,
 ) -> Result<CarriedOut, Failure> {
     refuse()
 }
