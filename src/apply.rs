@@ -25,7 +25,6 @@ pub(crate) use writer::Connection;
 pub(crate) struct ChangeOutcome {
     /// Id of the change.
     pub change: String,
-    /// Outcome.
     pub outcome: Outcome,
     /// Reason, for display.
     pub detail: Option<String>,
@@ -54,7 +53,6 @@ pub(crate) enum Stop {
 /// Options for applying a plan.
 #[derive(Debug)]
 pub(crate) struct Options<'a> {
-    /// Connection.
     pub connection: &'a Connection<'a>,
     /// Maximum time to wait until a change is visible.
     pub verify_timeout: Duration,

@@ -39,17 +39,14 @@ pub enum Purpose {
 /// Audits estates for one cluster with one set of options: the estate that was read, and the copies that plans change.
 #[derive(Debug, Clone, Copy)]
 pub struct Auditor<'a> {
-    /// The cluster id.
     pub cluster_id: &'a str,
     /// The state of the cluster in Kubernetes, as far as it was given.
     pub kubernetes: &'a Evidence,
-    /// `--node-role`.
     pub selectors: &'a [NodeRoleSelector],
     /// Baselines and options for roles and principals.
     pub role_audit: &'a RoleAuditOptions,
     /// Rules to run; those of other clouds are skipped.
     pub rules: &'a [&'static Rule],
-    /// `--cloud-routes`.
     pub cloud_routes: bool,
     /// `--installer`; for Alibaba Cloud alone.
     pub installer: Option<Installer>,

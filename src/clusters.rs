@@ -9,11 +9,8 @@ use crate::inventory::{Gap, Read};
 /// Uses of one cluster id in one region.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ClusterUse {
-    /// The id.
     pub cluster_id: String,
-    /// Account.
     pub account_id: String,
-    /// Region.
     pub region: String,
     /// Live instances.
     pub instances: usize,

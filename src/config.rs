@@ -41,9 +41,7 @@ pub struct Config {
 /// A place in the file, one-based, in characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Line.
     pub line: usize,
-    /// Column.
     pub column: usize,
 }
 
@@ -87,7 +85,6 @@ pub enum Takes {
 pub struct SeverityOverride {
     /// Rule id.
     pub rule: String,
-    /// Severity.
     pub severity: Severity,
 }
 
@@ -98,7 +95,6 @@ pub struct Waiver {
     pub rule: String,
     /// Id or ARN of the resources; without `*` and `?`, exactly one resource.
     pub resource: String,
-    /// Reason.
     pub reason: String,
     /// Person who decided it.
     pub owner: Option<String>,
@@ -111,7 +107,6 @@ pub struct Waiver {
 /// A defect of a configuration, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file.
     pub file: String,
     /// Place in the file.
     pub place: Place,

@@ -120,7 +120,6 @@ pub enum Controller {
     Service,
     /// `node-route-controller`: off with `--configure-cloud-routes=false`.
     Route,
-    /// `tagging-controller`.
     Tagging,
     /// The controller of network load balancers; Alibaba Cloud only.
     Nlb,

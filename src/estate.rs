@@ -32,11 +32,9 @@ pub enum EstateRef<'a> {
 /// Identity of an account, and the regions that were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Account id.
     pub account_id: String,
     /// Partition; `alibaba` in Alibaba Cloud.
     pub partition: String,
-    /// ARN of the caller.
     pub caller_arn: String,
     /// Regions that were read.
     pub regions: Vec<String>,

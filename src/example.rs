@@ -14,20 +14,14 @@ mod alibaba;
 /// A distribution with an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Distribution {
-    /// RKE2.
     Rke2,
-    /// K3s.
     K3s,
-    /// RKE.
     Rke,
-    /// kubeadm.
     Kubeadm,
 }
 
-/// A file of an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExampleFile {
-    /// Its name.
     pub name: &'static str,
     /// Its location, or the command to run with it.
     pub about: String,
@@ -73,12 +67,10 @@ const LAST_OF_RKE: u32 = 32;
 /// Versions, distributions and images without an example.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum ExampleError {
-    /// The version of Kubernetes.
     #[error(
         "there is no example for Kubernetes {version}: the external cloud controller is needed from 1.{first} on, and 1.{last} is the last known"
     )]
     Kubernetes {
-        /// The version.
         version: ControllerVersion,
         /// First minor version with an example.
         first: u32,
@@ -87,10 +79,7 @@ pub(crate) enum ExampleError {
     },
     /// A version after the end of RKE.
     #[error("RKE does not support Kubernetes {version}: its last release was 1.{LAST_OF_RKE}")]
-    Rke {
-        /// The version.
-        version: ControllerVersion,
-    },
+    Rke { version: ControllerVersion },
     /// RKE on Alibaba Cloud.
     #[error("there is no example for RKE on Alibaba Cloud: RKE ended in 2025")]
     RkeOnAlibaba,
@@ -102,12 +91,7 @@ pub(crate) enum ExampleError {
     Tag(String),
     /// A version of the controller before the first with an example.
     #[error("there is no example for version {version} of the controller: {first} is the first known")]
-    Controller {
-        /// The version.
-        version: ControllerVersion,
-        /// First version with an example.
-        first: ControllerVersion,
-    },
+    Controller { version: ControllerVersion, first: ControllerVersion },
 }
 
 /// The files for a cluster on Alibaba Cloud, with an image of its controller.

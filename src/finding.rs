@@ -52,7 +52,6 @@ impl Severity {
 /// A resource in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceRef {
-    /// Kind of resource.
     pub kind: ResourceKind,
     /// Its id; the ARN for IAM resources.
     pub id: String,
@@ -65,7 +64,6 @@ pub struct ResourceRef {
     /// Region, for regional resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// Account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
 }
@@ -214,7 +212,6 @@ pub enum Status {
 /// A decision to accept a finding, from the configuration or from a comment in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
-    /// Reason.
     pub reason: String,
     /// Person who decided it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,7 +255,6 @@ impl Status {
 pub struct Finding {
     /// Rule id.
     pub rule: &'static str,
-    /// Severity.
     pub severity: Severity,
     /// Confidence that the finding's resources belong to the cluster: that of the weakest evidence for an instance that
     /// the finding names as a node.

@@ -26,7 +26,6 @@ pub struct KubernetesLint {
     pub skipped: Vec<String>,
     /// Findings, in the order of the files and their texts.
     pub findings: Vec<Finding>,
-    /// Outcome of each rule.
     pub rules: Vec<RuleOutcome>,
     /// Mistakes in waiver comments, each with its place.
     pub wrong_comments: Vec<String>,

@@ -23,9 +23,7 @@ pub(crate) use steps::Step;
 /// Audit results of the cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// Findings.
     pub findings: &'a [Finding],
-    /// Outcome of each rule.
     pub rules: &'a [RuleOutcome],
     /// True if a cloud was read.
     pub has_cloud: bool,

@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::json_input::{self, JsonError};
 
-/// A Kubernetes Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KubernetesNode {
     /// `metadata.name`.
@@ -34,10 +33,8 @@ pub struct KubernetesNode {
     pub is_ready: Option<bool>,
 }
 
-/// A taint of a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taint {
-    /// Key.
     pub key: String,
     /// Value; empty if there is none.
     pub value: String,
@@ -112,7 +109,6 @@ pub enum NodesError {
     Kind {
         /// Name of the input.
         file: String,
-        /// Its `kind`.
         kind: String,
     },
     /// A page of a longer list, as the API returns it with `limit`: missing Nodes may still exist.

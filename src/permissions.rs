@@ -14,7 +14,6 @@ pub(crate) use kubernetes::kubernetes_roles;
 pub struct Permission {
     /// IAM action.
     pub action: &'static str,
-    /// Its purpose.
     pub purpose: &'static str,
     /// Checks that are not possible without it; `None` if nothing works without it.
     pub without: Option<&'static str>,

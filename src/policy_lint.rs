@@ -10,7 +10,6 @@ use crate::policy::{Catalogue, Dialect, IAM};
 /// The remarks on one policy.
 #[derive(Debug)]
 pub(crate) struct LintedPolicy {
-    /// The file.
     pub file: String,
     /// Address within the file, for templates and plans; empty for a document.
     pub address: String,

@@ -184,7 +184,6 @@ impl ResourceKind {
 /// A resource within its account and region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceKey<'a> {
-    /// Kind.
     pub kind: ResourceKind,
     /// Its id; for roles the name, for policies the ARN.
     pub id: &'a str,

@@ -101,7 +101,6 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
     rules
 });
 
-/// The rule with an id.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id).copied()

@@ -42,7 +42,6 @@ pub(crate) enum Value {
     Port,
     /// A list that is not empty.
     List,
-    /// Attributes of target groups.
     TargetGroupAttributes,
 }
 

@@ -47,7 +47,6 @@ pub(crate) const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
 /// A text that cannot be a cluster id.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidClusterId {
-    /// It is empty.
     #[error("the cluster id is empty")]
     Empty,
     /// The resulting key would be longer than EC2 allows.
@@ -58,10 +57,7 @@ pub enum InvalidClusterId {
     ControlCharacter,
     /// It is the whole tag key.
     #[error("give the id alone: `{id}`")]
-    WholeKey {
-        /// The id in it.
-        id: String,
-    },
+    WholeKey { id: String },
 }
 
 /// Checks a cluster id: not empty, short enough for a tag key, no control characters.
@@ -224,7 +220,6 @@ pub(crate) enum NearMiss {
     TrailingSlash,
     /// Another separator or prefix, such as `kubernetes.io/clusters/ID`.
     Joiner,
-    /// The id is in the value.
     IdInValue,
     /// The placeholder of an example is still there.
     Placeholder,

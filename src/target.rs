@@ -18,7 +18,6 @@ pub(crate) const MAX_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "TargetEntry")]
 pub struct Target {
-    /// Its id.
     pub account_id: String,
     /// Its name in the organization, if it comes from there.
     pub name: Option<String>,
@@ -65,12 +64,10 @@ pub enum TargetError {
     Wrong {
         /// Name of the input.
         file: String,
-        /// Number of the target, from 1.
         number: usize,
         /// The defect.
         reason: String,
     },
-    /// It is empty.
     #[error("`{file}` names no target")]
     Empty {
         /// Name of the input.
@@ -278,7 +275,6 @@ pub(crate) fn is_region(text: &str) -> bool {
 /// One part of a run that is distributed over several processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Index, from 0.
     pub index: u32,
     /// Number of shards.
     pub count: u32,
@@ -325,7 +321,6 @@ pub(crate) enum InvalidShard {
     /// The index is out of range.
     #[error("there is no shard {index} of {count}: indexes start at 0, as in a Job")]
     Index {
-        /// The index.
         index: u32,
         /// Number of shards.
         count: u32,
@@ -366,9 +361,7 @@ impl FromStr for ShardArgument {
 #[cfg(feature = "aws")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Its id.
     pub account_id: String,
-    /// Its name.
     pub name: Option<String>,
     /// `State`, in capitals: `ACTIVE`, `SUSPENDED`, …; `None` if it is not known.
     pub state: Option<String>,

@@ -18,7 +18,6 @@ const NAMED: usize = 20;
 pub struct VpcTopology {
     /// Account that was read.
     pub account_id: String,
-    /// Region.
     pub region: String,
     /// The VPC; only its id if the list of VPCs was not read.
     pub vpc: Part,
@@ -33,7 +32,6 @@ pub struct VpcTopology {
 /// A resource of the map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Id.
     pub id: String,
     /// `Name` tag, or the name of a security group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +47,6 @@ pub struct SubnetPart {
     /// Id, name and tag.
     #[serde(flatten)]
     pub part: Part,
-    /// Its availability zone.
     pub availability_zone: String,
     /// True if its route table leads to an internet gateway; absent if no table was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +58,6 @@ pub struct SubnetPart {
 pub struct NodeGroup {
     /// Their roles, in words.
     pub roles: String,
-    /// The subnet of the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
     /// Relation to the cluster by their tags.

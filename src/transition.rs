@@ -25,7 +25,6 @@ pub struct Target {
     /// Cloud; omitted in files if it is AWS.
     #[serde(default, skip_serializing_if = "Provider::is_aws")]
     pub provider: Provider,
-    /// Kind of resource.
     pub kind: ResourceKind,
     /// Region, for EC2 and ECS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,20 +34,17 @@ pub struct Target {
 }
 
 impl Target {
-    /// An EC2 resource.
     #[must_use]
     pub fn ec2(region: &str, key: ResourceKey<'_>) -> Self {
         Self { provider: Provider::Aws, kind: key.kind, region: Some(region.to_owned()), id: key.id.to_owned() }
     }
 
-    /// An ECS instance.
     #[must_use]
     pub fn ecs_instance(region: &str, id: &str) -> Self {
         let kind = ResourceKind::Instance;
         Self { provider: Provider::Alibaba, kind, region: Some(region.to_owned()), id: id.to_owned() }
     }
 
-    /// A RAM role by name.
     #[must_use]
     pub fn ram_role(name: &str) -> Self {
         Self { provider: Provider::Alibaba, kind: ResourceKind::RamRole, region: None, id: name.to_owned() }
@@ -66,7 +62,6 @@ impl Target {
         ResourceKey::new(self.kind, &self.id)
     }
 
-    /// A role by name.
     #[must_use]
     pub fn role(name: &str) -> Self {
         Self { provider: Provider::Aws, kind: ResourceKind::Role, region: None, id: name.to_owned() }
@@ -90,20 +85,11 @@ impl Target {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Attribute {
     /// A tag of an EC2 or ECS resource.
-    Tag {
-        /// Key.
-        key: String,
-    },
+    Tag { key: String },
     /// An option of the instance metadata service.
-    MetadataOption {
-        /// Option.
-        option: MetadataOption,
-    },
+    MetadataOption { option: MetadataOption },
     /// A DNS attribute of a VPC.
-    VpcAttribute {
-        /// Attribute.
-        attribute: VpcAttribute,
-    },
+    VpcAttribute { attribute: VpcAttribute },
     /// The source/destination check of an instance.
     SourceDestCheck {},
     /// The document of an inline policy of a role.
@@ -114,10 +100,7 @@ pub enum Attribute {
     /// The default document of a managed IAM policy, or of a custom RAM policy.
     ManagedPolicy {},
     /// The attachment of such a policy to a role.
-    AttachedPolicy {
-        /// ARN of the policy.
-        policy_arn: String,
-    },
+    AttachedPolicy { policy_arn: String },
 }
 
 /// The options of the instance metadata service that tagaudit sets, spelled as in the AWS CLI.
@@ -204,9 +187,7 @@ pub enum Value {
 /// State of an option of the metadata service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// `enabled`.
     Enabled,
-    /// `disabled`.
     Disabled,
 }
 
@@ -323,9 +304,7 @@ impl Attribute {
 /// A change of one value of one attribute of one resource. It is serialised flat, with the values as text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transition {
-    /// Target.
     pub target: Target,
-    /// Attribute.
     pub attribute: Attribute,
     /// The value before; `None` if there is none. In a finding also if any value is replaced.
     pub old: Option<Value>,

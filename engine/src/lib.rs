@@ -34,6 +34,8 @@
 //!
 //! `docs/policy-engine.md` states the guarantees of each part, and where AWS's documentation is silent.
 
+#![warn(missing_docs)]
+
 mod assess;
 mod automaton;
 mod catalogue;

@@ -66,7 +66,6 @@ pub struct Account {
     pub policies: Vec<Policy>,
 }
 
-/// One region.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
@@ -74,17 +73,12 @@ pub struct Region {
     pub name: String,
     /// ECS instances.
     pub instances: Vec<Instance>,
-    /// VPCs.
     pub vpcs: Vec<Vpc>,
-    /// vSwitches.
     pub vswitches: Vec<VSwitch>,
-    /// Route tables.
     pub route_tables: Vec<RouteTable>,
-    /// Security groups.
     pub security_groups: Vec<SecurityGroup>,
     /// Elastic network interfaces.
     pub network_interfaces: Vec<NetworkInterface>,
-    /// Disks.
     pub disks: Vec<Disk>,
     /// Load balancers, classic and network; absent if they were not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,7 +183,6 @@ impl Inventory {
 }
 
 impl Account {
-    /// A principal by kind and name.
     #[must_use]
     pub fn principal(&self, kind: PrincipalKind, name: &str) -> Option<&Principal> {
         // Role names are compared case-insensitively. Source: RAM 2015-05-01, `GetRole`, `RolePrincipalName`.

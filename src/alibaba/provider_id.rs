@@ -5,7 +5,6 @@
 pub(crate) enum ProviderId<'a> {
     /// An ECS instance of a region. The controller ignores anything after the second part.
     Instance {
-        /// Region.
         region: &'a str,
         /// Instance id.
         id: &'a str,

@@ -44,7 +44,6 @@ pub enum Use {
     Controller,
     /// Control-plane nodes, and with them the controller if it has no other credentials.
     ControlplaneNodes,
-    /// Other nodes.
     OtherNodes,
     /// Nodes of unknown role, or control-plane nodes whose controller uses another principal, as the operator states.
     UnknownNodes,
@@ -61,7 +60,6 @@ impl Use {
 /// The verdict on an action.
 #[derive(Debug, Clone)]
 pub struct ActionAudit {
-    /// The action.
     pub action: String,
     /// Assessment by the policies.
     pub assessment: Assessment,
@@ -74,9 +72,7 @@ pub struct ActionAudit {
 /// The result of comparing a principal.
 #[derive(Debug)]
 pub struct PrincipalAudit<'a> {
-    /// Its account.
     pub account: &'a Account,
-    /// The principal.
     pub principal: &'a Principal,
     /// User of the principal.
     pub used_by: Use,

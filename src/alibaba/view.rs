@@ -61,7 +61,6 @@ impl Evidence {
 /// An instance that belongs to the cluster.
 #[derive(Debug)]
 pub struct Member<'a> {
-    /// The instance.
     pub instance: &'a Instance,
     /// Strongest evidence.
     pub evidence: Evidence,
@@ -74,16 +73,13 @@ pub struct Member<'a> {
 /// The cluster in one region of one account.
 #[derive(Debug)]
 pub struct RegionView<'a> {
-    /// The account.
     pub account: &'a Account,
-    /// The region.
     pub region: &'a Region,
     /// Members, by instance id.
     pub members: Vec<Member<'a>>,
 }
 
 impl RegionView<'_> {
-    /// VPCs of the members.
     #[must_use]
     pub fn member_vpcs(&self) -> BTreeSet<&str> {
         self.members.iter().filter_map(|member| member.instance.vpc_id.as_deref()).collect()
@@ -99,7 +95,6 @@ impl RegionView<'_> {
 /// The cluster in the whole inventory.
 #[derive(Debug)]
 pub struct ClusterView<'a> {
-    /// Inventory.
     pub inventory: &'a Inventory,
     /// The audited cluster id.
     pub cluster_id: &'a str,

@@ -241,7 +241,7 @@ impl<'a> Applier<'a, '_> {
                 return Some(stop);
             }
         }
-        Some(Stop::Blocked(last))
+        Some(self.signal().unwrap_or(Stop::Blocked(last)))
     }
 
     /// Reads the resources of changes; reads have their own retries.
@@ -404,6 +404,10 @@ impl<'a> Applier<'a, '_> {
                     self.reopen(&ids, true)?;
                     return Ok(Sent::Never(Stop::Blocked(error.message)));
                 }
+                WriteErrorKind::Stopped => {
+                    self.reopen(&ids, true)?;
+                    return Ok(Sent::Never(self.signal().unwrap_or(Stop::Blocked(error.message))));
+                }
                 WriteErrorKind::Throttled => self.reopen(&ids, true)?,
                 WriteErrorKind::Ambiguous => {
                     in_doubt = true;
@@ -426,7 +430,7 @@ impl<'a> Applier<'a, '_> {
     }
 
     /// Outcome of an unanswered call. Tags can be written twice; a policy cannot be created twice, so it is read until
-    /// it would have shown.
+    /// it would have shown. After a signal one read has to do: what does not show stays in flight.
     async fn look_after(&self, batch: &[&PlannedChange]) -> Result<Seen, WriteError> {
         let is_made_once =
             batch.iter().any(|change| matches!(change.transition.attribute, Attribute::ManagedPolicy {}));
@@ -445,10 +449,10 @@ impl<'a> Applier<'a, '_> {
                 return Ok(Seen::Changed);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if left.is_zero() || self.signal().is_some() {
                 return Ok(Seen::Nothing);
             }
-            tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
+            self.pause(pauses.next().unwrap_or(left).min(left)).await;
         }
     }
 

@@ -12,7 +12,6 @@ use crate::provider::aws;
 /// Settings by which an account is reached.
 #[derive(Debug, Clone)]
 pub(crate) enum Connection<'a> {
-    /// AWS.
     #[cfg(feature = "aws")]
     Aws(aws::Request<'a>),
     /// Alibaba Cloud.

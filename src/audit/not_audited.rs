@@ -12,9 +12,7 @@ pub struct NotAudited {
     pub what: &'static str,
     /// The resource; absent when a whole list is unknown.
     pub resource: Option<String>,
-    /// Account.
     pub account_id: Option<String>,
-    /// Region.
     pub region: Option<String>,
     /// Error code.
     pub reason: String,

@@ -55,9 +55,7 @@ impl RoleReport {
 /// The verdict on one action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActionReport {
-    /// Action.
     pub action: String,
-    /// The verdict.
     pub verdict: Verdict,
     /// Statements that decided the verdict.
     pub because: Vec<StatementRef>,

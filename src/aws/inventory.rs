@@ -78,13 +78,9 @@ pub struct Region {
     pub name: String,
     /// Instances in every state that EC2 still shows.
     pub instances: Vec<Instance>,
-    /// Subnets.
     pub subnets: Vec<Subnet>,
-    /// VPCs.
     pub vpcs: Vec<Vpc>,
-    /// Security groups.
     pub security_groups: Vec<SecurityGroup>,
-    /// Route tables.
     pub route_tables: Vec<RouteTable>,
     /// DHCP option sets.
     pub dhcp_options: Vec<DhcpOptions>,

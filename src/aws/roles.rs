@@ -72,7 +72,6 @@ pub struct ActionAudit {
 /// A call of the controller that no selected baseline contains.
 #[derive(Debug, Clone)]
 pub struct ControllerAudit {
-    /// The call.
     pub call: &'static Call,
     /// Assessment of the role's policies.
     pub assessment: Assessment,
@@ -81,9 +80,7 @@ pub struct ControllerAudit {
 /// The comparison of one role of the cluster's nodes.
 #[derive(Debug)]
 pub struct RoleAudit<'a> {
-    /// Its account.
     pub account: &'a Account,
-    /// The role.
     pub role: &'a Role,
     /// Nodes that hold it, by instance id.
     pub members: Vec<&'a Member<'a>>,

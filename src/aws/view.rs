@@ -35,7 +35,6 @@ pub(crate) const AUTO_SCALING_GROUP_TAG: &str = "aws:autoscaling:groupName";
 /// An instance that belongs to the cluster.
 #[derive(Debug)]
 pub struct Member<'a> {
-    /// The instance.
     pub instance: &'a Instance,
     /// The strongest evidence for its membership.
     pub evidence: Evidence,
@@ -53,7 +52,6 @@ impl Member<'_> {
         matches!(self.instance.state, Stopped | Stopping)
     }
 
-    /// Its Auto Scaling group, if it is in one.
     #[must_use]
     pub fn auto_scaling_group(&self) -> Option<&str> {
         tags::value(&self.instance.tags, AUTO_SCALING_GROUP_TAG)
@@ -63,9 +61,7 @@ impl Member<'_> {
 /// The cluster in one region of one account.
 #[derive(Debug)]
 pub struct RegionView<'a> {
-    /// The account.
     pub account: &'a Account,
-    /// The region.
     pub region: &'a Region,
     /// Members, by instance id.
     pub members: Vec<Member<'a>>,
@@ -270,19 +266,16 @@ impl<'a> RegionView<'a> {
         self.members.get(at)
     }
 
-    /// A subnet of the region by id.
     #[must_use]
     pub fn subnet(&self, id: &str) -> Option<&'a Subnet> {
         self.region.subnet(id)
     }
 
-    /// A security group of the region by id.
     #[must_use]
     pub fn security_group(&self, id: &str) -> Option<&'a SecurityGroup> {
         self.region.security_group(id)
     }
 
-    /// A VPC of the region by id.
     #[must_use]
     pub fn vpc(&self, id: &str) -> Option<&'a Vpc> {
         self.region.vpc(id)
@@ -306,7 +299,6 @@ impl<'a> RegionView<'a> {
         self.subnet_tables.get(subnet.id.as_str()).or_else(|| self.main_tables.get(subnet.vpc_id.as_str())).copied()
     }
 
-    /// VPCs with members.
     #[must_use]
     pub fn member_vpcs(&self) -> BTreeSet<&'a str> {
         self.member_vpcs.clone()
@@ -337,7 +329,6 @@ impl<'a> RegionView<'a> {
         &self.member_profiles
     }
 
-    /// Members by subnet.
     #[must_use]
     pub fn members_by_subnet(&self) -> BTreeMap<&'a str, Vec<&Member<'a>>> {
         let mut map: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
@@ -406,13 +397,11 @@ impl<'a> RegionView<'a> {
         }
     }
 
-    /// Network interfaces of the region.
     #[must_use]
     pub fn network_interfaces(&self) -> &'a [NetworkInterface] {
         &self.region.network_interfaces
     }
 
-    /// Volumes of the region.
     #[must_use]
     pub fn volumes(&self) -> &'a [Volume] {
         &self.region.volumes

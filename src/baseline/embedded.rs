@@ -23,7 +23,6 @@ pub struct Embedded {
     pub name: &'static str,
     /// The language of the document.
     pub dialect: &'static Dialect,
-    /// Node role it is for.
     pub node_role: CallRole,
     content: Content,
     /// Source of the content.

@@ -119,7 +119,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Report of an audit.
     pub(super) fn written(&self, audit: &Audit) -> Report {
         Report { options: self.options(), ..Report::new(audit) }
     }

@@ -16,7 +16,6 @@ use super::{Config, Place, Waiver};
 pub struct Notice {
     /// Place in the file.
     pub place: Place,
-    /// Message.
     pub message: String,
     /// True for a waiver that nothing matched; in one cluster of many that is expected.
     pub is_unused: bool,

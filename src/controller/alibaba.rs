@@ -33,7 +33,6 @@ impl AlibabaController {
     /// Every controller.
     pub const ALL: &[Self] = &[Self::Node, Self::Route, Self::Service, Self::Nlb, Self::Ingress, Self::Pvtz];
 
-    /// The name in `--controllers`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,11 +46,9 @@ impl AlibabaController {
     }
 }
 
-/// A call of a controller.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlibabaCall {
-    /// The controller.
     pub controller: AlibabaController,
     /// RAM action.
     pub action: String,

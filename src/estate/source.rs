@@ -5,11 +5,8 @@ use serde::{Deserialize, Serialize};
 /// An account that the report covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// Account id.
     pub account_id: String,
-    /// Partition.
     pub partition: String,
-    /// Regions.
     pub regions: Vec<String>,
     /// ARN of the caller who read it; `None` if it was not read for this report.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -54,11 +54,9 @@ pub enum Caveat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaveatKind {
-    /// [`Caveat::Shared`].
     Shared,
     /// [`Caveat::ManagedBy`].
     ManagedBy,
-    /// [`Caveat::Neighbours`].
     Neighbours,
     /// [`Caveat::NotAlone`].
     NotAlone,
@@ -78,7 +76,6 @@ pub enum CaveatKind {
     NamedByAddress,
     /// [`Caveat::MovesLoadBalancers`].
     MovesLoadBalancers,
-    /// [`Caveat::Refused`].
     Refused,
     /// [`Caveat::NotPrinted`].
     NotPrinted,
@@ -111,7 +108,6 @@ impl CaveatKind {
 }
 
 impl Caveat {
-    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> CaveatKind {
         match self {

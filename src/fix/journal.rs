@@ -78,7 +78,6 @@ pub enum Record {
     },
     /// A call is about to be made.
     Intent {
-        /// Run.
         run: String,
         /// Time.
         at: String,
@@ -89,7 +88,6 @@ pub enum Record {
     },
     /// A call was answered, or not.
     Result {
-        /// Run.
         run: String,
         /// Time.
         at: String,
@@ -106,7 +104,6 @@ pub enum Record {
     },
     /// A call that was announced was not made, as far as is known: its changes are open again.
     Reopened {
-        /// Run.
         run: String,
         /// Time.
         at: String,
@@ -118,7 +115,6 @@ pub enum Record {
     /// The default version of a policy just before a change replaced it. An undo makes exactly this version the default
     /// again, and deletes exactly the version that it replaced itself: other versions may hold the same text.
     PolicyVersion {
-        /// Run.
         run: String,
         /// Time.
         at: String,
@@ -129,13 +125,11 @@ pub enum Record {
     },
     /// The outcome of changes is known.
     Settled {
-        /// Run.
         run: String,
         /// Time.
         at: String,
         /// Ids of the changes.
         changes: Vec<String>,
-        /// Outcome.
         outcome: Outcome,
         /// Reason, for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +137,6 @@ pub enum Record {
     },
     /// The run has ended; none of its changes is open.
     End {
-        /// Run.
         run: String,
         /// Time.
         at: String,
@@ -164,11 +157,8 @@ pub enum Progress {
 /// A run of the journal.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Its id.
     pub id: String,
-    /// The run that it undoes.
     pub undoes: Option<String>,
-    /// Its plan.
     pub plan: Plan,
     /// Progress of each change, by id.
     pub progress: BTreeMap<String, Progress>,
@@ -183,7 +173,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// Progress of a change.
     #[must_use]
     pub fn change_progress(&self, change: &PlannedChange) -> Progress {
         self.progress.get(&change.id).copied().unwrap_or(Progress::Open)
@@ -216,29 +205,19 @@ pub enum JournalError {
     Io {
         /// The attempted operation.
         what: &'static str,
-        /// Path.
         path: PathBuf,
         /// Cause.
         source: std::io::Error,
     },
     /// Others could have written it, and its content would be undone or resumed.
     #[error("the journal `{path}` is not trusted: {reason}")]
-    Untrusted {
-        /// Path.
-        path: PathBuf,
-        /// Reason.
-        reason: &'static str,
-    },
+    Untrusted { path: PathBuf, reason: &'static str },
     /// Another process holds the lock of this journal.
     #[error("another tagaudit process is using this cluster: `{path}` is locked")]
-    Locked {
-        /// Path.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// A line is not a record.
     #[error("`{path}` is not a tagaudit journal: {reason} in line {line}")]
     Malformed {
-        /// Path.
         path: PathBuf,
         /// One-based line.
         line: usize,
@@ -343,13 +322,11 @@ impl Journal {
         self.runs.last().filter(|run| !run.is_over)
     }
 
-    /// The run of a plan.
     #[must_use]
     pub fn run_for_plan(&self, plan: &Plan) -> Option<&Run> {
         self.runs.iter().find(|run| run.applies_plan(plan))
     }
 
-    /// The run with an id.
     #[must_use]
     pub fn run(&self, id: &str) -> Option<&Run> {
         self.runs.iter().find(|run| run.id == id)

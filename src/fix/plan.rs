@@ -70,13 +70,11 @@ pub struct Plan {
     pub tool_version: String,
     /// Fix or undo.
     pub kind: Kind,
-    /// Account.
     pub account_id: String,
     /// Partition of the account.
     pub partition: String,
     /// ARN of the caller that read the evidence.
     pub caller_arn: String,
-    /// The cluster.
     pub cluster_id: String,
     /// Regions that were read.
     pub regions: Vec<String>,
@@ -89,7 +87,6 @@ pub struct Plan {
     /// Digest of the approved plan, if this one was rebuilt from it just before the first write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<String>,
-    /// The findings that it fixes.
     pub fixes: Vec<FixedFinding>,
     /// The changes, in the order in which they are made.
     pub changes: Vec<PlannedChange>,
@@ -119,7 +116,6 @@ pub struct PlanEvidence {
 pub struct FixedFinding {
     /// Rule id.
     pub rule: String,
-    /// Severity.
     pub severity: Severity,
     /// The resource it is about.
     pub resource: String,
@@ -176,7 +172,6 @@ pub struct Expect {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sibling {
-    /// Its id.
     pub id: String,
     /// Every cluster tag on it.
     pub cluster_tags: Vec<Tag>,
@@ -193,7 +188,6 @@ pub struct PlannedChange {
     pub rules: Vec<String>,
     /// ARN of its target.
     pub arn: String,
-    /// The transition.
     pub transition: Transition,
     /// Required consent.
     pub class: Applicability,

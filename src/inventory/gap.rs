@@ -8,7 +8,6 @@ use super::Read;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gap {
-    /// The read.
     #[serde(rename = "api")]
     pub read: Read,
     /// Account, if known.
@@ -46,7 +45,6 @@ pub enum GapSubject<'a> {
 }
 
 impl Gap {
-    /// Its subject.
     #[must_use]
     pub fn subject(&self) -> GapSubject<'_> {
         match (self.resource.as_deref(), self.policy.as_deref()) {

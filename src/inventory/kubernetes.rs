@@ -24,9 +24,7 @@ pub enum List {
     StatefulSets,
     /// Static pods of control planes.
     Pods,
-    /// Storage classes.
     StorageClasses,
-    /// Volumes.
     PersistentVolumes,
     /// Drivers of volumes.
     CsiDrivers,
@@ -154,7 +152,6 @@ impl List {
         if self.names().is_empty() { "list" } else { "get" }
     }
 
-    /// The path of the list.
     #[must_use]
     pub fn path(self) -> String {
         let Words { group, version, resource, namespace, .. } = self.words();
@@ -244,7 +241,6 @@ impl fmt::Display for List {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListGap {
-    /// The list.
     pub list: List,
     /// The API's reason (`Forbidden`, `Unauthorized`, `Expired`, …), or one of tagaudit: `Timeout`, `Unreachable`,
     /// `Protocol`, `Pagination`.
@@ -286,7 +282,6 @@ pub struct Recording {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedList {
-    /// The list.
     pub list: List,
     /// Its items, reduced to the fields that rules inspect.
     pub items: Vec<Value>,

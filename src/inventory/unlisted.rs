@@ -15,7 +15,6 @@ const NAMED: usize = 3;
 pub(crate) struct Unlisted<'a> {
     /// The call that lists the kind.
     pub read: Read,
-    /// The id.
     pub id: &'a str,
     /// Kind of the resource that names it.
     pub named_by: (ResourceKind, &'a str),

@@ -23,19 +23,15 @@ pub(crate) use static_pods::{static_pod_flags, static_pod_node};
 /// Software that starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distribution {
-    /// RKE2.
     Rke2,
-    /// K3s.
     K3s,
     /// RKE, end of life in 2025.
     Rke,
-    /// kubeadm.
     Kubeadm,
     /// The kubelet, which reads a `KubeletConfiguration`.
     Kubelet,
     /// Manifest of a static pod on a control plane machine.
     StaticPod,
-    /// kOps.
     Kops,
 }
 
@@ -111,7 +107,6 @@ pub enum Component {
 }
 
 impl Component {
-    /// All components.
     pub const ALL: [Self; 3] = [Self::Kubelet, Self::ApiServer, Self::ControllerManager];
 
     /// Name of the program.
@@ -223,12 +218,10 @@ struct Argument {
     place: Option<Place>,
 }
 
-/// An argument of a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComponentArgument<'a> {
     /// Name without dashes.
     pub name: &'a str,
-    /// Value.
     pub value: &'a str,
     /// Place, if it is from a file.
     pub place: Option<&'a Place>,
@@ -386,7 +379,6 @@ impl NodeArguments {
         given
     }
 
-    /// Value of an argument of a component.
     #[must_use]
     pub fn component_value(&self, component: Component, name: &str) -> Option<&str> {
         self.component_arguments(component)

@@ -18,18 +18,15 @@ pub struct CloudConfig {
     pub name: String,
     /// Text of the configuration.
     pub source: Arc<Source>,
-    /// Sections, or the syntax error.
     pub sections: Result<Vec<Section>, SyntaxError>,
 }
 
 /// Type of the value of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueType {
-    /// Any text.
     Text,
     /// A regular expression.
     Pattern,
-    /// A switch.
     Switch,
     /// A 32-bit number.
     Number,
@@ -44,7 +41,6 @@ pub(crate) enum ValueType {
 pub(crate) struct Known {
     /// Name as in the source; case-insensitive.
     pub name: &'static str,
-    /// Type of its value.
     pub holds: ValueType,
     /// First patches of the minor versions that have it, as [`has`] expects them; `None` for 1.20 or before.
     since: Option<Firsts>,

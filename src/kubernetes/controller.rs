@@ -19,7 +19,6 @@ pub(crate) const MIGRATION_LOCK: &str = "cloud-provider-extraction-migration";
 /// A cloud controller of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudController {
-    /// Its cloud.
     pub cloud: Provider,
     /// Workload that runs it; for a chart, the one that the chart creates.
     pub workload: Workload,

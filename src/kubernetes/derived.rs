@@ -42,12 +42,10 @@ impl Evidence {
         self.controllers.get_or_init(|| controllers(self))
     }
 
-    /// The cloud controllers of AWS.
     pub fn aws_controllers(&self) -> impl Iterator<Item = &CloudController> + Clone {
         self.controllers().iter().filter(|one| one.cloud == Provider::Aws)
     }
 
-    /// The cloud controllers of Alibaba Cloud.
     pub fn alibaba_controllers(&self) -> impl Iterator<Item = &CloudController> + Clone {
         self.controllers().iter().filter(|one| one.cloud == Provider::Alibaba)
     }

@@ -13,7 +13,6 @@ pub struct Document {
     pub source: Arc<Source>,
     /// The parsed document.
     pub node: Node,
-    /// Kind of document.
     pub kind: DocumentKind,
     /// Name for display: `KIND NAMESPACE/NAME`, or the file.
     pub name: String,
@@ -23,7 +22,6 @@ pub struct Document {
     pub api: (String, String),
 }
 
-/// Kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DocumentKind {
     /// `provisioning.cattle.io/v1 Cluster` of Rancher.
@@ -77,9 +75,7 @@ pub enum DocumentKind {
 /// Distribution, as far as a file identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileDistribution {
-    /// RKE2.
     Rke2,
-    /// K3s.
     K3s,
 }
 

@@ -8,7 +8,6 @@ use super::source::{Place, Source};
 /// A text within a document that is not YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// The document.
     pub document: String,
     /// Place where parsing stopped.
     pub place: Place,
@@ -19,7 +18,6 @@ pub struct Malformed {
 /// Keys that occur twice in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepeatedKeys {
-    /// The document.
     pub document: String,
     /// First of the repeated keys.
     pub key: String,
@@ -71,7 +69,6 @@ pub enum KubernetesError {
     NoItems {
         /// Name of the input.
         file: String,
-        /// Its `kind`.
         kind: String,
     },
     /// One page of a longer list, as the API returns with `limit`: other objects may exist.

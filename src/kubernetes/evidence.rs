@@ -58,7 +58,6 @@ pub struct Evidence {
 /// Target versions of an upgrade.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Target {
-    /// Target version of Kubernetes.
     pub kubernetes: Option<ControllerVersion>,
     /// Target version of the cloud controller.
     pub controller: Option<ControllerVersion>,
@@ -155,7 +154,6 @@ impl Evidence {
         leases.filter(move |lease| lease.text(&["metadata", "name"]) == Some(name))
     }
 
-    /// Documents of a kind.
     pub fn documents_by_kind(&self, kind: DocumentKind) -> impl Iterator<Item = &Document> {
         self.documents.iter().filter(move |document| document.kind == kind)
     }

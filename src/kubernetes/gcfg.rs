@@ -16,7 +16,6 @@ pub struct Section {
     pub variables: Vec<Variable>,
 }
 
-/// A variable of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     /// Name, case-insensitive.

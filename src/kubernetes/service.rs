@@ -63,12 +63,10 @@ pub struct Service {
     pub field_places: BTreeMap<String, Place>,
 }
 
-/// A port of a Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServicePort {
     /// `name`; empty if not set.
     pub name: String,
-    /// `port`.
     pub port: i64,
     /// `protocol`; `TCP` if not set.
     pub protocol: String,

@@ -11,11 +11,8 @@ use crate::policy::yaml::{self, Documents};
 pub struct Place {
     /// File, as it was given.
     pub file: Arc<str>,
-    /// Line.
     pub line: usize,
-    /// Column.
     pub column: usize,
-    /// Line of the end.
     pub end_line: usize,
     /// Column after the end.
     pub end_column: usize,
@@ -24,7 +21,6 @@ pub struct Place {
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located<T> {
-    /// The value.
     pub value: T,
     /// Place of the value.
     pub place: Place,
@@ -115,7 +111,6 @@ impl Source {
         (is_literal && indent.bytes().all(|byte| byte == b' ')).then_some((line - 1 - empty, indent.len()))
     }
 
-    /// Text of the source.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -198,7 +193,6 @@ impl Source {
         })
     }
 
-    /// Line of an offset.
     fn line(&self, offset: usize) -> usize {
         self.counted(offset).lines + 1
     }
@@ -272,7 +266,6 @@ fn newlines(bytes: &[u8]) -> usize {
 pub struct Object<'s> {
     /// The text that contains it.
     pub source: &'s Source,
-    /// The node.
     pub node: &'s Node,
 }
 

@@ -7,7 +7,6 @@ use crate::policy::json::Value;
 
 use super::source::{Located, Object, Place};
 
-/// Kind of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WorkloadKind {
     /// A pod on every matching node.
@@ -16,7 +15,6 @@ pub enum WorkloadKind {
     Deployment,
     /// A number of pods with fixed names.
     StatefulSet,
-    /// One pod.
     Pod,
 }
 
@@ -37,10 +35,8 @@ impl WorkloadKind {
     }
 }
 
-/// A workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// Kind.
     pub kind: WorkloadKind,
     /// `apiVersion`.
     pub api_version: String,
@@ -62,7 +58,6 @@ pub struct Workload {
     pub node_selector: Vec<(Located<String>, String)>,
     /// Required terms of `affinity.nodeAffinity`, one of which must match; `None` if there is no such requirement.
     pub required_affinity: Option<Vec<AffinityTerm>>,
-    /// `tolerations`.
     pub tolerations: Vec<Toleration>,
     /// `hostNetwork`.
     pub is_on_host_network: bool,
@@ -70,7 +65,6 @@ pub struct Workload {
     pub dns_policy: Option<Located<String>>,
     /// `serviceAccountName`; `default` if not set.
     pub service_account: String,
-    /// `containers`.
     pub containers: Vec<Container>,
     /// Images of `initContainers` that are pulled.
     pub init_images: Vec<Located<String>>,
@@ -85,12 +79,9 @@ pub struct Workload {
     pub pod_place: Place,
 }
 
-/// A container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
-    /// `name`.
     pub name: String,
-    /// `image`.
     pub image: Located<String>,
     /// True if the image is never pulled: `imagePullPolicy: Never`.
     pub is_never_pulled: bool,
@@ -128,18 +119,15 @@ pub struct Expression {
     pub key: String,
     /// `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt`, `Lt`.
     pub operator: String,
-    /// Values.
     pub values: Vec<String>,
 }
 
-/// A toleration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toleration {
     /// Key; empty for any.
     pub key: String,
     /// True if any value matches (`operator: Exists`).
     pub is_any_value: bool,
-    /// Value.
     pub value: String,
     /// Effect; empty for any.
     pub effect: String,

@@ -6,7 +6,6 @@ use crate::nodes::KubernetesNode;
 use crate::policy;
 use crate::tags::{self, Tag};
 
-/// A role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeRole {
@@ -19,7 +18,6 @@ pub enum NodeRole {
 }
 
 impl NodeRole {
-    /// All roles.
     pub const ALL: [Self; 3] = [Self::Controlplane, Self::Etcd, Self::Worker];
 
     /// The word used in reports and on the command line.
@@ -93,7 +91,6 @@ pub enum RoleSource {
     Operator,
     /// Labels of the Kubernetes Node.
     NodeLabels,
-    /// Tags of a distribution.
     DistributionTags,
     /// Well-known names of instance profiles.
     ProfileName,
@@ -143,7 +140,6 @@ impl RoleAssignment {
     }
 }
 
-/// `--node-role SELECTOR=ROLE[,ROLE]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeRoleSelector {
     selector: Selector,
@@ -222,15 +218,11 @@ impl FromStr for NodeRoleSelector {
 /// Properties of an instance of any cloud that selectors use.
 #[derive(Debug, Clone, Copy)]
 pub struct Selectable<'a> {
-    /// Id.
     pub id: &'a str,
-    /// Name.
     pub name: Option<&'a str>,
     /// Name of its identity: an AWS instance profile or an Alibaba Cloud RAM role.
     pub profile: Option<&'a str>,
-    /// Its Auto Scaling group.
     pub auto_scaling_group: Option<&'a str>,
-    /// Tags.
     pub tags: &'a [Tag],
 }
 

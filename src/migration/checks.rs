@@ -53,7 +53,6 @@ impl State {
     }
 }
 
-/// A check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// Short id that does not change.

@@ -17,9 +17,7 @@ use crate::text;
 /// Provider that a component requests with `--cloud-provider`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloudProvider {
-    /// The in-tree provider.
     InTree,
-    /// An external provider.
     External,
     /// No provider.
     None,
@@ -44,11 +42,8 @@ pub enum Maker {
     Rke2,
     /// K3s, which never shipped an AWS provider.
     K3s,
-    /// RKE.
     Rke,
-    /// kubeadm.
     Kubeadm,
-    /// kOps.
     Kops,
     /// Something else.
     Other,
@@ -116,7 +111,6 @@ pub struct Seen {
 pub enum Holder {
     /// kube-controller-manager, which also holds its own lock.
     ControllerManager,
-    /// The cloud controller.
     CloudController,
     /// A process that holds no other lock.
     Unknown,
@@ -129,7 +123,6 @@ pub struct Signals<'e> {
     pub maker: Maker,
     /// Kubernetes version.
     pub version: Option<ControllerVersion>,
-    /// Kubelets.
     pub kubelets: Vec<Seen>,
     /// Instances of kube-controller-manager.
     pub managers: Vec<Seen>,
@@ -144,7 +137,6 @@ pub struct Signals<'e> {
     pub planned: Vec<&'e CloudController>,
     /// True if all workloads were given, so that a controller that was not found does not exist.
     pub knows_controllers: bool,
-    /// Nodes.
     pub nodes: &'e [KubernetesNode],
     /// Number of control plane nodes.
     pub control_planes: Option<usize>,

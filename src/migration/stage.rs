@@ -39,9 +39,7 @@ pub enum Stage {
 pub struct Told {
     /// Short id that does not change.
     pub id: &'static str,
-    /// Title.
     pub title: &'static str,
-    /// Meaning.
     pub meaning: &'static str,
 }
 

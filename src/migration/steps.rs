@@ -15,7 +15,6 @@ use apply::{
 mod apply;
 mod initialise;
 
-/// A step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Instruction.
@@ -31,7 +30,6 @@ pub struct Step {
 pub struct Snippet {
     /// File or object to change, or place to run the command.
     pub place: String,
-    /// The text.
     pub text: String,
 }
 
@@ -343,7 +341,6 @@ fn go_on(controller: &CloudController, signals: &Signals<'_>, uses_lock: bool) -
     }
 }
 
-/// Step to stop a cloud controller.
 fn stop(controller: &CloudController) -> Step {
     let workload = &controller.workload;
     let lacks =

@@ -46,21 +46,16 @@ pub(crate) enum FolderError {
     /// A file cannot be read.
     #[error("cannot read `{file}`")]
     Read {
-        /// The file.
         file: String,
         /// Cause.
         source: std::io::Error,
     },
     /// A file is larger than any answer could be.
     #[error("`{file}` is larger than {MAX_FILE_BYTES} bytes")]
-    TooLarge {
-        /// The file.
-        file: String,
-    },
+    TooLarge { file: String },
     /// The content of a file does not match its name.
     #[error("`{file}` is not the output of its AWS CLI command: {error}")]
     Malformed {
-        /// The file.
         file: String,
         /// Error and its position.
         error: JsonError,
@@ -70,16 +65,10 @@ pub(crate) enum FolderError {
         "`{folder}` holds no `get-caller-identity.json`, and nothing else in it names one account (the `OwnerId` of \
          reservations, interfaces, groups or VPCs)"
     )]
-    NoAccount {
-        /// The folder.
-        folder: String,
-    },
+    NoAccount { folder: String },
     /// No file identifies the region.
     #[error("nothing in `{folder}` identifies the region it was read from")]
-    NoRegion {
-        /// The folder.
-        folder: String,
-    },
+    NoRegion { folder: String },
 }
 
 /// Reads a folder. `region` is the operator's choice, for folders that do not identify their region.

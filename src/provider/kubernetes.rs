@@ -119,7 +119,6 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
 /// Least similarity, of 1, for the name of a context to be suggested.
 const ALIKE: f64 = 0.8;
 
-/// Configuration of a context.
 async fn configuration(context: &str) -> Result<Config, Error> {
     let kubeconfig = kubeconfig();
     let names: Vec<&str> =
@@ -225,14 +224,12 @@ impl CallFailure {
     }
 }
 
-/// A list that was read.
 struct ListRead {
     items: Vec<Value>,
     /// Time of the API server.
     at: Option<Timestamp>,
 }
 
-/// A page of a list.
 #[derive(Deserialize)]
 struct ListPage<'a> {
     kind: String,

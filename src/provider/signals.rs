@@ -42,11 +42,16 @@ impl SignalGuard {
         }
     }
 
-    /// The signal, if it came.
     #[cfg(any(feature = "aws", feature = "alibaba"))]
     pub(crate) fn came(&self) -> Option<ErrorKind> {
         *self.signal.borrow()
     }
+}
+
+/// True if a signal came while a guard was held.
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(super) fn has_come() -> bool {
+    SIGNAL.get().is_some_and(|signal| signal.borrow().is_some())
 }
 
 /// Runs read-only work until it ends, or a signal comes: then the error has the message `stopped`.

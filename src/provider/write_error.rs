@@ -24,4 +24,6 @@ pub(crate) enum WriteErrorKind {
     Invalid,
     /// It may or may not have been made.
     Ambiguous,
+    /// A signal came before the call was sent.
+    Stopped,
 }

@@ -16,14 +16,10 @@ use super::{Comparison, Finding, GoneFinding, NotAudited, Report, ResourceRef};
 pub enum PickError {
     /// The set holds no report of the cluster.
     #[error("there is no report of the cluster `{cluster_id}`")]
-    None {
-        /// Cluster id.
-        cluster_id: String,
-    },
+    None { cluster_id: String },
     /// Several clusters have the id.
     #[error("there are several clusters `{cluster_id}`, in {}", crate::text::list(accounts, 8))]
     Several {
-        /// Cluster id.
         cluster_id: String,
         /// Their accounts and regions.
         accounts: Vec<String>,

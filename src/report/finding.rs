@@ -12,7 +12,6 @@ use crate::transition::{self, Call};
 pub struct Finding {
     /// Rule id.
     pub rule: String,
-    /// Severity.
     pub severity: Severity,
     /// Confidence that its resources belong to the cluster.
     pub confidence: Confidence,
@@ -127,7 +126,6 @@ impl From<&finding::Finding> for Finding {
 /// A caveat to know before a finding is fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caveat {
-    /// Its kind.
     pub kind: finding::CaveatKind,
     /// One sentence.
     pub message: String,

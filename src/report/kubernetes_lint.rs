@@ -12,7 +12,6 @@ pub const LINT_SCHEMA: &str = "tagaudit.lint/1";
 /// Findings on the files of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LintReport {
-    /// [`LINT_SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
     pub tool: Tool,

@@ -12,7 +12,6 @@ pub const MIGRATION_SCHEMA: &str = "tagaudit.migration/1";
 /// Migration progress of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MigrationReport {
-    /// [`MIGRATION_SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
     pub tool: Tool,
@@ -36,14 +35,11 @@ pub(crate) struct MigrationReport {
     pub checks: Vec<CheckReport>,
 }
 
-/// A stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StageReport {
     /// `S0` to `S7`, or `X1` to `X3` for a state that is not a stage of the migration.
     pub id: String,
-    /// Title of the stage.
     pub title: String,
-    /// Meaning of the stage.
     pub meaning: String,
 }
 
@@ -58,7 +54,6 @@ pub(crate) struct NotReadReport {
     pub message: String,
 }
 
-/// A step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StepReport {
     /// Action to take.
@@ -75,11 +70,9 @@ pub(crate) struct StepReport {
 pub(crate) struct SnippetReport {
     /// Place to put it, or to run it.
     pub place: String,
-    /// The text.
     pub text: String,
 }
 
-/// A check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CheckReport {
     /// `P1` to `P8` before the switch, `V1` to `V6` after it.

@@ -20,7 +20,6 @@ const NAMED: usize = 6;
 /// Policies compared with a baseline, without an account.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PolicyDiff {
-    /// [`POLICY_DIFF_SCHEMA`].
     pub schema: &'static str,
     /// One entry for each set of policies.
     pub roles: Vec<RoleReport>,

@@ -19,7 +19,6 @@ pub const POLICY_LINT_SCHEMA: &str = "tagaudit.policy-lint/2";
 /// Findings on policies in files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PolicyLintReport {
-    /// [`POLICY_LINT_SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
     pub tool: Tool,

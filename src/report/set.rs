@@ -22,7 +22,6 @@ pub use merge::{MergeInput, MergeLimits};
 /// Reports of many targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportSet {
-    /// [`SET_SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
     pub tool: Tool,
@@ -49,11 +48,9 @@ pub struct Shards {
     pub present: Vec<PresentShard>,
 }
 
-/// A shard that is present.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PresentShard {
-    /// Index, from 0.
     pub index: u32,
     /// Time of its run: it may hold no account, and so no other date.
     pub collected_at: String,
@@ -66,7 +63,6 @@ impl Shards {
     }
 }
 
-/// Outcome of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetOutcome {
@@ -82,7 +78,6 @@ pub enum TargetOutcome {
 }
 
 impl TargetOutcome {
-    /// All outcomes.
     pub const ALL: [Self; 4] = [Self::Audited, Self::Empty, Self::NotAudited, Self::Skipped];
 
     /// The word used in reports.
@@ -114,7 +109,6 @@ impl TargetOutcome {
     }
 }
 
-/// A target and its reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetReport {
     /// Its account; several if clusters were searched for across accounts.
@@ -132,7 +126,6 @@ pub struct TargetReport {
     /// Time at which its evidence was read, or should have been.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// Outcome.
     pub outcome: TargetOutcome,
     /// Reason why it was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,10 +18,8 @@ use crate::topology::VpcTopology;
 use super::finding::Finding;
 use super::read::{BOM, ReportError, SCHEMA, probe_schema};
 
-/// A report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// [`SCHEMA`].
     pub schema: String,
     /// Tool that wrote it.
     pub tool: Tool,
@@ -107,7 +105,6 @@ fn is_zero(number: &usize) -> bool {
 /// A finding of an earlier report that is not in this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoneFinding {
-    /// The finding as it was.
     #[serde(flatten)]
     pub finding: Finding,
     /// Reason why it is not known if it is still there.
@@ -120,7 +117,6 @@ pub struct GoneFinding {
 pub struct Tool {
     /// `tagaudit`.
     pub name: String,
-    /// Version.
     pub version: String,
 }
 
@@ -140,10 +136,8 @@ pub struct NotAudited {
     /// The resource; absent when a whole list is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// Account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
-    /// Region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Error code.
@@ -187,7 +181,6 @@ impl NotAudited {
 pub struct RuleOutcome {
     /// Rule id.
     pub rule: String,
-    /// Outcome.
     pub outcome: rules::Outcome,
     /// Number of resources that it was checked on.
     pub checked: usize,

@@ -21,7 +21,6 @@ use super::{
 pub(crate) struct Found<'r> {
     /// The cluster, if there are reports of several.
     pub cluster_id: Option<&'r str>,
-    /// The finding.
     pub finding: &'r Finding,
 }
 
@@ -270,7 +269,6 @@ fn configurations(set: &ReportSet) -> Vec<String> {
     described.into_iter().collect()
 }
 
-/// Changes in all reports of a set.
 fn changes(set: &ReportSet) -> Option<Changes<'_>> {
     let of = |list: fn(&Comparison) -> &Vec<GoneFinding>| {
         let compared = set.reports().filter_map(|report| Some((report, report.comparison.as_ref()?)));

@@ -5,11 +5,9 @@ use crate::inventory::{Gap, GapSubject, REASON_NOT_PROVIDED, Read};
 /// A role that was not compared, or not completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleGap {
-    /// Its account.
     pub account_id: String,
     /// ARN of the role; if that was not read, its known part.
     pub role: String,
-    /// Cause.
     pub cause: RoleGapCause,
 }
 
@@ -27,7 +25,6 @@ pub enum RoleGapCause {
     },
     /// There is no verdict on an action; the rest of the role was compared.
     Undecided {
-        /// The action.
         action: String,
         /// Undecided conditions.
         by: Vec<String>,

@@ -15,11 +15,9 @@ use super::violation::Violation;
 /// An installer whose tags are checked on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Installer {
-    /// Gardener.
     Gardener,
     /// The `OpenShift` installer.
     OpenShift,
-    /// Cluster API.
     ClusterApi,
     /// kOps, which supported Alibaba Cloud until the end of 2021.
     Kops,
@@ -28,7 +26,6 @@ pub enum Installer {
 /// Everything that a check may use. No client, no clock, no environment.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// The cluster.
     pub view: &'a ClusterView<'a>,
     /// Failed reads, including those of resources that only the Nodes name.
     pub gaps: &'a [Gap],
@@ -36,9 +33,7 @@ pub struct Context<'a> {
     pub principals: &'a PrincipalAudits<'a>,
     /// Options of the comparison.
     pub options: &'a PrincipalOptions,
-    /// `--cloud-routes`.
     pub cloud_routes: bool,
-    /// `--installer`.
     pub installer: Option<Installer>,
     /// The state of the cluster in Kubernetes.
     pub kubernetes: &'a Evidence,
@@ -82,7 +77,6 @@ pub enum Check {
 /// Reason that a rule on Services does not apply.
 pub(super) const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
 
-/// A resource of a region.
 pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name: Option<&str>) -> ResourceRef {
     let (region, account) = (&view.region.name, &view.account.account_id);
     let arn = match kind {
@@ -120,7 +114,6 @@ pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name
     }
 }
 
-/// An instance of a region.
 pub(super) fn instance(view: &RegionView<'_>, member: &Member<'_>) -> ResourceRef {
     resource(view, ResourceKind::Instance, &member.instance.id, member.instance.name.as_deref())
 }

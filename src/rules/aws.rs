@@ -32,13 +32,11 @@ pub enum Check {
 /// Everything that a check may use. No client, no clock, no environment.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// The cluster.
     pub view: &'a ClusterView<'a>,
     /// The lists that could not be read, and those that contradict each other.
     pub gaps: &'a [Gap],
     /// The roles, compared with their baselines.
     pub roles: &'a RoleAudits<'a>,
-    /// `--controller-version`.
     pub controller_version: Option<ControllerVersion>,
     /// `--controller-credentials elsewhere`.
     pub credentials_elsewhere: bool,

@@ -2,7 +2,6 @@
 
 use super::violation::{Violation, once};
 
-/// The result of a check.
 #[derive(Debug)]
 pub struct CheckResult {
     /// Number of checked resources; `None` where the runner counts the subjects of the rule.

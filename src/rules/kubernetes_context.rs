@@ -17,7 +17,6 @@ pub struct KubernetesContext<'a> {
     pub evidence: &'a Evidence,
     /// Cloud of the cluster, if it is known.
     pub cloud: Option<Provider>,
-    /// `--controller-version`.
     pub controller_version: Option<ControllerVersion>,
     /// The cluster in an account of Alibaba Cloud, if one was read.
     pub alibaba: Option<&'a crate::alibaba::ClusterView<'a>>,

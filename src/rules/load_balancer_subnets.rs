@@ -50,7 +50,6 @@ impl Scheme {
 /// A subnet with the facts that the algorithm needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate<'a> {
-    /// The subnet.
     pub subnet: &'a Subnet,
     /// True if its route table leads to an internet gateway.
     pub is_public: bool,
@@ -71,7 +70,6 @@ impl Candidate<'_> {
 pub(crate) struct ZoneChoice<'a> {
     /// Zone name.
     pub zone: &'a str,
-    /// The chosen subnet.
     pub chosen: &'a Subnet,
     /// Others that rank equal except for their id.
     pub equals: Vec<&'a Subnet>,

@@ -173,7 +173,6 @@ fn nodes_finding(
     Violation::new(severity, resource, message, fix).related(related)
 }
 
-/// A finding on a configuration.
 pub(super) fn configuration_finding(
     _: &KubernetesContext<'_>,
     severity: Severity,

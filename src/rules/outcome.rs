@@ -50,7 +50,6 @@ impl Outcome {
 pub struct RuleOutcome {
     /// Rule id.
     pub rule: &'static str,
-    /// Outcome.
     pub outcome: Outcome,
     /// Number of checked resources.
     pub checked: usize,

@@ -107,7 +107,6 @@ impl RegionView<'_> {
     }
 }
 
-/// Ids of members.
 pub(super) fn ids<'m>(members: &[&'m Member<'_>]) -> impl Iterator<Item = &'m str> {
     members.iter().map(|member| member.instance.id.as_str())
 }

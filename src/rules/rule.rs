@@ -48,7 +48,6 @@ pub struct Rule {
     pub spares_neighbours: bool,
     /// The step of a migration to the external cloud controller that it decides.
     pub migration: Option<Prerequisite>,
-    /// The check.
     pub check: Check,
 }
 
@@ -89,7 +88,6 @@ pub enum Check {
 /// Severity of the findings of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleSeverity {
-    /// Default severity.
     pub default: Severity,
     /// Text that states the default and its exceptions; `None` if the severity is always the same.
     pub note: Option<&'static str>,

@@ -32,7 +32,6 @@ pub enum Subjects {
     Services,
     /// The state in Kubernetes, or files that define a cluster.
     Evidence,
-    /// The cluster.
     Cluster,
 }
 

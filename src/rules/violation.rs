@@ -8,9 +8,7 @@ use crate::kubernetes::Place;
 /// A defect that a check found; the runner completes it from the rule.
 #[derive(Debug)]
 pub struct Violation {
-    /// Severity.
     pub severity: Severity,
-    /// The resource.
     pub resource: ResourceRef,
     /// Causes and further resources.
     pub related: Vec<ResourceRef>,

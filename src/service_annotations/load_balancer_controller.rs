@@ -25,7 +25,6 @@ enum Takes {
     Port,
     /// `CapacityUnits=N`.
     Capacity,
-    /// Networks.
     Networks,
 }
 

@@ -70,7 +70,6 @@ impl Cluster {
         self.region().load_balancers.iter_mut().flatten().find(|one| one.id == id).unwrap()
     }
 
-    /// The Node of an instance.
     pub(crate) fn node(&mut self, instance_id: &str) -> &mut Value {
         let is_it = |object: &&mut Value| {
             object.pointer("/spec/providerID").and_then(Value::as_str).is_some_and(|id| id.ends_with(instance_id))
@@ -78,7 +77,6 @@ impl Cluster {
         self.objects.iter_mut().find(is_it).unwrap()
     }
 
-    /// The Service with this name.
     pub(crate) fn service(&mut self, name: &str) -> &mut Value {
         let is_it = |object: &&mut Value| {
             object.pointer("/kind") == Some(&json!("Service")) && object.pointer("/metadata/name") == Some(&json!(name))

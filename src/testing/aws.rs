@@ -95,7 +95,6 @@ impl Cluster {
         self.account().roles.iter_mut().find(|one| one.name == name).unwrap()
     }
 
-    /// The Node of an instance.
     pub(crate) fn node(&mut self, instance_id: &str) -> &mut Value {
         let is_it =
             |node: &&mut Value| node.pointer("/spec/providerID").unwrap().as_str().unwrap().ends_with(instance_id);

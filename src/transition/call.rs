@@ -94,7 +94,6 @@ pub enum Call {
         region: String,
         /// Ids of the instances.
         resources: Vec<String>,
-        /// Option.
         option: MetadataOption,
         /// New value.
         value: String,
@@ -106,7 +105,6 @@ pub enum Call {
         region: String,
         /// Id of the VPC.
         resource: String,
-        /// Attribute.
         attribute: VpcAttribute,
         /// New state.
         value: bool,
@@ -126,7 +124,6 @@ pub enum Call {
     PutRolePolicy {
         /// Role name.
         role: String,
-        /// Policy name.
         policy_name: String,
         /// Document, minified.
         document: String,
@@ -136,7 +133,6 @@ pub enum Call {
     DeleteRolePolicy {
         /// Role name.
         role: String,
-        /// Policy name.
         policy_name: String,
     },
     /// Creates a managed policy with tagaudit's name.
@@ -150,23 +146,18 @@ pub enum Call {
     /// Creates a new default version of a managed policy with tagaudit's name.
     #[serde(rename = "iam:CreatePolicyVersion")]
     CreatePolicyVersion {
-        /// ARN.
         policy_arn: String,
         /// Document, minified.
         document: String,
     },
     /// Deletes a managed policy with tagaudit's name.
     #[serde(rename = "iam:DeletePolicy")]
-    DeletePolicy {
-        /// ARN.
-        policy_arn: String,
-    },
+    DeletePolicy { policy_arn: String },
     /// Attaches a managed policy with tagaudit's name to a role.
     #[serde(rename = "iam:AttachRolePolicy")]
     AttachRolePolicy {
         /// Role name.
         role: String,
-        /// ARN.
         policy_arn: String,
     },
     /// Detaches a managed policy with tagaudit's name from a role.
@@ -174,7 +165,6 @@ pub enum Call {
     DetachRolePolicy {
         /// Role name.
         role: String,
-        /// ARN.
         policy_arn: String,
     },
     /// Adds or overwrites one tag of ECS instances.
@@ -202,7 +192,6 @@ pub enum Call {
     /// Creates a custom policy with tagaudit's name.
     #[serde(rename = "ram:CreatePolicy")]
     RamCreatePolicy {
-        /// Policy name.
         policy_name: String,
         /// Document, minified.
         document: String,
@@ -210,23 +199,18 @@ pub enum Call {
     /// Creates a new default version of a custom policy with tagaudit's name.
     #[serde(rename = "ram:CreatePolicyVersion")]
     RamCreatePolicyVersion {
-        /// Policy name.
         policy_name: String,
         /// Document, minified.
         document: String,
     },
     /// Deletes a custom policy with tagaudit's name.
     #[serde(rename = "ram:DeletePolicy")]
-    RamDeletePolicy {
-        /// Policy name.
-        policy_name: String,
-    },
+    RamDeletePolicy { policy_name: String },
     /// Attaches a custom policy with tagaudit's name to a role.
     #[serde(rename = "ram:AttachPolicyToRole")]
     RamAttachPolicyToRole {
         /// Role name.
         role: String,
-        /// Policy name.
         policy_name: String,
     },
     /// Detaches a custom policy with tagaudit's name from a role.
@@ -234,7 +218,6 @@ pub enum Call {
     RamDetachPolicyFromRole {
         /// Role name.
         role: String,
-        /// Policy name.
         policy_name: String,
     },
 }

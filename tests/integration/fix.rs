@@ -528,6 +528,38 @@ fn a_signal_before_a_write_is_the_end() {
     assert_eq!(site.mock.effects().len(), 3);
 }
 
+/// A write of a policy needs reads of its own. A signal during any of them stops the run as well.
+#[test]
+fn a_signal_during_the_reads_of_a_write_is_the_end() {
+    let fix = [ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat();
+    for undone in [false, true] {
+        let site = Site::of(&full_role(true));
+        assert_eq!(site.fix(&fix).code, Some(0));
+        let begin = if undone { site.mock.calls().len() } else { 0 };
+        assert_eq!(site.undo(&[]).code, Some(0));
+        let calls = site.mock.calls();
+        let is_write = |call: &Call| ["CreatePolicyVersion", "SetDefaultPolicyVersion"].contains(&&*call.action);
+        let write = begin + calls[begin..].iter().position(is_write).unwrap();
+        let reads = ["iam:GetPolicy", "iam:GetPolicyVersion", "iam:ListPolicyVersions"];
+        for at in write - 4..write {
+            let name = calls[at].name();
+            assert!(reads.contains(&&*name), "{name}");
+            let number = calls[..=at].iter().filter(|call| call.name() == name).count();
+            let site = Site::new(Mock::serve(&full_role(true)).fault_on(&name, &[number], Fault::Signal("TERM")));
+            let mut words =
+                vec!["scan", "--cluster-id", site.cluster_id, "--fix", "--yes", "--expect-account", ACCOUNT];
+            words.extend(&fix);
+            if undone {
+                assert_eq!(site.fix(&fix).code, Some(0));
+                words = UNDO.to_vec();
+            }
+            let written = site.mock.writes().len();
+            assert_eq!(site.start(&words).wait().unwrap().code(), Some(143), "{name} {number}");
+            assert_eq!(site.mock.writes().len(), written, "{name} {number}");
+        }
+    }
+}
+
 #[test]
 fn a_signal_while_a_write_is_throttled_ends_with_its_exit_code() {
     let mock = Mock::serve(&untagged(3)).fault_on("write", &[1], Fault::SignalThrottled("TERM"));

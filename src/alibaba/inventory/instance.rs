@@ -10,7 +10,6 @@ use crate::tags::Tag;
 pub struct Instance {
     /// `i-…`.
     pub id: String,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// `Running`, `Stopped`, …
@@ -21,16 +20,12 @@ pub struct Instance {
     /// `vpc` or `classic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_type: Option<String>,
-    /// VPC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
-    /// vSwitch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vswitch_id: Option<String>,
-    /// Private addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub private_addresses: Vec<String>,
-    /// Security groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub security_groups: Vec<String>,
     /// Name of its RAM role; absent if it has none, or if that was not read (a gap of `ecs:DescribeInstanceRamRole`).
@@ -59,13 +54,11 @@ impl Instance {
     }
 }
 
-/// A disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disk {
     /// `d-…`.
     pub id: String,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// `In_use`, `Available`, …

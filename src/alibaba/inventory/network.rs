@@ -4,13 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::tags::Tag;
 
-/// A VPC.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vpc {
-    /// `vpc-…`.
     pub id: String,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Tags, sorted by key.
@@ -24,12 +21,9 @@ pub struct Vpc {
 pub struct VSwitch {
     /// `vsw-…`.
     pub id: String,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// VPC.
     pub vpc_id: String,
-    /// Zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone_id: Option<String>,
     /// Tags, sorted by key.
@@ -37,16 +31,13 @@ pub struct VSwitch {
     pub tags: Vec<Tag>,
 }
 
-/// A route table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouteTable {
     /// `vtb-…`.
     pub id: String,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// VPC.
     pub vpc_id: String,
     /// `System` or `Custom`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,13 +50,11 @@ pub struct RouteTable {
     pub tags: Vec<Tag>,
 }
 
-/// A security group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecurityGroup {
     /// `sg-…`.
     pub id: String,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// VPC; absent in the classic network.
@@ -94,7 +83,6 @@ pub struct NetworkInterface {
     /// Instance that it is attached to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
-    /// VPC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
     /// Tags, sorted by key.
@@ -113,7 +101,6 @@ pub enum LoadBalancerKind {
     Nlb,
 }
 
-/// A load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadBalancer {
@@ -121,7 +108,6 @@ pub struct LoadBalancer {
     pub id: String,
     /// Its product.
     pub kind: LoadBalancerKind,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// VPC; absent for internet-facing load balancers.

@@ -42,9 +42,7 @@ impl PrincipalKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Principal {
-    /// Kind.
     pub kind: PrincipalKind,
-    /// Its name.
     pub name: String,
     /// Id that distinguishes a role from a deleted one of the same name; absent if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +97,6 @@ impl PolicyType {
     }
 }
 
-/// A policy attachment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
@@ -112,13 +109,11 @@ pub struct Attachment {
     pub resource_group_id: Option<String>,
 }
 
-/// A policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Owner.
     pub policy_type: PolicyType,
-    /// Its name.
     pub name: String,
     /// Version in effect, such as `v1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,25 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::tags::Tag;
 
-/// An association of an instance with an instance profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstanceProfileAssociation {
     /// `iip-assoc-…`.
     pub id: String,
-    /// Instance.
     pub instance_id: String,
-    /// ARN of the profile.
     pub instance_profile_arn: String,
     /// `associating`, `associated`, `disassociating` or `disassociated`.
     pub state: String,
 }
 
-/// An instance profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstanceProfile {
-    /// ARN.
     pub arn: String,
     /// True if IAM still has it; an instance keeps showing a deleted profile.
     pub exists: bool,
@@ -35,13 +30,10 @@ pub struct InstanceProfile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Role name.
     pub name: String,
-    /// ARN.
     pub arn: String,
     /// `AROA…`: changes when a role is deleted and re-created under the same name.
     pub role_id: String,
-    /// Path.
     pub path: String,
     /// Trust policy, verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,11 +52,9 @@ pub struct Role {
     pub tags: Option<Vec<Tag>>,
 }
 
-/// An inline policy of a role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InlinePolicy {
-    /// Policy name.
     pub name: String,
     /// Document, verbatim; absent when it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +65,6 @@ pub struct InlinePolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManagedPolicy {
-    /// ARN.
     pub arn: String,
     /// Id of the default version, such as `v3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

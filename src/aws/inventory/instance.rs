@@ -10,15 +10,11 @@ use crate::tags::Tag;
 pub enum InstanceState {
     /// Starting.
     Pending,
-    /// Running.
     Running,
-    /// Shutting down.
     ShuttingDown,
     /// Terminated; EC2 still shows it for about an hour.
     Terminated,
-    /// Stopping.
     Stopping,
-    /// Stopped.
     Stopped,
 }
 
@@ -111,7 +107,6 @@ pub struct AttachedInterface {
     pub id: String,
     /// Position on the instance; 0 is the primary interface.
     pub device_index: i32,
-    /// Its subnet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
     /// Ids of its groups.

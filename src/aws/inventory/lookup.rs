@@ -16,7 +16,6 @@ macro_rules! tagged_kinds {
         }
 
         impl<'a> Tagged<'a> {
-            /// Its kind.
             #[must_use]
             pub fn kind(self) -> ResourceKind {
                 match self {
@@ -24,7 +23,6 @@ macro_rules! tagged_kinds {
                 }
             }
 
-            /// Its id.
             #[must_use]
             pub fn id(self) -> &'a str {
                 match self {
@@ -32,7 +30,6 @@ macro_rules! tagged_kinds {
                 }
             }
 
-            /// Its tags.
             #[must_use]
             pub fn tags(self) -> &'a [Tag] {
                 match self {
@@ -169,7 +166,6 @@ impl<'a> Tagged<'a> {
         }
     }
 
-    /// Its VPC.
     #[must_use]
     pub fn vpc_id(self) -> Option<&'a str> {
         match self {

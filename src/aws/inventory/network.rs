@@ -4,13 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::tags::Tag;
 
-/// A subnet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subnet {
-    /// `subnet-…`.
     pub id: String,
-    /// VPC.
     pub vpc_id: String,
     /// Zone name.
     pub availability_zone: String,
@@ -28,11 +25,9 @@ pub struct Subnet {
     pub tags: Vec<Tag>,
 }
 
-/// A VPC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vpc {
-    /// `vpc-…`.
     pub id: String,
     /// Account that owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,15 +46,12 @@ pub struct Vpc {
     pub tags: Vec<Tag>,
 }
 
-/// A security group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecurityGroup {
     /// `sg-…`.
     pub id: String,
-    /// Group name.
     pub name: String,
-    /// Description.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// VPC, absent for EC2-Classic leftovers.
@@ -68,7 +60,6 @@ pub struct SecurityGroup {
     /// Account that owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
-    /// Ingress permissions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ingress: Vec<IngressPermission>,
     /// Tags, sorted by key.
@@ -91,7 +82,6 @@ pub struct IngressPermission {
     /// IPv4 ranges, IPv6 ranges and prefix lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<RuleSource>,
-    /// Source groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<RuleSource>,
 }
@@ -102,18 +92,15 @@ pub struct IngressPermission {
 pub struct RuleSource {
     /// CIDR, prefix list id or group id.
     pub source: String,
-    /// Description of the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// A route table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouteTable {
     /// `rtb-…`.
     pub id: String,
-    /// VPC.
     pub vpc_id: String,
     /// Account that owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,14 +109,12 @@ pub struct RouteTable {
     pub main: bool,
     /// Subnets associated explicitly; EC2 never lists the implicit ones of a main table.
     pub subnet_ids: Vec<String>,
-    /// Routes.
     pub routes: Vec<Route>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,
 }
 
-/// A route.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -160,7 +145,6 @@ pub struct DhcpOptions {
     pub domain_name: Vec<String>,
 }
 
-/// A network interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkInterface {
@@ -168,13 +152,10 @@ pub struct NetworkInterface {
     pub id: String,
     /// `available`, `in-use`, …
     pub status: String,
-    /// Description.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// VPC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
-    /// Subnet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
     /// The account that owns it, if the answer contains it.

@@ -34,7 +34,6 @@ impl Evidence {
         Self::TaggedSecurityGroup,
     ];
 
-    /// Its confidence.
     #[must_use]
     pub fn confidence(self) -> Confidence {
         match self {

@@ -138,7 +138,6 @@ pub(in crate::cli) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
     })
 }
 
-/// `--nodes`.
 pub(in crate::cli) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
     let bytes = read_bytes(path, MAX_NODES_BYTES, "node list")?;
     nodes::parse(&path.display().to_string(), &bytes)

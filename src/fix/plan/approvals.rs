@@ -94,11 +94,9 @@ pub enum SkipReason {
 pub struct Skipped {
     /// Rule id.
     pub rule: &'static str,
-    /// Resource.
     pub resource: String,
     /// Message of the finding, or reason of the change that was dropped.
     pub what: String,
-    /// Reason it is skipped.
     pub reason: SkipReason,
 }
 
@@ -144,7 +142,6 @@ pub enum ApprovalError {
     /// The answer is not one of the question's choices.
     #[error("`--choose {answer}`: the answers are {}", text::list(values, 10))]
     UnknownAnswer {
-        /// The answer.
         answer: Answer,
         /// Values of the choices.
         values: Vec<String>,
@@ -152,7 +149,6 @@ pub enum ApprovalError {
     /// The answer needs manual steps.
     #[error("`--choose {answer}`: tagaudit cannot carry it out ({summary})")]
     AnswerByHand {
-        /// The answer.
         answer: Answer,
         /// Summary of the steps.
         summary: String,

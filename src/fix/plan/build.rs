@@ -19,7 +19,6 @@ use super::{FixedFinding, Kind, Plan, PlanEvidence, SCHEMA};
 /// Cluster, times, evidence and limits of a plan.
 #[derive(Debug)]
 pub struct Scope<'a> {
-    /// Cluster id.
     pub cluster_id: &'a str,
     /// Creation time, RFC 3339 in UTC.
     pub created_at: String,

@@ -13,7 +13,6 @@ pub struct Observed {
     pub value: Option<Value>,
     /// True for an instance that is shutting down or terminated, which EC2 still lists.
     pub is_gone: bool,
-    /// VPC.
     pub vpc_id: Option<String>,
     /// Access to instance tags through the metadata service, such as `enabled`.
     pub instance_metadata_tags: Option<String>,
@@ -24,7 +23,6 @@ pub struct Observed {
     pub cluster_tags: Vec<Tag>,
     /// Tags that can still be added.
     pub free_tag_slots: Option<usize>,
-    /// Id of the role.
     pub role_id: Option<String>,
     /// Characters still available for inline policies, excluding the policy that the change writes.
     pub inline_characters_left: Option<usize>,

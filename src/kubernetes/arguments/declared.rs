@@ -158,7 +158,6 @@ const POOL: &str = "rke.cattle.io/rke-machine-pool-name";
 pub(crate) struct Machines {
     /// Roles, and the pool if a selector distinguishes pools.
     pub name: String,
-    /// Labels.
     pub labels: BTreeMap<String, String>,
     /// Number of machines, if the pools state it.
     pub count: Option<i64>,

@@ -12,7 +12,6 @@ const OF_RANCHER: &str =
     "the Rancher Cluster (a selector replaces the lists of machineGlobalConfig, so their items are repeated here)";
 const MANIFEST: &str =
     "/etc/kubernetes/manifests/kube-controller-manager.yaml on control planes, one at a time: kubelet restarts it";
-/// `kubeadm upgrade` generates the static pods from it.
 pub(super) const KUBEADM_CONFIG: &str = "ConfigMap kubeadm-config in kube-system, ClusterConfiguration: `kubeadm upgrade` generates the static pods from it";
 pub(super) const KUBEADM_EXTERNAL: &str = "controllerManager:\n  extraArgs:\n    cloud-provider: external # and no enable-leader-migration, no cloud-config\n# and remove cloud-provider and cloud-config from apiServer.extraArgs\n";
 const FLAGS: &str = "sudo sed -i 's/--cloud-provider=aws/--cloud-provider=external/' /var/lib/kubelet/kubeadm-flags.env\nsudo systemctl restart kubelet\n";

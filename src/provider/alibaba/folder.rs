@@ -64,35 +64,26 @@ pub(crate) enum FolderError {
     /// A file cannot be read.
     #[error("cannot read `{file}`")]
     Read {
-        /// The file.
         file: String,
         /// Cause.
         source: std::io::Error,
     },
     /// A file is larger than any answer could be.
     #[error("`{file}` is larger than {MAX_FILE_BYTES} bytes")]
-    TooLarge {
-        /// The file.
-        file: String,
-    },
+    TooLarge { file: String },
     /// The content of a file does not match its name.
     #[error("`{file}` is not the output of its `aliyun` command: {error}")]
     Malformed {
-        /// The file.
         file: String,
         /// Error and its position.
         error: JsonError,
     },
     /// No file identifies the account.
     #[error("`{folder}` holds no `sts-GetCallerIdentity.json`, which identifies the account")]
-    NoAccount {
-        /// The folder.
-        folder: String,
-    },
+    NoAccount { folder: String },
     /// The answers are from several regions, or from another than the operator names.
     #[error("`{folder}` was read from {}, and one folder is one region", found.join(" and "))]
     Regions {
-        /// The folder.
         folder: String,
         /// Regions of the answers and of the operator.
         found: Vec<String>,
@@ -100,17 +91,13 @@ pub(crate) enum FolderError {
     /// Two answers contradict one another.
     #[error("the answers in `{folder}` contradict one another: {reason}")]
     Contradiction {
-        /// The folder.
         folder: String,
         /// The contradiction.
         reason: String,
     },
     /// No file identifies the region.
     #[error("nothing in `{folder}` identifies the region it was read from")]
-    NoRegion {
-        /// The folder.
-        folder: String,
-    },
+    NoRegion { folder: String },
 }
 
 /// True if a folder holds outputs of the `aliyun` command line: any file is named like one of them.

@@ -68,7 +68,6 @@ pub(crate) struct Request<'a> {
 /// Cluster of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cluster<'a> {
-    /// Its id.
     pub cluster_id: &'a str,
     /// Its Nodes, if given.
     pub nodes: Option<&'a [KubernetesNode]>,

@@ -37,7 +37,6 @@ const MAX_MESSAGE: usize = 400;
 pub(super) struct CallError {
     pub(super) code: String,
     pub(super) message: String,
-    /// The request that failed.
     pub(super) request: FailedRequest,
 }
 

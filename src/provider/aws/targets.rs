@@ -20,9 +20,7 @@ use crate::provider::signals::until_signal;
 /// Account of the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Account.
     pub account_id: String,
-    /// Partition.
     pub partition: String,
     /// Configured region.
     pub home_region: String,

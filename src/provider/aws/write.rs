@@ -15,6 +15,7 @@ use crate::estate::Estate;
 use crate::fix::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
 use crate::inventory::Read;
 use crate::provider::account_writer::{AccountWriter, Answer, RecordedVersions};
+use crate::provider::signals::{self, SignalGuard};
 use crate::provider::write_error::WriteError;
 use crate::role_audit::grant::{restored_version, undone_version};
 use crate::transition::{
@@ -29,7 +30,7 @@ mod error;
 mod look;
 mod tag_call;
 
-use error::{refused, unknown};
+use error::{refused, stopped, unknown};
 use tag_call::TagCall;
 
 /// Versions that a managed policy may have (IAM quotas).
@@ -154,8 +155,22 @@ impl Writer {
         O: RequestId,
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
+        // A write may need reads of its own: the signal that came meanwhile prevents it.
+        if signals::has_come() {
+            return Err(stopped());
+        }
         let answer = self.writes.once(operation.action(), region, send).await?;
         Ok(answer.request_id().map(str::to_owned))
+    }
+
+    /// Makes a call that a write depends on. A signal ends the wait.
+    async fn until_signal<T>(call: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
+        let guard = SignalGuard::begin();
+        tokio::select! {
+            biased;
+            _ = guard.signal() => Err(stopped()),
+            answer = call => answer,
+        }
     }
 
     async fn make(
@@ -334,8 +349,8 @@ impl Writer {
 
     /// Fails if the policy is attached to other principals, which would gain or lose its permissions too.
     async fn check_attachments(&self, client: &aws_sdk_iam::Client, arn: &str, most: i32) -> Result<(), CallError> {
-        let policy =
-            self.reads.call(Read::GetPolicy.action(), "", || client.get_policy().policy_arn(arn).send()).await?;
+        let call = self.reads.call(Read::GetPolicy.action(), "", || client.get_policy().policy_arn(arn).send());
+        let policy = Self::until_signal(call).await?;
         let attachments = policy.policy.and_then(|policy| policy.attachment_count);
         if attachments.is_none_or(|number| number > most) {
             return Err(refused("the policy is attached elsewhere, or its attachments are unknown"));
@@ -403,8 +418,8 @@ impl Writer {
         arn: &str,
     ) -> Result<Vec<(String, bool, Option<String>)>, CallError> {
         let reads = &self.reads;
-        let listed =
-            reads.call("iam:ListPolicyVersions", "", || client.list_policy_versions().policy_arn(arn).send()).await?;
+        let call = reads.call("iam:ListPolicyVersions", "", || client.list_policy_versions().policy_arn(arn).send());
+        let listed = Self::until_signal(call).await?;
         if listed.is_truncated {
             return Err(refused("the list of its versions is truncated"));
         }
@@ -412,7 +427,8 @@ impl Writer {
         for version in listed.versions.unwrap_or_default() {
             let Some(id) = version.version_id else { continue };
             let request = || client.get_policy_version().policy_arn(arn).version_id(&id).send();
-            let document = reads.call(Read::GetPolicyVersion.action(), "", request).await?.policy_version;
+            let call = reads.call(Read::GetPolicyVersion.action(), "", request);
+            let document = Self::until_signal(call).await?.policy_version;
             let document = document.and_then(|version| version.document).as_deref().map(iam::decode);
             versions.push((id, version.is_default_version, document));
         }

@@ -14,7 +14,6 @@ use super::{PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
 /// A file to merge.
 #[derive(Debug)]
 pub enum MergeInput {
-    /// A set, or a report as a set of one.
     Set(ReportSet),
     /// A file that cannot be read as one.
     Unreadable {

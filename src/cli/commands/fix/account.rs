@@ -37,7 +37,6 @@ fn tell(line: &str) {
 
 fn say_nothing(_: &str) {}
 
-/// Options of the engine.
 pub(super) fn options<'a>(connection: &'a Connection<'a>, args: &CarryOutArgs, quiet: bool) -> engine::Options<'a> {
     engine::Options { connection, verify_timeout: args.verify_timeout(), tell: if quiet { say_nothing } else { tell } }
 }

@@ -26,11 +26,9 @@ pub(super) struct CarriedOut {
 pub(super) enum Outcome {
     /// It was shown, and nothing else was asked for.
     Printed,
-    /// It was saved.
     Saved(PathBuf),
     /// It holds no change.
     Unchanged,
-    /// It was applied.
     Applied(Box<CarriedOut>),
 }
 

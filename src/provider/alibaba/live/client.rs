@@ -38,7 +38,6 @@ const WRITES_PER_SECOND: u32 = 2;
 /// Requests in flight at the same time.
 const AT_ONCE: usize = 16;
 
-/// Error of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallError {
     pub(super) kind: CallErrorKind,
@@ -69,6 +68,8 @@ pub(super) enum CallErrorKind {
     Unreachable,
     /// Malformed answer.
     Protocol,
+    /// A signal came before the call was sent.
+    Stopped,
     /// Any other error of the API.
     Other,
 }
@@ -264,6 +265,7 @@ impl Client {
                 | CallErrorKind::Credentials
                 | CallErrorKind::Clock
                 | CallErrorKind::NotFound
+                | CallErrorKind::Stopped
                 | CallErrorKind::NoSuchRegion => false,
             };
             if !again || (error.kind == CallErrorKind::Protocol && attempt >= 3) {

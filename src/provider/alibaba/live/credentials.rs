@@ -41,7 +41,6 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// Source of keys.
 #[derive(Debug, Clone)]
 enum CredentialSource {
     /// Static keys.
@@ -74,7 +73,6 @@ pub(super) struct Credentials {
     pub(super) roles: Vec<Assume>,
     /// Region of the profile.
     pub(super) region: Option<String>,
-    /// Profile of the credentials.
     pub(super) profile: Option<String>,
     context: Context,
     current: Mutex<Option<Credential>>,

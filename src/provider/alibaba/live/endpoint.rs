@@ -34,7 +34,6 @@ impl Product {
         }
     }
 
-    /// Host for a region.
     pub(super) fn host(self, region: &str) -> String {
         let shared = |list: &[&str], host: &str| list.contains(&region).then(|| host.to_owned());
         match self {

@@ -23,17 +23,14 @@ const MAX_CHAIN: usize = 8;
 /// A profile with its keys.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Profile {
-    /// Its name.
     pub(super) name: String,
     /// Source of its keys.
     pub(super) mode: Mode,
     /// Roles that are assumed with them, in order.
     pub(super) roles: Vec<ProfileRole>,
-    /// Its region.
     pub(super) region: Option<String>,
 }
 
-/// A role of a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProfileRole {
     pub(super) arn: String,

@@ -123,7 +123,6 @@ impl Session {
         self.client.call(&self.keys()?, call)
     }
 
-    /// Call of a read.
     pub(super) fn call_for_read(read: Read, region: &str) -> ApiCall<'_> {
         let (product, action) = api_for_read(read).unwrap_or((Product::Sts, "GetCallerIdentity"));
         ApiCall::new(product, action, region)
@@ -518,6 +517,7 @@ fn unreachable(error: &CallError) -> Error {
         | CallErrorKind::NoSuchRegion
         | CallErrorKind::Throttled
         | CallErrorKind::Protocol
+        | CallErrorKind::Stopped
         | CallErrorKind::Other => failed,
     }
 }

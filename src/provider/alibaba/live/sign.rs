@@ -27,7 +27,6 @@ pub(super) struct Unsigned<'r> {
     pub(super) parameters: &'r [(String, String)],
     /// Signed headers, with names in lower case: at least `host`, `content-type` and those of Alibaba Cloud.
     pub(super) headers: &'r [(String, String)],
-    /// The body.
     pub(super) body: &'r [u8],
 }
 

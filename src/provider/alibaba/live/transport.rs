@@ -14,7 +14,6 @@ const MAX_ANSWER_BYTES: u64 = 64 << 20;
 /// Time limit for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// An answer.
 #[derive(Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: u16,

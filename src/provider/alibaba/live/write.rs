@@ -11,6 +11,7 @@ use crate::inventory::{Provider, Read};
 use crate::provider::account_writer::{AccountWriter, Answer, RecordedVersions};
 use crate::provider::alibaba::answers::{Done, Instances, PolicyAnswer, PolicyList, PolicyVersions, RoleAnswer};
 use crate::provider::error::Error;
+use crate::provider::signals;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::grant::{restored_version, undone_version};
@@ -44,6 +45,7 @@ impl From<&CallError> for WriteError {
             // A transient service failure leaves open whether it wrote.
             CallErrorKind::Other if is_passing(&error.code) => WriteErrorKind::Ambiguous,
             CallErrorKind::NotFound | CallErrorKind::NoSuchRegion | CallErrorKind::Other => WriteErrorKind::Invalid,
+            CallErrorKind::Stopped => WriteErrorKind::Stopped,
         };
         Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
     }
@@ -225,6 +227,10 @@ impl Writer {
         arguments: &[(&str, &str)],
     ) -> Result<Option<String>, CallError> {
         let (product, action) = api_for_operation(operation).ok_or_else(unknown)?;
+        // A write may need reads of its own, and they block: the signal that came meanwhile prevents it.
+        if signals::has_come() {
+            return Err(CallError::new(CallErrorKind::Stopped, "Stopped", "a signal came"));
+        }
         let call = ApiCall::new(product, action, region);
         let call = arguments.iter().fold(call, |call, (name, value)| call.with(name, *value));
         let done: Done = self.session.client().once(&self.session.keys()?, &call)?;

@@ -24,10 +24,19 @@ impl From<&CallError> for WriteError {
             "Timeout" | "Unreachable" | "Protocol" | "InternalError" | "InternalFailure" | "ServiceFailure"
             | "ServiceUnavailable" | "Unavailable" | "RequestTimeout" => Kind::Ambiguous,
             code if code.starts_with("Http5") => Kind::Ambiguous,
+            STOPPED => Kind::Stopped,
             _ => Kind::Invalid,
         };
         Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
     }
+}
+
+/// Code of a write that was not sent because of a signal.
+const STOPPED: &str = "Stopped";
+
+/// Error for a write that was not sent because of a signal.
+pub(super) fn stopped() -> CallError {
+    CallError::new(STOPPED, "a signal came")
 }
 
 /// Error for a change that no valid plan contains.
