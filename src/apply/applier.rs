@@ -16,6 +16,10 @@ use crate::transition::{Attribute, Transition};
 use super::writer::pauses;
 use super::{Applied, ChangeOutcome, Options, Stop, now};
 
+mod sent;
+
+use sent::{ANOTHER_VALUE, Seen, Sent};
+
 /// Attempts of a write that was throttled, or that shows no effect.
 const TRIES: usize = 5;
 
@@ -493,26 +497,3 @@ impl<'a> Applier<'a, '_> {
 
 /// Time for which a value of a call in flight may stay old before the call counts as not made.
 const RECONCILE_FOR: Duration = Duration::from_secs(5);
-
-/// Detail of a conflict.
-const ANOTHER_VALUE: &str = "somebody else wrote another value";
-
-/// State after an unanswered call.
-pub(super) enum Seen {
-    /// All of it is there.
-    Made,
-    /// None of it is there.
-    Nothing,
-    /// Something else, or part of it, is there.
-    Changed,
-}
-
-/// Outcome of a call.
-enum Sent {
-    /// The call was accepted, or is seen to have been made.
-    Yes,
-    /// The call was refused for good.
-    No(WriteError),
-    /// The call was not made, and no other will be.
-    Never(Stop),
-}

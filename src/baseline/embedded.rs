@@ -1,10 +1,12 @@
 //! Embedded documents, each with its source.
 
-use crate::controller::alibaba::{self, AlibabaController};
-use crate::controller::{self, CallRole, ControllerVersion};
+use crate::controller::CallRole;
+use crate::controller::alibaba::AlibabaController;
 use crate::policy::{Dialect, IAM, RAM};
 
-use super::{Baseline, BaselineError};
+mod lookup;
+
+pub use lookup::find;
 
 /// Content of an embedded baseline.
 #[derive(Debug, Clone, Copy)]
@@ -466,42 +468,3 @@ pub(crate) static EMBEDDED: &[Embedded] = &[
         versions: "from v1.23.0 on",
     },
 ];
-
-impl Embedded {
-    /// The document as text; computed for the controller version if it depends on one.
-    #[must_use]
-    pub fn document(&self, version: Option<ControllerVersion>) -> String {
-        let actions: Vec<&str> = match self.content {
-            Content::Document(text) => return text.to_owned(),
-            Content::AwsCalls => {
-                controller::effective(self.node_role, version).map(|call| call.action.as_str()).collect()
-            }
-            Content::AlibabaCalls(controllers) => {
-                let calls = controllers.iter().flat_map(|controller| alibaba::calls(*controller, version));
-                let mut actions: Vec<&str> = calls.map(|call| call.action.as_str()).collect();
-                actions.sort_unstable();
-                actions.dedup();
-                actions
-            }
-        };
-        let document = serde_json::json!({
-            "Version": self.dialect.newest_version(),
-            "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
-        });
-        format!("{document:#}\n")
-    }
-
-    /// The baseline.
-    ///
-    /// # Errors
-    /// Never for the embedded documents; a test parses them all.
-    pub fn baseline(&self, version: Option<ControllerVersion>) -> Result<Baseline, BaselineError> {
-        Baseline::parse(self.name, &self.document(version))
-    }
-}
-
-/// Looks up an embedded baseline by name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Embedded> {
-    EMBEDDED.iter().find(|embedded| embedded.name == name)
-}

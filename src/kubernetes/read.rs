@@ -1,16 +1,14 @@
 //! Reads an input: classifies each value and extracts the parts that rules check.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::nodes::RawNode;
 use crate::policy::RepeatedKey;
-use crate::policy::json::{JsonError, Node, Span};
+use crate::policy::json::{Node, Span};
 use crate::policy::yaml::Documents;
 use crate::text;
 
@@ -23,6 +21,11 @@ use super::evidence::Evidence;
 use super::service::Service;
 use super::source::{Object, Place, Source};
 use super::workload::{Workload, WorkloadKind};
+
+mod probe;
+
+use probe::placed;
+pub(super) use probe::{first_look, is_looked_at};
 
 impl Evidence {
     /// Reads the output of kubectl in JSON or YAML, manifests, and configurations of clusters; `file` is only used in
@@ -490,67 +493,4 @@ impl<'f> Reading<'f> {
             place: if place.is_empty() { "/".to_owned() } else { place.to_owned() },
         }
     }
-}
-
-/// Marks of pods that rules check: cloud controllers and static pods.
-const OF_PODS: [&str; 2] = ["cloud-controller-manager", "kubernetes.io/config.mirror"];
-
-/// True if a pod, as JSON, is one that rules check.
-pub(super) fn is_looked_at(pod: &str) -> bool {
-    OF_PODS.iter().any(|mark| memchr::memmem::find(pod.as_bytes(), mark.as_bytes()).is_some())
-}
-
-/// `apiVersion` and `kind` of a JSON object. The API writes them first; the rest is then not read.
-pub(super) fn first_look(item: &str) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
-    let mut found = (None, None);
-    let mut deserializer = serde_json::Deserializer::from_str(item);
-    // Stopping early is an error for the deserializer, and expected here.
-    let _ = FirstLook(&mut found).deserialize(&mut deserializer);
-    found
-}
-
-struct FirstLook<'f, 't>(&'f mut (Option<Cow<'t, str>>, Option<Cow<'t, str>>));
-
-impl<'t> DeserializeSeed<'t> for FirstLook<'_, 't> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'t> Visitor<'t> for FirstLook<'_, 't> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(key) = members.next_key::<Cow<'t, str>>()? {
-            match &*key {
-                "apiVersion" => self.0.0 = Some(members.next_value::<Text<'t>>()?.0),
-                "kind" => self.0.1 = Some(members.next_value::<Text<'t>>()?.0),
-                _ => {
-                    members.next_value::<IgnoredAny>()?;
-                }
-            }
-            if self.0.0.is_some() && self.0.1.is_some() {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A text, borrowed if possible.
-#[derive(Deserialize)]
-struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
-
-/// Parses a part of a JSON text, with places relative to the whole.
-fn placed(source: &Source, part: &str) -> Result<Node, JsonError> {
-    let before = part.as_ptr().addr().saturating_sub(source.text().as_ptr().addr());
-    let mut node = Node::parse(part)?;
-    node.move_by(before);
-    Ok(node)
 }

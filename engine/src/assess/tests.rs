@@ -1,4 +1,5 @@
 use crate::document::Document;
+use crate::glob;
 
 use super::*;
 use crate::context::Context;

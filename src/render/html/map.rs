@@ -1,7 +1,6 @@
 //! The map of the cluster: VPCs, availability zones, subnets, groups of similar nodes, and the security groups that
 //! they carry.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
@@ -11,6 +10,10 @@ use crate::text;
 use crate::topology::{NodeGroup, Part, SubnetPart, VpcTopology};
 
 use super::markup::Markup;
+
+mod layout;
+
+use layout::{Layout, Placed, worst_severity};
 
 // All lengths are in CSS pixels; texts are set in a monospaced typeface.
 /// Width of a character in tenths of a pixel: 0.6 of 12 pixels, and a little more.
@@ -104,182 +107,6 @@ fn marks(report: &Report) -> Marks<'_> {
         }
     }
     marks
-}
-
-/// Positions of everything in a VPC.
-struct Layout<'r> {
-    width: usize,
-    height: usize,
-    zones: Vec<Zone<'r>>,
-    /// Horizontal position of the nodes whose subnet was not read, if there are any.
-    homeless: Option<usize>,
-    /// The nodes of all subnets, with their positions.
-    nodes: Vec<(usize, usize, &'r NodeGroup)>,
-    security_groups: Vec<Placed<'r>>,
-}
-
-/// An availability zone.
-struct Zone<'r> {
-    x: usize,
-    name: &'r str,
-    /// Subnets, each with its position and its groups of nodes.
-    subnets: Vec<(usize, &'r SubnetPart, Vec<&'r NodeGroup>)>,
-    /// Subnets that are not drawn.
-    rest: Rest,
-}
-
-/// Subnets that are not drawn.
-#[derive(Default)]
-struct Rest {
-    subnets: usize,
-    nodes: usize,
-    /// Subnets that have findings, and nodes in them that do.
-    ids: Vec<String>,
-    worst: Option<Severity>,
-}
-
-impl Rest {
-    fn add(&mut self, subnet: &SubnetPart, nodes: &[&NodeGroup], marks: &Marks<'_>) {
-        self.subnets += 1;
-        self.nodes += nodes.iter().map(|group| group.count).sum::<usize>();
-        let named = nodes.iter().flat_map(|group| &group.instances);
-        for id in std::iter::once(&subnet.part.id).chain(named) {
-            if let Some((severity, _)) = marks.get(id.as_str()).and_then(|found| found.last()) {
-                self.worst = self.worst.max(Some(*severity));
-                self.ids.push(id.clone());
-            }
-        }
-    }
-
-    fn line(&self) -> String {
-        let nodes = if self.nodes > 0 { format!(" with {}", text::count(self.nodes, "node")) } else { String::new() };
-        let found = self.worst.map(|worst| format!(", worst {}", worst.name())).unwrap_or_default();
-        format!("and {}{nodes}{found}", text::count(self.subnets, "more subnet"))
-    }
-}
-
-/// The worst severity of a finding on a node of a group.
-fn worst_severity(group: &NodeGroup) -> Option<Severity> {
-    group.findings.keys().next_back().copied()
-}
-
-/// A security group.
-struct Placed<'r> {
-    part: &'r Part,
-    x: usize,
-    y: usize,
-    /// Height of the line that leads to it, and offset of that line from the others in a gutter.
-    lane: usize,
-    gutter: usize,
-    row: usize,
-}
-
-impl<'r> Layout<'r> {
-    fn new(vpc: &'r VpcTopology, marks: &Marks<'r>) -> Self {
-        let known: BTreeSet<&str> = vpc.subnets.iter().map(|subnet| subnet.part.id.as_str()).collect();
-        let mut nodes_of: BTreeMap<Option<&str>, Vec<&NodeGroup>> = BTreeMap::new();
-        for group in &vpc.nodes {
-            nodes_of.entry(group.subnet_id.as_deref().filter(|id| known.contains(id))).or_default().push(group);
-        }
-        // If not all are drawn, those without findings are omitted first.
-        let worst = |ids: &mut dyn Iterator<Item = &str>| {
-            ids.filter_map(|id| marks.get(id)?.last()).map(|(severity, _)| *severity).max()
-        };
-        for groups in nodes_of.values_mut().filter(|groups| groups.len() > GROUPS) {
-            groups.sort_by_cached_key(|group| (Reverse(worst_severity(group)), group.tag == ClusterTag::Owned));
-        }
-        let mut shown: Vec<&Part> = vpc.security_groups.iter().collect();
-        if shown.len() > SECURITY_GROUPS {
-            shown.sort_by_cached_key(|part| Reverse(worst(&mut std::iter::once(part.id.as_str()))));
-            shown.truncate(SECURITY_GROUPS);
-            shown.sort_by(|a, b| a.id.cmp(&b.id));
-        }
-        let homeless = nodes_of.remove(&None).unwrap_or_default();
-        let mut by_zone: BTreeMap<&str, Vec<&SubnetPart>> = BTreeMap::new();
-        for subnet in &vpc.subnets {
-            by_zone.entry(&subnet.availability_zone).or_default().push(subnet);
-        }
-        let drawn = shown.len();
-        let step = COLUMN + 2 * MARGIN + LANE * drawn;
-
-        let mut bottom = TOP;
-        let mut nodes = Vec::new();
-        let mut zones = Vec::new();
-        for (column, (name, mut subnets)) in by_zone.into_iter().enumerate() {
-            // First those with findings, on themselves or on their nodes, then those with nodes, then those whose tag
-            // is not missing.
-            subnets.sort_by_cached_key(|subnet| {
-                let id = subnet.part.id.as_str();
-                let own = nodes_of.get(&Some(id));
-                let of_nodes = own.into_iter().flatten().filter_map(|group| worst_severity(group)).max();
-                let found = of_nodes.max(worst(&mut std::iter::once(id)));
-                (Reverse(found), own.is_none(), subnet.part.tag == Some(ClusterTag::Missing), id)
-            });
-            let x = MARGIN + column * step;
-            let mut rest = Rest::default();
-            for subnet in subnets.iter().skip(SUBNETS) {
-                let own = nodes_of.get(&Some(subnet.part.id.as_str()));
-                rest.add(subnet, own.map_or(&[], Vec::as_slice), marks);
-            }
-            let mut zone = Zone { x, name, subnets: Vec::new(), rest };
-            let mut y = TOP;
-            for subnet in subnets.into_iter().take(SUBNETS) {
-                let own = nodes_of.remove(&Some(subnet.part.id.as_str())).unwrap_or_default();
-                nodes.extend(places(&own).map(|(down, group)| (x, y + down, group)));
-                let height = subnet_height(own.len());
-                zone.subnets.push((y, subnet, own));
-                y += height + 12;
-            }
-            bottom = bottom.max(y + if zone.rest.subnets > 0 { 20 } else { 0 });
-            zones.push(zone);
-        }
-        let columns = zones.len() + usize::from(!homeless.is_empty());
-        let homeless_x = (!homeless.is_empty()).then_some(MARGIN + zones.len() * step);
-        if let Some(x) = homeless_x {
-            nodes.extend(places(&homeless).map(|(down, group)| (x, TOP + down, group)));
-            bottom = bottom.max(TOP + subnet_height(homeless.len()) + 12);
-        }
-
-        Self::below(vpc, shown, zones, (homeless_x, nodes), (bottom, columns, step))
-    }
-
-    /// Places the security groups below everything that carries them.
-    fn below(
-        vpc: &'r VpcTopology,
-        shown: Vec<&'r Part>,
-        zones: Vec<Zone<'r>>,
-        (homeless, nodes): (Option<usize>, Vec<(usize, usize, &'r NodeGroup)>),
-        (bottom, columns, step): (usize, usize, usize),
-    ) -> Self {
-        let drawn = shown.len();
-        let lanes = bottom + 8;
-        let top = lanes + LANE * drawn + 14;
-        let across = SECURITY_GROUP + MARGIN;
-        let per_row = (columns * step / across).max(3);
-        let place = |(index, part): (usize, &'r Part)| Placed {
-            part,
-            x: MARGIN + (index % per_row) * across,
-            y: top + index / per_row * (SECURITY_GROUP_HEIGHT + 14),
-            lane: lanes + LANE * index,
-            gutter: MARGIN + LANE * index,
-            row: index / per_row,
-        };
-        let security_groups: Vec<Placed<'r>> = shown.into_iter().enumerate().map(place).collect();
-        let rest = if drawn < vpc.security_groups.len() { 20 } else { 0 };
-        Self {
-            width: (columns * step + MARGIN).max(per_row.min(drawn) * across + MARGIN).max(NARROWEST),
-            height: top + drawn.div_ceil(per_row) * (SECURITY_GROUP_HEIGHT + 14) + MARGIN + rest,
-            zones,
-            homeless,
-            nodes,
-            security_groups,
-        }
-    }
-}
-
-/// Groups of a subnet that are drawn, with their distance from its upper edge.
-fn places<'g, 'r>(groups: &'g [&'r NodeGroup]) -> impl Iterator<Item = (usize, &'r NodeGroup)> + use<'g, 'r> {
-    groups.iter().take(GROUPS).enumerate().map(|(index, group)| (SUBNET_HEAD + index * GROUP_STEP, *group))
 }
 
 struct Drawing<'p, 'r> {

@@ -56,6 +56,6 @@ mod tests {
 
     #[test]
     fn silent() {
-        alibaba::silent(&RULE, |c| c.without_nodes());
+        alibaba::silent(&RULE, alibaba::Cluster::without_nodes);
     }
 }

@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn does_not_apply() {
         alibaba::does_not_apply(&RULE, |c| {
-            c.options.controller_roles = vec!["acs:ram::1234567890123456:role/k8s-master".to_owned()]
+            c.options.controller_roles = vec!["acs:ram::1234567890123456:role/k8s-master".to_owned()];
         });
     }
 }

@@ -43,14 +43,14 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| {
-            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_endpoint = Some("disabled".to_owned())
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_endpoint = Some("disabled".to_owned());
         });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| {
-            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_tokens = Some("optional".to_owned())
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_tokens = Some("optional".to_owned());
         });
     }
 }

@@ -62,14 +62,14 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| {
-            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(1)
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(1);
         });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| {
-            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(3)
+            c.instance(aws::WORKER).metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(3);
         });
     }
 }

@@ -53,7 +53,7 @@ mod tests {
     fn fires() {
         aws::fires(&RULE, |c| {
             c.instance(aws::WORKER).metadata_options.as_mut().unwrap().instance_metadata_tags =
-                Some("enabled".to_owned())
+                Some("enabled".to_owned());
         });
     }
 

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn fires() {
-        aws::fires(&RULE, |c| c.add_pod_route());
+        aws::fires(&RULE, crate::testing::aws::Cluster::add_pod_route);
     }
 
     #[test]

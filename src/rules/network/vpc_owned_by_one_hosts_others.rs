@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn fires() {
-        aws::fires(&RULE, |c| c.add_other_instance());
+        aws::fires(&RULE, crate::testing::aws::Cluster::add_other_instance);
     }
 
     #[test]

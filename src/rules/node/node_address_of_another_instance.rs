@@ -71,14 +71,14 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| {
-            c.node(aws::WORKER)["status"]["addresses"] = json!([{"type": "InternalIP", "address": "10.0.1.13"}])
+            c.node(aws::WORKER)["status"]["addresses"] = json!([{"type": "InternalIP", "address": "10.0.1.13"}]);
         });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| {
-            c.node(aws::WORKER)["status"]["addresses"] = json!([{"type": "InternalIP", "address": "10.0.1.11"}])
+            c.node(aws::WORKER)["status"]["addresses"] = json!([{"type": "InternalIP", "address": "10.0.1.11"}]);
         });
     }
 }

@@ -54,7 +54,7 @@ mod tests {
     fn fires() {
         aws::fires(&RULE, |c| {
             c.node(aws::WORKER)["spec"]["taints"] =
-                json!([{"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}])
+                json!([{"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}]);
         });
     }
 

@@ -66,14 +66,14 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| {
-            c.node(aws::WORKER)["metadata"]["labels"]["topology.kubernetes.io/zone"] = "eu-central-1b".into()
+            c.node(aws::WORKER)["metadata"]["labels"]["topology.kubernetes.io/zone"] = "eu-central-1b".into();
         });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| {
-            c.node(aws::WORKER)["metadata"]["labels"]["topology.kubernetes.io/zone"] = "eu-central-1a".into()
+            c.node(aws::WORKER)["metadata"]["labels"]["topology.kubernetes.io/zone"] = "eu-central-1a".into();
         });
     }
 }

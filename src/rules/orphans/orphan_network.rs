@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn fires() {
-        aws::fires(&RULE, |c| c.terminate());
+        aws::fires(&RULE, crate::testing::aws::Cluster::terminate);
     }
 
     #[test]

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| {
-            c.region().subnets.iter_mut().for_each(|subnet| tag(&mut subnet.tags, aws::KEY, "shared"))
+            c.region().subnets.iter_mut().for_each(|subnet| tag(&mut subnet.tags, aws::KEY, "shared"));
         });
     }
 }

@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| {
-            c.manifests = r#"
+            c.manifests = "
 kind: Service
 metadata:
   name: web
@@ -89,14 +89,14 @@ spec:
   type: LoadBalancer
   ports:
   - port: 443
-"#
+";
         });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| {
-            c.manifests = r#"
+            c.manifests = "
 kind: Service
 metadata:
   name: web
@@ -106,7 +106,7 @@ spec:
   type: LoadBalancer
   ports:
   - port: 443
-"#
+";
         });
     }
 }

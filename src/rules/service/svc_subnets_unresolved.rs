@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| {
-            c.manifests = r#"
+            c.manifests = "
 kind: Service
 metadata:
   name: web
@@ -113,14 +113,14 @@ spec:
   type: LoadBalancer
   ports:
   - port: 443
-"#
+";
         });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| {
-            c.manifests = r#"
+            c.manifests = "
 kind: Service
 metadata:
   name: web
@@ -130,7 +130,7 @@ spec:
   type: LoadBalancer
   ports:
   - port: 443
-"#
+";
         });
     }
 }

@@ -113,7 +113,7 @@ spec:
         - key: topology.ebs.csi.aws.com/zone
           operator: In
           values: [eu-central-1b]
-"
+";
         });
     }
 
@@ -136,7 +136,7 @@ spec:
         - key: topology.ebs.csi.aws.com/zone
           operator: In
           values: [eu-central-1a]
-"
+";
         });
     }
 }

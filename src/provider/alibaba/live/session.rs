@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::alibaba::{
-    Account, Attachment, ClusterView, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant, roles,
-};
+use crate::alibaba::{Account, Attachment, Policy, PolicyType, Principal, PrincipalKind, Region, grant};
 use crate::inventory::{Gap, Provider, Read};
 use crate::provider::alibaba::answers::{
     AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, LoadBalancers, NetworkInterfaces,
@@ -19,6 +17,10 @@ use super::Request;
 use super::client::{ApiCall, CallError, CallErrorKind, Client, api_for_read};
 use super::credentials::{Assume, Credentials, Keys};
 use super::endpoint::Product;
+
+mod machines;
+
+use machines::{count_machines, is_named, named_principals, roles_in_use};
 
 /// Items per page: the most that each API accepts.
 pub(super) const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
@@ -455,36 +457,6 @@ impl Session {
             .with("PolicyType", attachment.policy_type.name());
         self.call::<PolicyAnswer>(&call).map(PolicyAnswer::into_policy)
     }
-}
-
-/// Principals of an account that the operator names as the controller's.
-fn named_principals(account_id: &str, request: &Request<'_>) -> BTreeSet<(PrincipalKind, String)> {
-    let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
-    let named = named.filter_map(|arn| roles::named(arn)).filter(|(of, ..)| *of == account_id);
-    named.map(|(_, kind, name)| (kind, name.to_owned())).collect()
-}
-
-/// True if a role is among them; role names are case-insensitive.
-fn is_named(account_id: &str, request: &Request<'_>, role: &str) -> bool {
-    let mut named = named_principals(account_id, request).into_iter();
-    named.any(|(kind, name)| kind == PrincipalKind::Role && name.eq_ignore_ascii_case(role))
-}
-
-fn count_machines(account: &Account) -> usize {
-    account.regions.iter().map(|region| region.instances.len()).sum()
-}
-
-/// Names of the roles of the cluster's instances; of all instances if no cluster is given.
-fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
-    let Some(cluster) = request.cluster else {
-        let instances = account.regions.iter().flat_map(|region| &region.instances);
-        return instances.filter_map(|instance| instance.ram_role.clone()).collect();
-    };
-    let mut inventory = Inventory::new(None);
-    inventory.accounts.push(Account { principals: Vec::new(), policies: Vec::new(), ..account.clone() });
-    inventory.canonicalise();
-    let view = ClusterView::new(&inventory, cluster.cluster_id, cluster.nodes, &[]);
-    view.members().filter_map(|member| member.instance.ram_role.clone()).collect()
 }
 
 /// Checks that an answer without documented pages is not truncated.
