@@ -71,6 +71,9 @@ pub struct Workload {
     /// Sources of cloud credentials of its containers: environment variables, or an annotation of its pods. Values are
     /// not stored.
     pub credentials: Vec<&'static str>,
+    /// True if a container sets `SERVICE_FORCE_BACKEND_ENI`: Alibaba Cloud's controller then makes pods the backends of
+    /// load balancers.
+    pub may_force_pod_backends: bool,
     /// Names of `imagePullSecrets`; its `ServiceAccount` may add others.
     pub pull_secrets: Vec<String>,
     /// Place of its name.
@@ -279,6 +282,7 @@ impl Workload {
                 .filter(|one| !is_never_pulled(*one))
                 .filter_map(|one| one.located(&["image"]))
                 .collect(),
+            may_force_pod_backends: variables(pod).any(|name| name == "SERVICE_FORCE_BACKEND_ENI"),
             credentials: credentials(kind, object, pod),
             pull_secrets: pod
                 .items(&["imagePullSecrets"])
@@ -291,15 +295,17 @@ impl Workload {
     }
 }
 
+/// Names of the environment variables of the containers of a pod.
+fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
+    pod.items(&["containers"]).flat_map(|container| container.items(&["env"]).filter_map(|one| one.text(&["name"])))
+}
+
 /// Sources of cloud credentials of the containers of a pod.
 fn credentials(kind: WorkloadKind, object: Object<'_>, pod: Object<'_>) -> Vec<&'static str> {
     let metadata: &[&str] = if kind == WorkloadKind::Pod { &["metadata"] } else { &["spec", "template", "metadata"] };
     let annotations = object.at(&[metadata, &["annotations"]].concat());
     let is_annotated = |name: &&&str| annotations.is_some_and(|all| all.at(&[**name]).is_some());
-    let variables: Vec<&str> = pod
-        .items(&["containers"])
-        .flat_map(|container| container.items(&["env"]).filter_map(|one| one.text(&["name"])))
-        .collect();
+    let variables: Vec<&str> = variables(pod).collect();
     let known = CREDENTIAL_VARIABLES.iter().filter(|name| variables.contains(name));
     known.chain(CREDENTIAL_ANNOTATIONS.iter().filter(is_annotated)).copied().collect()
 }

@@ -5,6 +5,7 @@ use super::alibaba::Context;
 use crate::finding::ResourceRef;
 use crate::resource::ResourceKind;
 
+mod ali_cloud_config_mismatch;
 mod ali_cluster_id_default;
 mod ali_cluster_id_unexpected;
 mod ali_installer_tag;

@@ -14,6 +14,8 @@ use crate::target;
 mod ali_node_name_mismatch;
 mod ali_node_uninitialized;
 mod ali_node_without_instance;
+mod ali_pod_cidr_missing;
+mod ali_pod_cidr_shared;
 mod ali_provider_id_invalid;
 mod ali_provider_id_missing;
 mod ali_provider_id_shared;
@@ -42,6 +44,15 @@ const EXCLUDING: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.
 /// The Nodes that the controller manages.
 fn cared_for(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> {
     nodes.iter().filter(|node| !is_left_alone(node))
+}
+
+/// Reason that a rule on routes does not apply.
+const NO_ROUTES: &str = "no controller that writes routes was given";
+
+/// IPv4 ranges of the pods of a Node: routes lead to these alone.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/route/utils.go#getIPv4RouteForNode`.
+fn ipv4_ranges(node: &KubernetesNode) -> impl Iterator<Item = &str> {
+    node.pod_cidrs.iter().map(String::as_str).filter(|range| !range.contains(':'))
 }
 
 /// Region and instance that a providerID names, and whether it has further parts. `None` if it names none, or if the

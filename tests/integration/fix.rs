@@ -528,6 +528,16 @@ fn a_signal_before_a_write_is_the_end() {
     assert_eq!(site.mock.effects().len(), 3);
 }
 
+/// Otherwise the report of the scan after the writes would be lost.
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_the_first_write() {
+    let site = Site::of(&untagged(3));
+    let ended = site.fix(&["-o", "missing/report.json"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    has(&ended.stderr, "error: cannot write `missing/report.json`");
+    assert!(site.mock.calls().is_empty(), "{:?}", site.mock.calls());
+}
+
 /// A write of a policy needs reads of its own. A signal during any of them stops the run as well.
 #[test]
 fn a_signal_during_the_reads_of_a_write_is_the_end() {

@@ -101,6 +101,17 @@ pub enum LoadBalancerKind {
     Nlb,
 }
 
+impl LoadBalancerKind {
+    /// The product, for a sentence.
+    #[must_use]
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Clb => "classic load balancer",
+            Self::Nlb => "network load balancer",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadBalancer {

@@ -176,6 +176,7 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
 fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let rules = input::selected_rules(args)?;
     fix::check(args)?;
+    output::check_folders(&args.output)?;
     let stdin = Path::new("-");
     let from_stdin = [("--nodes", args.audit.nodes.as_deref()), ("--inventory", args.source.inventory.as_deref())];
     let of_kubernetes = args.audit.kubernetes.iter().map(|path| ("--kubernetes", Some(path.as_path())));

@@ -25,6 +25,20 @@ pub(in crate::cli) fn write_set(args: &Outputs<ReportFormat>, set: &ReportSet) -
     emit_all(args, |format, options, out| format.write_set(set, options, out))
 }
 
+/// Rejects a file in a folder that does not exist, before anything is read or written.
+pub(in crate::cli) fn check_folders<F>(args: &Outputs<F>) -> Result<(), Failure> {
+    let files = args.outputs.iter().filter_map(|output| output.file.as_deref());
+    let folder = |file: &Path| file.parent().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_owned);
+    for (file, folder) in files.filter_map(|file| Some((file, folder(file)?))) {
+        if !folder.is_dir() {
+            return Err(Failure::usage(format!("cannot write `{}`", file.display()))
+                .cause(format!("there is no folder `{}`", folder.display()))
+                .help("create the folder first"));
+        }
+    }
+    Ok(())
+}
+
 /// Writes something in the requested formats: first the files, all of them or none, then standard output.
 pub(in crate::cli) fn emit_all<F: FileFormat>(
     args: &Outputs<F>,

@@ -26,12 +26,22 @@ pub(in crate::rules) struct CloudConfig {
     is_half: bool,
     /// Keys that the controller does not know.
     unknown: Vec<Located<String>>,
-    /// True if it names the cluster.
-    has_id: bool,
+    /// `clusterID`.
+    pub(in crate::rules) cluster_id: Option<String>,
+    /// `vpcid`.
+    pub(in crate::rules) vpc: Option<String>,
+    /// `vswitchid`: items ZONE:VSWITCH, separated by commas.
+    pub(in crate::rules) vswitches: Option<String>,
+    /// `region`.
+    pub(in crate::rules) region: Option<String>,
+    /// `routeTableIDs`, separated by commas.
+    pub(in crate::rules) route_tables: Option<String>,
     /// `kubernetesClusterTag`: the tag key that finds instances, instead of `ack.aliyun.com`.
     pub(in crate::rules) cluster_tag: Option<String>,
     /// `featureGates`.
     pub(super) feature_gates: Option<String>,
+    /// `serviceBackendType`.
+    pub(super) backend_type: Option<String>,
 }
 
 /// Reads the cloud configuration of a `ConfigMap`; `None` if it has none, or an unreadable one. Go ignores the case of
@@ -60,9 +70,14 @@ pub(in crate::rules) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         has_key: keys == [true, true],
         is_half: keys[0] != keys[1],
         unknown: unknown.collect(),
-        has_id: value("clusterID").is_some(),
+        cluster_id: value("clusterID"),
+        vpc: value("vpcid"),
+        vswitches: value("vswitchid"),
+        region: value("region"),
+        route_tables: value("routeTableIDs"),
         cluster_tag: value("kubernetesClusterTag"),
         feature_gates: value("featureGates"),
+        backend_type: value("serviceBackendType"),
     })
 }
 
@@ -88,7 +103,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
             found.push(Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what));
         };
-        let Some(CloudConfig { place, is_half, unknown, has_id, .. }) = cloud_config(map) else {
+        let Some(CloudConfig { place, is_half, unknown, cluster_id, .. }) = cloud_config(map) else {
             let place = map.object().head();
             let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`".to_owned();
             add(Severity::Error, &place, "malformed", message, "correct it".to_owned());
@@ -109,7 +124,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             );
             add(severity, &key.place, &key.value, message, fix);
         }
-        if !has_id {
+        if cluster_id.is_none() {
             let message = "`cloud-config.conf` has no `clusterID`".to_owned();
             add(
                 Severity::Warning,

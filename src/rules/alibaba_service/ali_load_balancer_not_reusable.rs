@@ -4,6 +4,8 @@ use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
 
+use super::{annotation, requested};
+
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-not-reusable",
     title: "a Service names a load balancer that the controller does not reuse",
@@ -21,29 +23,14 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
-/// The annotation, in the current and in the old spelling, both of which the controller reads.
-/// Source: kubernetes/cloud-provider-alibaba-cloud
-/// `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest`.
-const ANNOTATIONS: [&str; 2] =
-    ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id", "service.beta.kubernetes.io/alicloud-loadbalancer-id"];
-
-/// Load balancer class that the controller serves; Services with another class belong to another controller.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#NeedCLB`, `#NeedNLB`.
-const NLB_CLASS: &str = "alibabacloud.com/nlb";
-
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
-    let of_controller = services.iter().filter(|service| {
-        service.service_type == "LoadBalancer"
-            && service.load_balancer_class.as_deref().is_none_or(|class| class == NLB_CLASS)
-    });
     let mut checked = 0;
     let mut found = Vec::new();
-    for service in of_controller {
-        let named = ANNOTATIONS.iter().find_map(|annotation| service.annotations.get(*annotation));
-        let Some(id) = named.filter(|id| !id.is_empty()) else { continue };
+    for service in services.iter().filter(|service| requested(service).is_some()) {
+        let Some(id) = annotation(service, "id") else { continue };
         checked += 1;
         let all = context.view.regions.iter().flat_map(|view| view.region.load_balancers.iter().flatten());
-        let Some(load_balancer) = all.into_iter().find(|one| one.id == *id) else { continue };
+        let Some(load_balancer) = all.into_iter().find(|one| one.id == id) else { continue };
         let Some(key) = refused_for(load_balancer) else { continue };
         let name = service.full_name();
         let message = format!(

@@ -1,0 +1,92 @@
+use std::collections::BTreeMap;
+
+use crate::nodes::KubernetesNode;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
+
+use super::{NO_ROUTES, cared_for, ipv4_ranges, resource};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-pod-cidr-shared",
+    title: "Nodes have the same pod network, and the controller writes routes",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Node],
+    condition: "The controller writes routes to pod networks, and two or more Nodes that it manages have the same IPv4 range in `podCIDR`.",
+    impact: "each synchronisation deletes the route of one of them and creates that of the other: pods on either are unreachable for minutes",
+    fix: "Remove the Nodes but one and let them register again, so that each gets its own range.",
+    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#conflictWithNodes"],
+    example: "2 Nodes have the podCIDR 172.16.1.0/24: worker-1, worker-2",
+    ..Rule::evidence(ALIBABA, check)
+};
+
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let nodes = match context.alibaba_nodes() {
+        Ok(nodes) if context.alibaba_writes_routes() => nodes,
+        Ok(_) => return CheckResult::not_applicable(NO_ROUTES),
+        Err(why) => return CheckResult::not_applicable(why),
+    };
+    let mut by_range: BTreeMap<&str, Vec<&KubernetesNode>> = BTreeMap::new();
+    for node in cared_for(nodes) {
+        for range in ipv4_ranges(node) {
+            by_range.entry(range).or_default().push(node);
+        }
+    }
+    let checked = by_range.values().map(Vec::len).sum();
+    let found = by_range.into_iter().filter_map(|(range, nodes)| {
+        let [first, rest @ ..] = nodes.as_slice() else { return None };
+        if rest.is_empty() {
+            return None;
+        }
+        let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        let number = text::count(names.len(), "Node");
+        let message = format!("{number} have the podCIDR {}: {}", text::printable(range), text::list(&names, 4));
+        let fix = Fix::none("remove the Nodes but one and let them register again");
+        let violation = Violation::new(Severity::Error, resource(first), message, fix);
+        Some(violation.related(rest.iter().map(|node| resource(node))))
+    });
+    CheckResult::counted(checked, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: Node
+metadata:
+  name: worker-1
+spec:
+  providerID: cn-hangzhou.i-bp1
+  podCIDR: 172.16.1.0/24
+---
+kind: Node
+metadata:
+  name: worker-2
+spec:
+  providerID: cn-hangzhou.i-bp2
+  podCIDR: 172.16.1.0/24
+---
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+        command:
+        - --cluster-cidr=172.16.0.0/16
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "i-bp2\n  podCIDR: 172.16.1.0/24", "i-bp2\n  podCIDR: 172.16.2.0/24");
+    }
+}
