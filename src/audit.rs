@@ -86,6 +86,7 @@ impl<'a> Auditor<'a> {
     /// # Errors
     /// When a baseline is broken.
     pub fn audit_for(&self, estate: EstateRef<'_>, purpose: Purpose) -> Result<Audit, BaselineError> {
+        // Each cloud has its own view of an estate; everything after it is shared.
         let examined = match estate {
             EstateRef::Aws(inventory) => aws::examine(self, inventory)?,
             EstateRef::Alibaba(inventory) => alibaba::examine(self, inventory)?,

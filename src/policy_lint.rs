@@ -42,11 +42,11 @@ impl PolicyLint {
     /// Checks every policy of a file. The place of a policy in a template decides its kind if it is
     /// [`PolicyKind::Unknown`].
     /// Without a catalogue each policy is read in the language that it states, by default IAM's.
-    pub(crate) fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: Option<&'static Catalogue>) {
+    pub(crate) fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: Option<&Catalogue>) {
         let is_json = text.trim_start().starts_with(['{', '[', '%', '"', '\u{feff}']);
         let of =
             |node: &Node| catalogue.unwrap_or_else(|| Catalogue::for_dialect(Dialect::detect(node).unwrap_or(&IAM)));
-        let plain = catalogue.unwrap_or_else(Catalogue::embedded);
+        let plain = catalogue.unwrap_or_else(|| Catalogue::embedded());
         let found = match templates::find(&text, &Pseudo::default()) {
             Ok(found) if found.is_template || !is_json => found,
             // A text that is not a template is read as a policy, and reported if it is not one.
@@ -112,13 +112,13 @@ impl PolicyLint {
     }
 
     /// Checks the inline policies of one holder together, and adds the remarks to the last of them.
-    fn check_combined(
+    fn check_combined<'c>(
         &mut self,
         file: &str,
         text: &str,
         role: &FoundRole,
         kind: PolicyKind,
-        of: &impl Fn(&Node) -> &'static Catalogue,
+        of: &impl Fn(&Node) -> &'c Catalogue,
     ) {
         for used_as in [Use::Inline, Use::UserInline, Use::GroupInline] {
             // A user also has the policies of its groups, which count towards the groups' limits.

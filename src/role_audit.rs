@@ -1,6 +1,8 @@
 //! Options of the comparison of roles and principals with their baselines, and its gaps, in the terms that both clouds
 //! share.
 
+use std::sync::Arc;
+
 use crate::baseline::Baseline;
 use crate::controller::{Controller, ControllerVersion};
 use crate::policy::{Catalogue, NamedDocument};
@@ -30,11 +32,11 @@ pub struct RoleAuditOptions {
     /// `--scp`: service control policies, one level each.
     pub scps: Vec<NamedDocument>,
     /// `--catalogue`; the embedded one if absent.
-    pub catalogue: Option<&'static Catalogue>,
+    pub catalogue: Option<Arc<Catalogue>>,
 }
 
 impl RoleAuditOptions {
-    pub(crate) fn catalogue(&self) -> &'static Catalogue {
-        self.catalogue.unwrap_or_else(|| Catalogue::embedded())
+    pub(crate) fn catalogue(&self) -> &Catalogue {
+        self.catalogue.as_deref().unwrap_or_else(|| Catalogue::embedded())
     }
 }

@@ -255,6 +255,7 @@ impl Attribute {
     #[must_use]
     pub fn fits(&self, target: &Target) -> bool {
         let kind = target.kind;
+        // ECS and RAM have fewer attributes that are written.
         if target.provider == Provider::Alibaba {
             return match self {
                 Self::Tag { .. } => kind == ResourceKind::Instance,
@@ -328,6 +329,7 @@ impl Transition {
     /// The call that performs it.
     #[must_use]
     pub fn operation(&self) -> Operation {
+        // The APIs have other operations.
         if self.target.provider == Provider::Alibaba {
             return aliyun::operation(self);
         }

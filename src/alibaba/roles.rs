@@ -271,7 +271,7 @@ fn compare<'a>(
     };
     let asked = Asked::new(used_by, options)?;
     let given = if used_by.is_controllers() { &options.controlplane } else { &options.worker };
-    let catalogue = options.catalogue.unwrap_or_else(|| Catalogue::for_dialect(&RAM));
+    let catalogue = options.catalogue.as_deref().unwrap_or_else(|| Catalogue::for_dialect(&RAM));
     let prepared = PreparedPolicies::new(&set);
     let environment = Environment { account_id: account.account_id.clone(), ..Environment::default() };
     let mut actions = Vec::new();

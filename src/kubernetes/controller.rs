@@ -389,7 +389,7 @@ pub(super) fn from_values(
         containers: vec![container.clone()],
         init_images: Vec::new(),
         credentials: Vec::new(),
-        may_force_pod_backends: false,
+        environment: Vec::new(),
         pull_secrets: Vec::new(),
         place: place.clone(),
         pod_place: place.clone(),

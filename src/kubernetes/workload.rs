@@ -71,9 +71,8 @@ pub struct Workload {
     /// Sources of cloud credentials of its containers: environment variables, or an annotation of its pods. Values are
     /// not stored.
     pub credentials: Vec<&'static str>,
-    /// True if a container sets `SERVICE_FORCE_BACKEND_ENI`: Alibaba Cloud's controller then makes pods the backends of
-    /// load balancers.
-    pub may_force_pod_backends: bool,
+    /// Names of the environment variables of its containers. Values are not stored.
+    pub environment: Vec<String>,
     /// Names of `imagePullSecrets`; its `ServiceAccount` may add others.
     pub pull_secrets: Vec<String>,
     /// Place of its name.
@@ -282,7 +281,7 @@ impl Workload {
                 .filter(|one| !is_never_pulled(*one))
                 .filter_map(|one| one.located(&["image"]))
                 .collect(),
-            may_force_pod_backends: variables(pod).any(|name| name == "SERVICE_FORCE_BACKEND_ENI"),
+            environment: variables(pod).map(str::to_owned).collect(),
             credentials: credentials(kind, object, pod),
             pull_secrets: pod
                 .items(&["imagePullSecrets"])

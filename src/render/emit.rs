@@ -30,6 +30,7 @@ pub enum EmitFormat {
 #[must_use]
 pub fn emit(plan: &Plan, format: EmitFormat) -> String {
     match format {
+        // The Terraform provider has other resource types; the remaining languages belong to one cloud.
         EmitFormat::Terraform if plan.partition == Provider::Alibaba.name() => alibaba::terraform(plan),
         EmitFormat::Terraform => terraform(plan),
         EmitFormat::Cloudformation => cloudformation(plan),

@@ -37,6 +37,7 @@ impl<'a> KubernetesContext<'a> {
     /// controller belongs to.
     fn nodes_for(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
         let nodes = self.evidence.nodes.as_deref().ok_or(NODES_NOT_GIVEN)?;
+        // Each controller writes its own form of providerID.
         let names_it = |node: &KubernetesNode| match cloud {
             Provider::Aws => node.provider_id.starts_with("aws://"),
             Provider::Alibaba => crate::alibaba::provider_id::looks_like_one(

@@ -36,6 +36,7 @@ const SHOWN_COMMANDS: usize = 3;
 
 impl Call {
     fn from_transition(transition: &Transition) -> Self {
+        // The APIs have other operations and arguments.
         if transition.target.provider == Provider::Alibaba {
             return aliyun::call(transition);
         }

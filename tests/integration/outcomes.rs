@@ -271,7 +271,7 @@ fn a_finding_is_known_again_when_more_instances_show_it() {
 }
 
 /// An older catalogue: only every fifth action of the embedded one is known.
-fn older_catalogue() -> &'static Catalogue {
+fn older_catalogue() -> Catalogue {
     let bytes = std::fs::read(super::documents::path("engine/catalogue.txt.zz")).unwrap();
     let text = miniz_oxide::inflate::decompress_to_vec_zlib(&bytes).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -280,14 +280,14 @@ fn older_catalogue() -> &'static Catalogue {
         actions += usize::from(line.starts_with("a "));
         !line.starts_with("a ") || actions % 5 == 0
     });
-    Box::leak(Box::new(Catalogue::from_slice(kept.collect::<String>().as_bytes()).unwrap()))
+    Catalogue::from_slice(kept.collect::<String>().as_bytes()).unwrap()
 }
 
 #[test]
 fn a_finding_is_known_again_with_another_severity_catalogue_or_wording() {
     let others = [
         RoleAuditOptions { controller_version: Some("1.30.0".parse().unwrap()), ..RoleAuditOptions::default() },
-        RoleAuditOptions { catalogue: Some(older_catalogue()), ..RoleAuditOptions::default() },
+        RoleAuditOptions { catalogue: Some(std::sync::Arc::new(older_catalogue())), ..RoleAuditOptions::default() },
     ];
     let (mut severities, mut wordings) = (0, [0, 0]);
     for world in worlds::all() {

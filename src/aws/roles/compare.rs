@@ -74,7 +74,7 @@ pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument])
 /// The comparison of one role: its requests and the inputs of the comparison.
 struct RoleComparison<'c> {
     policies: PreparedPolicies,
-    catalogue: &'static Catalogue,
+    catalogue: &'c Catalogue,
     environment: Environment,
     /// Requests on the cluster's own resources; `removing` is for requests that remove tags, which are never cluster
     /// tags.

@@ -1,6 +1,8 @@
 //! Reads the operator's input: inventories, node lists, baselines.
 
+use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::alibaba::roles;
 use crate::baseline::{self, Baseline};
@@ -15,7 +17,6 @@ use crate::role_audit::RoleAuditOptions;
 use crate::rules::{self, RULES, Rule};
 use crate::target::{self, Target};
 
-use crate::cli::args::CatalogueArgs;
 use crate::cli::args::command::ScanArgs;
 use crate::cli::args::policy::{DialectName, LanguageArgs};
 use crate::cli::args::{AuditArgs, SourceArgs};
@@ -186,8 +187,8 @@ pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Fa
         }
         *slot = Some(named_baseline(name, args.controller_version)?);
     }
-    if args.catalogue.catalogue.is_some() {
-        baselines.catalogue = Some(catalogue(&args.catalogue)?);
+    if let Some(path) = &args.catalogue.catalogue {
+        baselines.catalogue = Some(own_catalogue(path)?);
     }
     for path in &args.scp {
         baselines.scps.push(policy_document(path, "control policy", None)?);
@@ -248,17 +249,32 @@ fn single_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Bas
     parsed.map_err(|error| Failure::from_error(Exit::Usage, &error))
 }
 
-/// `--catalogue`, or the embedded one.
-pub(in crate::cli) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Failure> {
-    let Some(path) = &args.catalogue else { return Ok(Catalogue::embedded()) };
+/// The catalogue of a command: an embedded one, or that of `--catalogue`.
+pub(in crate::cli) enum ChosenCatalogue {
+    Embedded(&'static Catalogue),
+    Own(Arc<Catalogue>),
+}
+
+impl Deref for ChosenCatalogue {
+    type Target = Catalogue;
+
+    fn deref(&self) -> &Catalogue {
+        match self {
+            Self::Embedded(catalogue) => catalogue,
+            Self::Own(catalogue) => catalogue,
+        }
+    }
+}
+
+/// Reads the catalogue of `--catalogue`.
+fn own_catalogue(path: &Path) -> Result<Arc<Catalogue>, Failure> {
     let bytes = read_bytes(path, MAX_CATALOGUE_BYTES, "catalogue")?;
     let wrong = |error: CatalogueError| {
         Failure::usage(format!("cannot use the catalogue `{}`", path.display())).cause(error.to_string())
     };
     let read = Catalogue::from_slice(&bytes).map_err(wrong)?;
     read.check().map_err(wrong)?;
-    // One catalogue exists for the life of the process, as with the embedded one.
-    Ok(Box::leak(Box::new(read)))
+    Ok(Arc::new(read))
 }
 
 /// Catalogue of `--catalogue`, or of the language of `--dialect`; without both, of the language of the input, or of
@@ -266,14 +282,14 @@ pub(in crate::cli) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalog
 pub(in crate::cli) fn language(
     args: &LanguageArgs,
     found: Option<&'static Dialect>,
-) -> Result<&'static Catalogue, Failure> {
+) -> Result<ChosenCatalogue, Failure> {
     let asked = args.dialect.map(DialectName::dialect);
-    if args.catalogue.catalogue.is_none() {
-        return Ok(Catalogue::for_dialect(asked.or(found).unwrap_or(&policy::IAM)));
-    }
-    let own = catalogue(&args.catalogue)?;
+    let Some(path) = &args.catalogue.catalogue else {
+        return Ok(ChosenCatalogue::Embedded(Catalogue::for_dialect(asked.or(found).unwrap_or(&policy::IAM))));
+    };
+    let own = own_catalogue(path)?;
     match asked.or(found).filter(|dialect| own.dialect != *dialect) {
-        None => Ok(own),
+        None => Ok(ChosenCatalogue::Own(own)),
         Some(other) => {
             Err(Failure::usage(format!("the catalogue holds actions of {}, not of {}", own.dialect.name, other.name)))
         }

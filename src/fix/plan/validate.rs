@@ -94,6 +94,7 @@ pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), In
     };
     require(has_class, InvalidChange::Class)?;
     require(!is_fix || !attribute.is_iam() || grows(&change.transition), InvalidChange::RemovesRights)?;
+    // Ids, ARNs and paths have other forms in each cloud.
     match target.provider {
         Provider::Aws => aws::check_change(plan, change),
         Provider::Alibaba => alibaba::check_change(plan, change),

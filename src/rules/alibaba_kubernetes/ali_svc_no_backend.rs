@@ -102,7 +102,9 @@ fn backends_are_pods(context: &KubernetesContext<'_>) -> bool {
     let mut maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
     let is_configured = maps.any(|map| cloud_config(map).is_some_and(|config| config.backend_type.is_some()));
     let mut controllers = context.evidence.alibaba_controllers();
-    is_configured || controllers.any(|controller| controller.workload.may_force_pod_backends)
+    is_configured
+        || controllers
+            .any(|controller| controller.workload.environment.iter().any(|name| name == "SERVICE_FORCE_BACKEND_ENI"))
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         let named: Option<&LoadBalancer> = all.into_iter().find(|one| one.id == id);
         let defect = match named {
             None => {
-                let names: Vec<&str> = regions().map(|view| view.region.name.as_str()).collect();
-                format!("which {} does not have", text::list(&names, 3))
+                let searched: Vec<&str> = regions().map(|view| view.region.name.as_str()).collect();
+                format!("which {} does not have", text::list(&searched, 3))
             }
             Some(one) if one.kind != kind => {
                 format!("which is a {}, but its class requests a {}", one.kind.noun(), kind.noun())

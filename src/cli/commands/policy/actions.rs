@@ -69,7 +69,7 @@ pub(in crate::cli) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<i
             warn(&format!("`{action}` is not a known action and stays as it is"));
         }
     }
-    let patterns = policy::shrink(&actions, catalogue);
+    let patterns = policy::shrink(&actions, &catalogue);
     if args.format == AnswerFormat::Json {
         return Ok(writeln!(out, "{}", text::json_printable(&format!("{:#}", json!(patterns)))));
     }

@@ -9,8 +9,7 @@ use crate::cli::io::input;
 use crate::cli::io::output::note;
 use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, Use};
 use crate::policy::{
-    self, Catalogue, Dialect, Document, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
-    control_levels,
+    self, Dialect, Document, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict, control_levels,
 };
 use crate::report::{ActionReport, PolicyDiff, RoleReport};
 
@@ -56,7 +55,7 @@ pub(super) fn parse(policy: &FoundPolicy, dialect: &'static Dialect) -> Result<N
 }
 
 /// The baseline, which decides the language, and the actions of that language.
-fn read_baseline(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Failure> {
+fn read_baseline(args: &DiffArgs) -> Result<(Baseline, input::ChosenCatalogue), Failure> {
     let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
     let of = baseline.document.dialect;
     let catalogue = input::language(&args.language, Some(of))?;
@@ -167,10 +166,10 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
                     baseline.required_scopes(action).into_iter().unzip();
                 let question =
                     Question { action, resources: &resources, conditions: &conditions, except: denies.as_ref() };
-                ActionReport::new(action, &prepared.assess(question, &environment, catalogue))
+                ActionReport::new(action, &prepared.assess(question, &environment, &catalogue))
             })
             .collect();
-        let beyond = policy::excess(&set, &prepared, &baseline.needs(), &environment, catalogue);
+        let beyond = policy::excess(&set, &prepared, &baseline.needs(), &environment, &catalogue);
         reports.push(RoleReport {
             actions,
             ..RoleReport::from_policies(role.address.clone(), baseline.name.clone(), &beyond, &tightened)

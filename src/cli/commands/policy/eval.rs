@@ -64,7 +64,7 @@ pub(super) fn matched_json(decided: &Decided<'_>) -> Value {
 
 /// The policies of a question, in one language.
 struct Given {
-    catalogue: &'static Catalogue,
+    catalogue: input::ChosenCatalogue,
     identity: Vec<NamedDocument>,
     resource_group: Vec<NamedDocument>,
     session: Option<NamedDocument>,
@@ -103,16 +103,17 @@ impl Given {
         })
     }
 
-    fn into_set(self) -> PolicySet {
+    fn into_set(self) -> (PolicySet, input::ChosenCatalogue) {
         let set = PolicySet::for_identity(self.identity)
             .with_boundary(self.boundary)
             .with_session_policy(self.session)
             .with_control_policies(control_levels(&self.scps));
-        if self.resource_group.is_empty() {
+        let set = if self.resource_group.is_empty() {
             set
         } else {
             set.with_resource_group("of the policies", self.resource_group)
-        }
+        };
+        (set, self.catalogue)
     }
 }
 
@@ -125,10 +126,9 @@ pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::
     }
     let given = Given::read(args)?;
     let context = context(&args.context)?;
-    let catalogue = given.catalogue;
-    let set = given.into_set();
+    let (set, catalogue) = given.into_set();
     if args.unknown_context {
-        return Ok(unknown(args, action, &set, context, catalogue, out));
+        return Ok(unknown(args, action, &set, context, &catalogue, out));
     }
     let policies = PreparedPolicies::new(&set);
     let decided = policies.decide(&Request::new(action, &args.resource, context));

@@ -16,7 +16,7 @@ pub(in crate::cli) fn lint_files(args: &LintArgs) -> Result<PolicyLint, Failure>
     let mut lint = PolicyLint::default();
     for path in &args.policies {
         let text = files::read_text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
-        lint.add(&path.display().to_string(), text, kind, catalogue);
+        lint.add(&path.display().to_string(), text, kind, catalogue.as_deref());
     }
     Ok(lint)
 }
