@@ -39,7 +39,8 @@ pub(super) fn is_left_alone(node: &KubernetesNode) -> bool {
 }
 
 /// Labels that exclude a Node, whatever their value.
-const EXCLUDING: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
+pub(super) const EXCLUDING: [&str; 2] =
+    ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
 
 /// The Nodes that the controller manages.
 fn cared_for(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> {
@@ -49,10 +50,18 @@ fn cared_for(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> 
 /// Reason that a rule on routes does not apply.
 const NO_ROUTES: &str = "no controller that writes routes was given";
 
-/// IPv4 ranges of the pods of a Node: routes lead to these alone.
+/// Range of the pods of a Node to which the controller writes a route: the first IPv4 range, else the last one.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/route/utils.go#getIPv4RouteForNode`.
-fn ipv4_ranges(node: &KubernetesNode) -> impl Iterator<Item = &str> {
-    node.pod_cidrs.iter().map(String::as_str).filter(|range| !range.contains(':'))
+fn routed_range(node: &KubernetesNode) -> Option<&str> {
+    let ranges = || node.pod_cidrs.iter().map(String::as_str);
+    ranges().find(|range| !range.contains(':')).or_else(|| ranges().next_back())
+}
+
+/// Nodes to which the controller writes routes: it knows their instances, and no label excludes them.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#NodeList`,
+/// `pkg/controller/route/manager.go#needSyncRoute`.
+fn routed(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> {
+    nodes.iter().filter(|node| named(node).is_some() && !EXCLUDING.iter().any(|label| node.labels.contains_key(*label)))
 }
 
 /// Region and instance that a providerID names, and whether it has further parts. `None` if it names none, or if the

@@ -2,7 +2,9 @@
 
 use super::Rule;
 use crate::alibaba::LoadBalancerKind;
+use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
+use crate::tags;
 
 mod ali_load_balancer_duplicate;
 mod ali_load_balancer_leftover;
@@ -18,22 +20,42 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_se
 const PREFIXES: [&str; 2] =
     ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-", "service.beta.kubernetes.io/alicloud-loadbalancer-"];
 
-/// Value of an annotation, by its name after the prefix; `None` if it is empty, as the controller reads it.
+/// Value of an annotation, by its name after the prefix; `None` if it is empty, or an unfilled placeholder. The current
+/// prefix wins even if its value is empty.
+/// Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest.Get`.
 pub(super) fn annotation<'s>(service: &'s Service, name: &str) -> Option<&'s str> {
     let mut values = PREFIXES.iter().filter_map(|prefix| service.annotations.get(&format!("{prefix}{name}")));
-    values.find(|value| !value.is_empty()).map(String::as_str)
+    values.next().map(String::as_str).filter(|value| !value.is_empty() && !tags::is_placeholder(value))
 }
 
-/// Kind of the load balancer that the controller keeps for a Service. `None` if it leaves the Service alone, or if an
-/// annotation decides that only a feature gate makes it read.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#NeedCLB`, `#NeedNLB`.
-pub(super) fn requested(service: &Service) -> Option<LoadBalancerKind> {
+/// True if a Service has an annotation, even if its value is a placeholder that something else fills in.
+pub(super) fn has_annotation(service: &Service, name: &str) -> bool {
+    let mut values = PREFIXES.iter().filter_map(|prefix| service.annotations.get(&format!("{prefix}{name}")));
+    values.next().is_some_and(|value| !value.is_empty())
+}
+
+/// First version with network load balancers; 2.4.4, the one before it, ignores `loadBalancerClass`.
+const FIRST_WITH_NLB: ControllerVersion = ControllerVersion::new(2, 5, 1);
+
+/// Kind of the load balancer that the controller keeps for a Service. `None` if it leaves the Service alone, releases
+/// its load balancer because the Service is being deleted, or reads an annotation only with a feature gate or in some
+/// versions.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#NeedCLB`, `#NeedNLB`,
+/// `#NeedDeleteLoadBalancer`; up to 2.4.4 `pkg/controller/service/helper.go#needLoadBalancer`.
+pub(super) fn requested(service: &Service, version: Option<ControllerVersion>) -> Option<LoadBalancerKind> {
     const CLASS: &str = "service.beta.kubernetes.io/class";
-    let is_gated = ["type", "tunnel-type"].iter().any(|name| annotation(service, name).is_some());
+    if service.service_type != "LoadBalancer" || service.deleted_at.is_some() {
+        return None;
+    }
+    let key = |name: &str| format!("{}{name}", PREFIXES[0]);
+    let is_gated = service.annotations.contains_key(&key("tunnel-type"))
+        || service.annotations.get(&key("type")).is_some_and(|kind| !kind.is_empty());
+    let is_classed = service.annotations.get(CLASS).is_some_and(|class| !class.is_empty());
     match service.load_balancer_class.as_deref() {
-        _ if service.service_type != "LoadBalancer" || is_gated => None,
+        Some(_) if version.is_some_and(|version| version < FIRST_WITH_NLB) => Some(LoadBalancerKind::Clb),
         Some("alibabacloud.com/nlb") => Some(LoadBalancerKind::Nlb),
-        None if service.annotations.get(CLASS).is_none_or(String::is_empty) => Some(LoadBalancerKind::Clb),
+        None if !is_gated && !is_classed => Some(LoadBalancerKind::Clb),
         Some(_) | None => None,
     }
 }

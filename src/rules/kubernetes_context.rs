@@ -1,8 +1,9 @@
 //! A cluster as rules on Kubernetes alone see it.
 
+use crate::alibaba::LoadBalancerKind;
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{CloudController, Evidence};
 use crate::nodes::KubernetesNode;
 
 /// Reason that a rule on Nodes does not apply.
@@ -60,8 +61,23 @@ impl<'a> KubernetesContext<'a> {
 
     /// True if Alibaba Cloud's cloud controller exists and writes routes: version 2 does unless a flag turns it off.
     pub(super) fn alibaba_writes_routes(&self) -> bool {
-        let mut controllers = self.evidence.alibaba_controllers();
-        controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true))
+        let mut controllers = self.running_alibaba_controllers();
+        controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true) && one.runs(&["route"]))
+    }
+
+    /// True if Alibaba Cloud's cloud controllers were given, and none of them keeps load balancers of this kind.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.
+    pub(super) fn alibaba_leaves_alone(&self, kind: LoadBalancerKind) -> bool {
+        let name = match kind {
+            LoadBalancerKind::Clb => "service",
+            LoadBalancerKind::Nlb => "nlb",
+        };
+        let mut controllers = self.running_alibaba_controllers().filter(|one| one.knows_flags).peekable();
+        controllers.peek().is_some() && !controllers.any(|one| one.runs(&[name]))
+    }
+
+    fn running_alibaba_controllers(&self) -> impl Iterator<Item = &'a CloudController> {
+        self.evidence.alibaba_controllers().filter(|one| one.workload.replicas > 0)
     }
 
     /// The version of the AWS cloud controller: the given one, or else the one of its image.

@@ -7,8 +7,8 @@ use crate::rules::{Outcome, Rule};
 
 use super::{assert_fires, assert_silent};
 
-/// The manifests of a cluster that upgrades to versions in which every removal has happened.
-fn lint(rule: &'static Rule, manifests: &str) -> (Vec<Finding>, Outcome) {
+/// Findings and outcome in the manifests of a cluster that upgrades to versions in which every removal has happened.
+pub(crate) fn outcome(rule: &'static Rule, manifests: &str) -> (Vec<Finding>, Outcome) {
     let target = Target { kubernetes: "1.33".parse().ok(), controller: "1.36".parse().ok() };
     let evidence = Evidence::parse("f.yaml", manifests.as_bytes().to_vec()).unwrap().towards(target);
     let mut lint = KubernetesLint::default();
@@ -19,12 +19,12 @@ fn lint(rule: &'static Rule, manifests: &str) -> (Vec<Finding>, Outcome) {
 /// Asserts that the rule has findings in the manifests.
 #[track_caller]
 pub(crate) fn fires(rule: &'static Rule, manifests: &str) {
-    assert_fires(rule, &lint(rule, manifests));
+    assert_fires(rule, &outcome(rule, manifests));
 }
 
 /// Asserts that the rule passes once `from` in the manifests is replaced.
 #[track_caller]
 pub(crate) fn silent(rule: &'static Rule, manifests: &str, from: &str, to: &str) {
     assert!(manifests.contains(from), "the manifests do not hold `{from}`");
-    assert_silent(rule, &lint(rule, &manifests.replace(from, to)));
+    assert_silent(rule, &outcome(rule, &manifests.replace(from, to)));
 }

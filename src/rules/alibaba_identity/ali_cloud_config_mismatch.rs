@@ -1,15 +1,17 @@
 use crate::alibaba::RegionView;
-use crate::kubernetes::DocumentKind;
+use crate::controller::ControllerVersion;
+use crate::kubernetes::{Document, DocumentKind};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::alibaba_kubernetes::ali_cloud_config_content::{CloudConfig, cloud_config};
 use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-mismatch",
     title: "the cloud configuration names what the account does not have",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for `clusterID`"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap names, in `vpcid`, `vswitchid` (ZONE:VSWITCH, several with commas) or `region`, another network than that of the nodes; these are read only if both `vpcid` and `vswitchid` are set. Or the controller writes routes, and the region has no route table of an item of `routeTableIDs`. Or `clusterID` is not the audited id.",
+    condition: "`cloud-config.conf` of a ConfigMap names, in `vpcid`, `vswitchid` or `region`, another network than that of the nodes; these are read only if both `vpcid` and `vswitchid` are set. Or the controller writes routes, and the region has no route table of an item of `routeTableIDs`. Or `clusterID` is not the audited id.",
     impact: "the controller searches load balancers, vSwitches and routes in the wrong place: it creates none, or where the nodes cannot be reached; with another `clusterID` it tags what it creates for that cluster",
     fix: "Correct the value; without `vpcid` and `vswitchid` the controller asks the metadata service of its instance.",
     sources: &[
@@ -24,8 +26,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let maps: Vec<_> = context.kubernetes.documents_by_kind(DocumentKind::ConfigMap).collect();
-    let configs: Vec<_> = maps.into_iter().filter_map(|map| Some((map, cloud_config(map)?))).collect();
+    // The controller mounts the ConfigMap of its own namespace.
+    let controllers = context.kubernetes.alibaba_controllers();
+    let namespaces: Vec<&str> = controllers.map(|one| one.workload.namespace.as_str()).collect();
+    let is_read = |map: &&Document| {
+        let namespace = map.object().text(&["metadata", "namespace"]).unwrap_or_default();
+        namespace.is_empty() || namespaces.contains(&namespace) || (namespaces.is_empty() && namespace == "kube-system")
+    };
+    let maps = context.kubernetes.documents_by_kind(DocumentKind::ConfigMap).filter(is_read);
+    let configs: Vec<_> = maps.filter_map(|map| Some((map, cloud_config(map)?))).collect();
     if configs.is_empty() {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }
@@ -44,7 +53,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Severity, String)> {
     let regions: Vec<&RegionView<'_>> = context.view.regions.iter().filter(|view| !view.members.is_empty()).collect();
     let mut defects = Vec::new();
-    if let Some(id) = config.cluster_id.as_deref().filter(|id| *id != context.cluster_id()) {
+    if let Some(id) = filled(&config.cluster_id).filter(|id| *id != context.cluster_id()) {
         let message =
             format!("`clusterID` is `{}`, but the audited cluster is `{}`", printed(id), printed(context.cluster_id()));
         defects.push(("clusterID", Severity::Warning, message));
@@ -57,31 +66,28 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
         format!("`{name}` is `{}`, but the nodes are in {}", printed(wrong), text::list(&right, 3))
     };
     // The configuration replaces the metadata service only if it has both.
-    if let (Some(vpc), Some(vswitches)) = (&config.vpc, &config.vswitches) {
+    if let (Some(vpc), Some(vswitches)) = (filled(&config.vpc), filled(&config.vswitches)) {
         let vpcs: Vec<&str> = regions.iter().flat_map(|view| view.member_vpcs()).collect();
-        if !vpcs.is_empty() && !vpcs.contains(&vpc.as_str()) {
-            defects.push(("vpcid", Severity::Error, in_use("vpcid", vpc, vpcs)));
+        if !vpcs.is_empty() && !vpcs.contains(&vpc) {
+            defects.push(("vpcid", Severity::Error, in_use("vpcid", vpc, vpcs.clone())));
         }
         let names: Vec<&str> = regions.iter().map(|view| view.region.name.as_str()).collect();
-        if let Some(region) = config.region.as_deref().filter(|region| !names.contains(region)) {
+        if let Some(region) = filled(&config.region).filter(|region| !names.contains(region)) {
             defects.push(("region", Severity::Error, in_use("region", region, names)));
         }
-        let known = |id: &str| {
-            regions.iter().flat_map(|view| &view.region.vswitches).any(|one| one.id == id && one.vpc_id == *vpc)
-        };
-        let wrong: Vec<&str> = vswitches.split(',').filter(|item| !is_vswitch(item, known)).collect();
+        // A wrong VPC has no vSwitch of the nodes; one finding is enough.
+        let held = || regions.iter().flat_map(|view| &view.region.vswitches);
+        let known = |id: &str| held().any(|one| one.id == id && (one.vpc_id == vpc || !vpcs.contains(&vpc)));
+        let version = context.on_kubernetes().alibaba_controller_version();
+        let wrong: Vec<&str> = used_vswitches(vswitches, version).into_iter().filter(|id| !known(id)).collect();
         if !wrong.is_empty() {
-            let verb = if wrong.len() == 1 { "is" } else { "are" };
-            let items: Vec<String> = wrong.iter().map(|item| format!("`{}`", printed(item))).collect();
-            let message = format!(
-                "{} in `vswitchid` {verb} not of the form ZONE:VSWITCH, or no vSwitch of VPC `{}`",
-                text::list(&items, 3),
-                printed(vpc)
-            );
+            let items: Vec<String> = wrong.iter().map(|id| format!("`{}`", printed(id))).collect();
+            let message =
+                format!("VPC `{}` has no vSwitch {}, which `vswitchid` names", printed(vpc), text::list(&items, 3));
             defects.push(("vswitchid", Severity::Error, message));
         }
     }
-    if let Some(tables) = config.route_tables.as_deref().filter(|_| context.on_kubernetes().alibaba_writes_routes()) {
+    if let Some(tables) = filled(&config.route_tables).filter(|_| context.on_kubernetes().alibaba_writes_routes()) {
         let known = |id: &str| regions.iter().flat_map(|view| &view.region.route_tables).any(|table| table.id == id);
         // The controller does not trim the items.
         let wrong: Vec<&str> = tables.trim().split(',').filter(|id| !known(id)).collect();
@@ -95,13 +101,29 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
     defects
 }
 
+/// A value that is set and not an unfilled placeholder of a guide or template.
+fn filled(value: &Option<String>) -> Option<&str> {
+    value.as_deref().filter(|value| !tags::is_placeholder(value))
+}
+
 fn printed(value: &str) -> std::borrow::Cow<'_, str> {
     text::printable(value)
 }
 
-/// True if an item of `vswitchid` names a vSwitch that is known.
-fn is_vswitch(item: &str, known: impl Fn(&str) -> bool) -> bool {
-    matches!(item.split(':').collect::<Vec<_>>().as_slice(), [_, id] if known(id))
+/// Ids of `vswitchid` in which a version creates load balancers: all that are of the form ZONE:VSWITCH from 2.13.0 on,
+/// before that the first item, with or without a zone. Without a version, what both use. The text itself if none is.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#VswitchID`, `#VswitchIDs`, by
+/// tag.
+fn used_vswitches(text: &str, version: Option<ControllerVersion>) -> Vec<&str> {
+    let with_zone = |item: &&str| item.split(':').count() == 2;
+    let mut items = text.split(',');
+    let takes_all = version.is_some_and(|version| version >= ControllerVersion::new(2, 13, 0));
+    let used: Vec<&str> = if takes_all {
+        items.filter(with_zone).filter_map(|item| item.split(':').nth(1)).collect()
+    } else {
+        items.next().map(|item| item.split_once(':').map_or(item, |(_, id)| id)).into_iter().collect()
+    };
+    if used.is_empty() { vec![text] } else { used }
 }
 
 #[cfg(test)]
@@ -126,7 +148,6 @@ mod tests {
             json!({"clusterID": "staging"}),
             json!({"clusterID": "prod", "vpcid": "vpc-bp2", "vswitchid": "cn-hangzhou-h:vsw-bp1"}),
             json!({"clusterID": "prod", "vpcid": "vpc-bp1", "vswitchid": "cn-hangzhou-h:vsw-bp9"}),
-            json!({"clusterID": "prod", "vpcid": "vpc-bp1", "vswitchid": "vsw-bp1"}),
             json!({"clusterID": "prod", "vpcid": "vpc-bp1", "vswitchid": "cn-hangzhou-h:vsw-bp1", "region": "cn-beijing"}),
         ] {
             alibaba::fires(&RULE, |c| configure(c, &global));
@@ -140,9 +161,34 @@ mod tests {
             json!({"clusterID": "prod", "vpcid": "vpc-bp2", "region": "cn-beijing"}),
             json!({"clusterID": "prod", "vpcid": "vpc-bp1", "vswitchid": "cn-hangzhou-h:vsw-bp1", "region": "cn-hangzhou"}),
             json!({"clusterID": "prod", "routeTableIDs": "vtb-bp9"}),
+            json!({"clusterID": "prod", "vpcid": "vpc-bp1", "vswitchid": "vsw-bp1"}),
+            json!({"clusterID": "$your-cluster-id", "vpcid": "$your-vpc", "vswitchid": "<zone>:<vsw>"}),
         ] {
             alibaba::silent(&RULE, |c| configure(c, &global));
         }
+    }
+
+    #[test]
+    fn versions_use_other_items_of_vswitchid() {
+        let version = |text: &str| text.parse().ok();
+        for (text, at, used) in [
+            ("h:vsw-1,i:vsw-2", version("2.14.0"), vec!["vsw-1", "vsw-2"]),
+            ("h:vsw-1,i:vsw-2", version("2.12.4"), vec!["vsw-1"]),
+            ("h:vsw-1,", version("2.14.0"), vec!["vsw-1"]),
+            ("vsw-1", version("2.12.4"), vec!["vsw-1"]),
+            ("vsw-1", version("2.14.0"), vec!["vsw-1"]),
+            ("h:vsw-1,i:vsw-2", None, vec!["vsw-1"]),
+        ] {
+            assert_eq!(super::used_vswitches(text, at), used, "{text} {at:?}");
+        }
+    }
+
+    #[test]
+    fn the_configuration_of_another_namespace_is_not_read() {
+        alibaba::does_not_apply(&RULE, |c| {
+            configure(c, &json!({"clusterID": "tenant-a"}));
+            c.objects.last_mut().unwrap()["metadata"]["namespace"] = "tenants".into();
+        });
     }
 
     #[test]

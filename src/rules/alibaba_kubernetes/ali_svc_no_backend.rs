@@ -1,9 +1,10 @@
+use crate::controller::ControllerVersion;
 use crate::kubernetes::{DocumentKind, Service};
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
-use crate::rules::alibaba_node::is_left_alone;
-use crate::rules::alibaba_service::{annotation, requested};
+use crate::rules::alibaba_node::EXCLUDING as LEFT_ALONE;
+use crate::rules::alibaba_service::{annotation, has_annotation, requested};
 use crate::rules::prelude::*;
 
 use super::ali_cloud_config_content::cloud_config;
@@ -13,21 +14,24 @@ pub(super) const RULE: Rule = Rule {
     title: "no Node can be a backend of a Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The controller keeps a load balancer for a Service and excludes every Node: those with the label `node-role.kubernetes.io/master`, whatever its value (not `…/control-plane`), `node.kubernetes.io/exclude-from-external-load-balancers`, `alpha.service-controller.kubernetes.io/exclude-balancer` or `service.alibabacloud.com/exclude-node`, those that the cluster autoscaler is about to delete, and those without the labels of `…-loadbalancer-backend-label`. Services whose backends are pods (`eni`) are skipped.",
+    condition: "The controller keeps a load balancer for a Service and excludes every Node: those with the label `node-role.kubernetes.io/master`, whatever its value (not `…/control-plane`), `node.kubernetes.io/exclude-from-external-load-balancers`, `alpha.service-controller.kubernetes.io/exclude-balancer` or `service.alibabacloud.com/exclude-node`, those that the cluster autoscaler is about to delete (from 2.4.0 on), and those without the labels of `…-loadbalancer-backend-label`. Skipped are Services whose backends are pods (`eni`), those that reuse a load balancer without `…-force-override-listeners`, and those that are being deleted.",
     impact: "the load balancer has no backends, and every connection to it fails",
     fix: "Add a worker, or remove the label from a Node that should serve traffic.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/backend/backend.go#GetNodes",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go#IsNodeExcludeFromLoadBalancer",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/model_applier.go#Apply",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/222",
     ],
     example: "Service shop/web has no backends: all 3 Nodes are excluded (3 by `node-role.kubernetes.io/master`)",
     ..Rule::evidence(ALIBABA, check)
 };
 
+/// Label of Nodes that the controller passes over, whatever its value.
+const MASTER: &str = "node-role.kubernetes.io/master";
+
 /// Labels that exclude a Node from load balancers, whatever their value.
-const EXCLUDING: [&str; 3] = [
-    "node-role.kubernetes.io/master",
+const EXCLUDING: [&str; 2] = [
     "node.kubernetes.io/exclude-from-external-load-balancers",
     "alpha.service-controller.kubernetes.io/exclude-balancer",
 ];
@@ -37,23 +41,24 @@ const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
-    let nodes = match context.alibaba_nodes() {
-        Ok([]) => return CheckResult::not_applicable("there is no Node"),
-        Ok(nodes) => nodes,
+    let nodes: Vec<&KubernetesNode> = match context.alibaba_nodes() {
+        Ok(nodes) => nodes.iter().filter(|node| !is_foreign(node)).collect(),
         Err(why) => return CheckResult::not_applicable(why),
     };
-    if backends_are_pods(context) {
-        return CheckResult::not_applicable("the controller may make pods the backends of all Services");
+    if nodes.is_empty() {
+        return CheckResult::not_applicable("there is no Node");
     }
-    let of_nodes = |service: &&Service| {
-        requested(service).is_some()
-            && service.annotations.get("service.beta.kubernetes.io/backend-type").is_none_or(|kind| kind != "eni")
-    };
-    let services: Vec<&Service> = services.iter().filter(of_nodes).collect();
+    let version = context.alibaba_controller_version();
+    let services: Vec<&Service> = services
+        .iter()
+        .filter(|service| requested(service, version).is_some_and(|kind| !context.alibaba_leaves_alone(kind)))
+        .filter(|service| is_forced(service) || !has_annotation(service, "id"))
+        .filter(|service| backends_are_nodes(context, service))
+        .collect();
     let mut found = Vec::new();
     for service in &services {
         let label = annotation(service, "backend-label");
-        let reasons: Vec<&str> = nodes.iter().filter_map(|node| reason(node, label)).collect();
+        let reasons: Vec<&str> = nodes.iter().filter_map(|node| reason(node, label, version)).collect();
         if reasons.len() < nodes.len() {
             continue;
         }
@@ -63,8 +68,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let count = |why: &&str| format!("{} by `{why}`", reasons.iter().filter(|reason| *reason == why).count());
         let counts: Vec<String> = distinct.iter().map(count).collect();
         let name = service.full_name();
-        let number =
-            if nodes.len() == 1 { "the only Node is".to_owned() } else { format!("all {} Nodes are", nodes.len()) };
+        let number = match nodes.len() {
+            1 => "the only Node is".to_owned(),
+            number => format!("all {number} Nodes are"),
+        };
         let message = format!(
             "Service {} has no backends: {number} excluded ({})",
             text::printable(&name),
@@ -77,39 +84,67 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     CheckResult::counted(services.len(), found)
 }
 
-/// Label, taint or annotation that keeps a Node out of a load balancer. A virtual Node is kept: its pods are backends.
-fn reason(node: &KubernetesNode, backend_label: Option<&str>) -> Option<&'static str> {
-    if node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet") {
-        return None;
-    }
+/// True if the controller writes the listeners of a load balancer that the Service reuses.
+fn is_forced(service: &Service) -> bool {
+    annotation(service, "force-override-listeners") == Some("true")
+}
+
+/// True for a Node of another cloud, which is in evidence of several clusters.
+fn is_foreign(node: &KubernetesNode) -> bool {
+    node.provider_id.contains("://")
+        && !["alicloud://", "ack-hybrid://"].iter().any(|own| node.provider_id.starts_with(own))
+}
+
+/// Label, taint or annotation that keeps a Node out of a load balancer, in the order of the controller. After these, a
+/// virtual Node is kept: its pods are backends.
+fn reason(
+    node: &KubernetesNode,
+    backend_label: Option<&str>,
+    version: Option<ControllerVersion>,
+) -> Option<&'static str> {
     let has = |pair: &str| match pair.split_once('=') {
         Some((key, value)) => node.labels.get(key).is_some_and(|held| held == value),
         // The controller refuses such a label, and says so.
         None => true,
     };
-    let label = EXCLUDING.into_iter().find(|label| node.labels.contains_key(*label));
-    let is_deleted = node.taints.iter().any(|taint| taint.key == TO_BE_DELETED);
-    let is_other = backend_label.is_some_and(|label| !label.split(',').all(has));
-    label
-        .or(is_deleted.then_some(TO_BE_DELETED))
-        .or(is_other.then_some("backend-label"))
-        .or(is_left_alone(node).then_some("exclude-node"))
+    let has_label = |label: &&'static str| node.labels.contains_key(*label);
+    let reads_taint = version.is_none_or(|version| version >= ControllerVersion::new(2, 4, 0));
+    if backend_label.is_some_and(|label| !label.split(',').all(has)) {
+        Some("backend-label")
+    } else if has_label(&MASTER) {
+        Some(MASTER)
+    } else if reads_taint && node.taints.iter().any(|taint| taint.key == TO_BE_DELETED) {
+        Some(TO_BE_DELETED)
+    } else if node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet") {
+        None
+    } else {
+        EXCLUDING.into_iter().chain(LEFT_ALONE).find(|label| has_label(label))
+    }
 }
 
-/// True if the controller's configuration, or an environment variable of its workload, makes pods the backends.
+/// True if Nodes are the backends of a Service: its annotation decides, else an environment variable of the controller,
+/// else the configuration.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#IsENIBackendType`.
-fn backends_are_pods(context: &KubernetesContext<'_>) -> bool {
-    let mut maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
-    let is_configured = maps.any(|map| cloud_config(map).is_some_and(|config| config.backend_type.is_some()));
+fn backends_are_nodes(context: &KubernetesContext<'_>, service: &Service) -> bool {
+    if let Some(kind) =
+        service.annotations.get("service.beta.kubernetes.io/backend-type").filter(|kind| !kind.is_empty())
+    {
+        return kind != "eni";
+    }
     let mut controllers = context.evidence.alibaba_controllers();
-    is_configured
-        || controllers
-            .any(|controller| controller.workload.environment.iter().any(|name| name == "SERVICE_FORCE_BACKEND_ENI"))
+    let mut variables = controllers.by_ref().flat_map(|controller| &controller.workload.environment);
+    let is_forced = variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI");
+    let mut maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
+    let is_configured =
+        maps.any(|map| cloud_config(map).is_some_and(|config| config.backend_type.as_deref() == Some("eni")));
+    // The value of the variable is not stored.
+    !is_forced && !is_configured
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::rules::Outcome;
     use crate::testing::lint;
 
     const DEFECT: &str = r#"
@@ -147,5 +182,24 @@ spec:
         let worker =
             "kind: Node\nmetadata:\n  name: worker-1\nspec:\n  providerID: cn-hangzhou.i-bp2\n---\nkind: Service";
         lint::silent(&RULE, DEFECT, "kind: Service", worker);
+    }
+
+    /// The listeners of a reused load balancer, its backends too, belong to the user; a deleted Service has none; pods are
+    /// other backends.
+    #[test]
+    fn does_not_apply() {
+        let spec = "spec: slb.s1.small";
+        for (from, to) in [
+            (spec, "id: lb-bp1"),
+            (spec, "spec: slb.s1.small\n    service.beta.kubernetes.io/backend-type: eni"),
+            ("name: web\n", "name: web\n  deletionTimestamp: \"2026-01-05T07:00:00Z\"\n"),
+            ("providerID: cn-hangzhou.i-bp1", "providerID: aws:///us-east-1a/i-0a"),
+        ] {
+            let (findings, outcome) = lint::outcome(&RULE, &DEFECT.replace(from, to));
+            assert!(findings.is_empty() && outcome == Outcome::NotApplicable, "{to}: {outcome:?}");
+        }
+        let forced =
+            "id: lb-bp1\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-force-override-listeners: \"true\"";
+        lint::fires(&RULE, &DEFECT.replace(spec, forced));
     }
 }

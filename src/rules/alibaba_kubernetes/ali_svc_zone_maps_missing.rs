@@ -1,8 +1,7 @@
 use crate::alibaba::LoadBalancerKind;
-use crate::controller::ControllerVersion;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
-use crate::rules::alibaba_service::{annotation, requested};
+use crate::rules::alibaba_service::{annotation, has_annotation, requested};
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a Service requests a network load balancer without zones",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service with `loadBalancerClass: alibabacloud.com/nlb` names neither a load balancer (annotation `…-loadbalancer-id`) nor zones (`…-loadbalancer-zone-maps`), or an item of `zone-maps` is not of the form ZONE:VSWITCH, or the controller is older than 2.5.1, the first version with network load balancers.",
+    condition: "A Service with `loadBalancerClass: alibabacloud.com/nlb` names neither a load balancer (annotation `…-loadbalancer-id`) nor zones (`…-loadbalancer-zone-maps`), or an item of `zone-maps` is not of the form ZONE:VSWITCH. Controllers before 2.5.1, which ignore the class, and those without `nlb` in `--controllers` are skipped.",
     impact: "the controller creates no load balancer (`ParameterMissing, zone mappings are required`), and the Service stays pending",
     fix: "Add the annotation with two zones: `cn-hangzhou-h:vsw-…,cn-hangzhou-i:vsw-…`.",
     sources: &[
@@ -22,32 +21,28 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
-/// First version with network load balancers; 2.4.4, the one before it, has none.
-const FIRST: ControllerVersion = ControllerVersion::new(2, 5, 1);
-
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
+    if context.alibaba_leaves_alone(LoadBalancerKind::Nlb) {
+        return CheckResult::not_applicable("the controller keeps no network load balancers");
+    }
+    let version = context.alibaba_controller_version();
     let mut checked = 0;
     let mut found = Vec::new();
-    for service in services.iter().filter(|service| requested(service) == Some(LoadBalancerKind::Nlb)) {
+    for service in services.iter().filter(|service| requested(service, version) == Some(LoadBalancerKind::Nlb)) {
         checked += 1;
-        let zones = annotation(service, "zone-maps");
-        let malformed = zones.and_then(|zones| zones.split(',').find(|item| item.split(':').count() < 2));
-        let is_too_old = context.alibaba_controller_version().filter(|version| *version < FIRST);
-        let (defect, fix) = match (is_too_old, malformed) {
-            (Some(version), _) => (
-                format!("but the controller is version {version}, and network load balancers came with {FIRST}"),
-                "upgrade the controller".to_owned(),
-            ),
-            (None, Some(item)) => (
+        let is_malformed = |item: &&str| item.split(':').filter(|part| !part.is_empty()).count() < 2;
+        let malformed = annotation(service, "zone-maps").and_then(|zones| zones.split(',').find(is_malformed));
+        let (defect, fix) = match malformed {
+            Some(item) => (
                 format!("but `{}` in its `zone-maps` is not ZONE:VSWITCH", text::printable(item)),
-                "write `zone-maps` as ZONE:VSWITCH,ZONE:VSWITCH".to_owned(),
+                "write `zone-maps` as ZONE:VSWITCH,ZONE:VSWITCH",
             ),
-            (None, None) if zones.is_none() && annotation(service, "id").is_none() => (
+            None if ["zone-maps", "id"].iter().any(|name| has_annotation(service, name)) => continue,
+            None => (
                 "but has no annotation `zone-maps`".to_owned(),
-                "add `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-zone-maps`".to_owned(),
+                "add `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-zone-maps`",
             ),
-            (None, None) => continue,
         };
         let name = service.full_name();
         let message = format!("Service {} requests a network load balancer, {defect}", text::printable(&name));
@@ -87,5 +82,6 @@ spec:
     fn silent() {
         lint::silent(&RULE, DEFECT, SPEC, "zone-maps: cn-hangzhou-h:vsw-bp1,cn-hangzhou-i:vsw-bp2");
         lint::silent(&RULE, DEFECT, SPEC, "id: nlb-bp1");
+        lint::silent(&RULE, DEFECT, SPEC, "zone-maps: ${ZONE_MAPS}");
     }
 }

@@ -1,14 +1,15 @@
+use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{NO_ROUTES, cared_for, resource};
+use super::{NO_ROUTES, resource, routed};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pod-cidr-missing",
-    title: "a Node has no pod network, but the controller writes routes",
+    title: "a Node has no pod network for the controller's routes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "The controller writes routes to pod networks, and a Node that it manages has no IPv4 range in `podCIDR`.",
+    condition: "The controller writes routes to pod networks, and a Node whose providerID names an instance has the taint `node.kubernetes.io/network-unavailable` and no `podCIDR`.",
     impact: "the controller creates no route and sets the condition `NetworkUnavailable`: the Node keeps the taint `node.kubernetes.io/network-unavailable`, and no pod starts on it",
     fix: "Start kube-controller-manager with `--allocate-node-cidrs=true` and `--cluster-cidr`, or the cloud controller with `--configure-cloud-routes=false` if a CNI plugin builds the network.",
     sources: &[
@@ -20,22 +21,26 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
+/// Taint of Nodes whose network no controller has set up. Source: kubernetes/api `core/v1/well_known_taints.go`.
+const UNAVAILABLE: &str = "node.kubernetes.io/network-unavailable";
+
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.alibaba_nodes() {
         Ok(nodes) if context.alibaba_writes_routes() => nodes,
         Ok(_) => return CheckResult::not_applicable(NO_ROUTES),
         Err(why) => return CheckResult::not_applicable(why),
     };
-    let managed: Vec<_> = cared_for(nodes).filter(|node| !node.provider_id.is_empty()).collect();
-    let bare = |node: &&&_| !super::ipv4_ranges(node).any(|_| true);
-    let lacking: Vec<_> = managed.iter().filter(bare).collect();
+    let managed: Vec<&KubernetesNode> = routed(nodes).collect();
+    let is_unavailable = |node: &&&KubernetesNode| node.taints.iter().any(|taint| taint.key == UNAVAILABLE);
+    let lacking: Vec<_> =
+        managed.iter().filter(|node| node.pod_cidrs.is_empty()).filter(is_unavailable).copied().collect();
     let Some((first, rest)) = lacking.split_first() else { return CheckResult::counted(managed.len(), []) };
     let names: Vec<&str> = lacking.iter().map(|node| node.name.as_str()).collect();
     let verb = if names.len() == 1 { "has" } else { "have" };
     let message = format!("{} {verb} no podCIDR: {}", text::count(names.len(), "Node"), text::list(&names, 4));
     let fix = Fix::none("let kube-controller-manager assign ranges, or switch cloud routes off");
     let violation = Violation::new(Severity::Error, resource(first), message, fix);
-    CheckResult::counted(managed.len(), [violation.related(rest.iter().map(|node| resource(node)))])
+    CheckResult::counted(managed.len(), [violation.related(rest.iter().copied().map(resource))])
 }
 
 #[cfg(test)]
@@ -49,6 +54,9 @@ metadata:
   name: worker-1
 spec:
   providerID: cn-hangzhou.i-bp1
+  taints:
+  - key: node.kubernetes.io/network-unavailable
+    effect: NoSchedule
 status:
   nodeInfo:
     kubeletVersion: v1.33.1
@@ -65,16 +73,26 @@ spec:
         command:
         - --cluster-cidr=172.16.0.0/16
 ";
+
+    #[test]
+    fn does_not_apply() {
+        for arguments in ["--controllers=node,service,nlb", "--configure-cloud-routes=false"] {
+            let (findings, outcome) = lint::outcome(&RULE, &DEFECT.replace("--cluster-cidr=172.16.0.0/16", arguments));
+            assert!(findings.is_empty() && outcome == crate::rules::Outcome::NotApplicable, "{arguments}: {outcome:?}");
+        }
+    }
+
     const ID: &str = "providerID: cn-hangzhou.i-bp1";
 
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
-        lint::fires(&RULE, &DEFECT.replace(ID, "providerID: cn-hangzhou.i-bp1\n  podCIDR: fd00::/64"));
     }
 
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, ID, "providerID: cn-hangzhou.i-bp1\n  podCIDR: 172.16.1.0/24");
+        // The controller skips a Node that does not answer, whatever its range.
+        lint::silent(&RULE, DEFECT, "network-unavailable", "unreachable");
     }
 }

@@ -1,17 +1,18 @@
 use std::collections::BTreeMap;
 
+use crate::controller::ControllerVersion;
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{NO_ROUTES, cared_for, ipv4_ranges, resource};
+use super::{NO_ROUTES, resource, routed, routed_range};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pod-cidr-shared",
     title: "Nodes have the same pod network, and the controller writes routes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "The controller writes routes to pod networks, and two or more Nodes that it manages have the same IPv4 range in `podCIDR`.",
+    condition: "The controller writes routes to pod networks, and two or more Nodes whose providerIDs name instances have the same range in `podCIDR`. Controllers before 2.4.0, which leave such routes in place, are skipped.",
     impact: "each synchronisation deletes the route of one of them and creates that of the other: pods on either are unreachable for minutes",
     fix: "Remove the Nodes but one and let them register again, so that each gets its own range.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#conflictWithNodes"],
@@ -19,15 +20,21 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
+/// First version that deletes the route of another instance with an equal range.
+const FIRST_TO_DELETE: ControllerVersion = ControllerVersion::new(2, 4, 0);
+
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.alibaba_nodes() {
         Ok(nodes) if context.alibaba_writes_routes() => nodes,
         Ok(_) => return CheckResult::not_applicable(NO_ROUTES),
         Err(why) => return CheckResult::not_applicable(why),
     };
+    if context.alibaba_controller_version().is_some_and(|version| version < FIRST_TO_DELETE) {
+        return CheckResult::not_applicable("this version leaves the routes of equal ranges in place");
+    }
     let mut by_range: BTreeMap<&str, Vec<&KubernetesNode>> = BTreeMap::new();
-    for node in cared_for(nodes) {
-        for range in ipv4_ranges(node) {
+    for node in routed(nodes) {
+        if let Some(range) = routed_range(node) {
             by_range.entry(range).or_default().push(node);
         }
     }
@@ -88,5 +95,8 @@ spec:
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, "i-bp2\n  podCIDR: 172.16.1.0/24", "i-bp2\n  podCIDR: 172.16.2.0/24");
+        // A Node of another cluster, and one without an instance, get no route.
+        lint::silent(&RULE, DEFECT, "providerID: cn-hangzhou.i-bp2", "providerID: aws:///us-east-1a/i-0a");
+        lint::silent(&RULE, DEFECT, "providerID: cn-hangzhou.i-bp2", "unschedulable: true");
     }
 }

@@ -1,4 +1,5 @@
 use crate::alibaba::{SERVICE_TAG, service_tag_value};
+use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
@@ -11,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "several load balancers carry the tag of one Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "Two or more load balancers of the kind that a Service requests carry `kubernetes.do.not.delete` with the value derived from its UID, in one region. A Service that names its load balancer with the annotation `…-loadbalancer-id` is skipped.",
+    condition: "Two or more load balancers of the kind that a Service requests carry `kubernetes.do.not.delete` with the value derived from its UID, in a region with nodes. Skipped are Services that name their load balancer with the annotation `…-loadbalancer-id` or are being deleted, and controllers before 2.3.0, which take the first one.",
     impact: "the controller gives up (`find multiple loadbalances by tag`): no listener and no backend of the Service is updated any more",
     fix: "Find out which of them clients use, and delete the others.",
     sources: &[
@@ -24,14 +25,26 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
+/// First version that refuses to choose; 2.2.0 takes the first load balancer.
+const FIRST_TO_REFUSE: ControllerVersion = ControllerVersion::new(2, 3, 0);
+
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
+    let version = context.on_kubernetes().alibaba_controller_version();
+    if version.is_some_and(|version| version < FIRST_TO_REFUSE) {
+        return CheckResult::not_applicable("this version takes the first load balancer with the tag");
+    }
     let mut checked = 0;
     let mut found = Vec::new();
-    for service in services.iter().filter(|service| annotation(service, "id").is_none()) {
-        let Some(kind) = requested(service) else { continue };
+    let is_searched = |service: &&Service| annotation(service, "id").is_none() && !service.uid.is_empty();
+    for service in services.iter().filter(is_searched) {
+        let Some(kind) = requested(service, version) else { continue };
+        if context.on_kubernetes().alibaba_leaves_alone(kind) {
+            continue;
+        }
         checked += 1;
         let tag = service_tag_value(&service.uid);
-        for view in &context.view.regions {
+        // The controller searches the region of its own instance.
+        for view in context.view.regions.iter().filter(|view| !view.members.is_empty()) {
             let all = view.region.load_balancers.iter().flatten();
             let own = all.filter(|one| one.kind == kind && tags::value(&one.tags, SERVICE_TAG) == Some(tag.as_str()));
             let ids: Vec<&str> = own.map(|one| one.id.as_str()).collect();

@@ -24,9 +24,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
+    let version = context.on_kubernetes().alibaba_controller_version();
     let mut checked = 0;
     let mut found = Vec::new();
-    for service in services.iter().filter(|service| requested(service).is_some()) {
+    for service in services.iter().filter(|service| requested(service, version).is_some()) {
         let Some(id) = annotation(service, "id") else { continue };
         checked += 1;
         let all = context.view.regions.iter().flat_map(|view| view.region.load_balancers.iter().flatten());
