@@ -53,7 +53,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Severity, String)> {
     let regions: Vec<&RegionView<'_>> = context.view.regions.iter().filter(|view| !view.members.is_empty()).collect();
     let mut defects = Vec::new();
-    if let Some(id) = filled(&config.cluster_id).filter(|id| *id != context.cluster_id()) {
+    if let Some(id) = filled(config.cluster_id.as_ref()).filter(|id| *id != context.cluster_id()) {
         let message =
             format!("`clusterID` is `{}`, but the audited cluster is `{}`", printed(id), printed(context.cluster_id()));
         defects.push(("clusterID", Severity::Warning, message));
@@ -66,13 +66,13 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
         format!("`{name}` is `{}`, but the nodes are in {}", printed(wrong), text::list(&right, 3))
     };
     // The configuration replaces the metadata service only if it has both.
-    if let (Some(vpc), Some(vswitches)) = (filled(&config.vpc), filled(&config.vswitches)) {
+    if let (Some(vpc), Some(vswitches)) = (filled(config.vpc.as_ref()), filled(config.vswitches.as_ref())) {
         let vpcs: Vec<&str> = regions.iter().flat_map(|view| view.member_vpcs()).collect();
         if !vpcs.is_empty() && !vpcs.contains(&vpc) {
             defects.push(("vpcid", Severity::Error, in_use("vpcid", vpc, vpcs.clone())));
         }
         let names: Vec<&str> = regions.iter().map(|view| view.region.name.as_str()).collect();
-        if let Some(region) = filled(&config.region).filter(|region| !names.contains(region)) {
+        if let Some(region) = filled(config.region.as_ref()).filter(|region| !names.contains(region)) {
             defects.push(("region", Severity::Error, in_use("region", region, names)));
         }
         // A wrong VPC has no vSwitch of the nodes; one finding is enough.
@@ -87,7 +87,9 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
             defects.push(("vswitchid", Severity::Error, message));
         }
     }
-    if let Some(tables) = filled(&config.route_tables).filter(|_| context.on_kubernetes().alibaba_writes_routes()) {
+    if let Some(tables) =
+        filled(config.route_tables.as_ref()).filter(|_| context.on_kubernetes().alibaba_writes_routes())
+    {
         let known = |id: &str| regions.iter().flat_map(|view| &view.region.route_tables).any(|table| table.id == id);
         // The controller does not trim the items.
         let wrong: Vec<&str> = tables.trim().split(',').filter(|id| !known(id)).collect();
@@ -102,8 +104,8 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
 }
 
 /// A value that is set and not an unfilled placeholder of a guide or template.
-fn filled(value: &Option<String>) -> Option<&str> {
-    value.as_deref().filter(|value| !tags::is_placeholder(value))
+fn filled(value: Option<&String>) -> Option<&str> {
+    value.map(String::as_str).filter(|value| !tags::is_placeholder(value))
 }
 
 fn printed(value: &str) -> std::borrow::Cow<'_, str> {
