@@ -188,11 +188,12 @@ fn value_at(rest: &str, line_end: usize) -> Option<(usize, usize)> {
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) fn without_session_tokens(message: &str) -> Cow<'_, str> {
     static TOKEN: std::sync::LazyLock<Option<regex::Regex>> = std::sync::LazyLock::new(|| {
-        let pattern = r#"(?i)((?:security[-_]?token|session[-_]?token|secret[-_]?(?:access[-_]?)?key|access[-_]?key[-_]?secret|signature)['"]?\s*[:=]\s*['"]?)[^\s,;&'"<>)]+"#;
+        // A value after a sign, or a long one right after the word.
+        let pattern = r#"(?i)((?:security[-_]?token|session[-_]?token|secret[-_]?(?:access[-_]?)?key|access[-_]?key[-_]?secret|signature)['"]?\s*[:=]\s*['"]?)[^\s,;&'"<>)]+|((?:signature|token|secret|key)\s+)[a-z0-9+/=]{40,}"#;
         regex::Regex::new(pattern).ok()
     });
     match TOKEN.as_ref() {
-        Some(token) => token.replace_all(message, "${1}***"),
+        Some(token) => token.replace_all(message, "${1}${2}***"),
         // Without the pattern nothing may be shown.
         None => Cow::Borrowed("***"),
     }
@@ -274,6 +275,11 @@ mod tests {
                 r#"{"SecretAccessKey": "***", "SessionToken":"***"}"#,
             ),
             ("AccessKeySecret=abc, aws_secret_access_key = x", "AccessKeySecret=***, aws_secret_access_key = ***"),
+            (
+                "Signature beb375101369611015b3670d3f319ba1bdffd8e6aa3944b7594bb7e756820000 is wrong",
+                "Signature *** is wrong",
+            ),
+            ("the secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY failed", "the secret *** failed"),
             (
                 "The request signature we calculated does not match",
                 "The request signature we calculated does not match",

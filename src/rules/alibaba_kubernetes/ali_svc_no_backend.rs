@@ -55,6 +55,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         .filter(|service| is_forced(service) || !has_annotation(service, "id"))
         .filter(|service| backends_are_nodes(context, service))
         .collect();
+    if services.is_empty() {
+        return CheckResult::not_applicable(
+            "no Service has Nodes as the backends of a load balancer of this controller",
+        );
+    }
     let mut found = Vec::new();
     for service in &services {
         let label = annotation(service, "backend-label");
