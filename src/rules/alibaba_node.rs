@@ -1,7 +1,7 @@
 //! Kubernetes Nodes compared with ECS instances; all of these rules need `--nodes`.
 
-use super::Rule;
 use super::alibaba_kubernetes::ali_cloud_config_content::cloud_config;
+use super::{KubernetesContext, Rule};
 use crate::alibaba::CLUSTER_TAG;
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::controller::ControllerVersion;
@@ -47,9 +47,6 @@ fn cared_for(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> 
     nodes.iter().filter(|node| !is_left_alone(node))
 }
 
-/// Reason that a rule on routes does not apply.
-const NO_ROUTES: &str = "no controller that writes routes was given";
-
 /// Range of the pods of a Node to which the controller writes a route: the first IPv4 range, else the last one.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/route/utils.go#getIPv4RouteForNode`.
 fn routed_range(node: &KubernetesNode) -> Option<&str> {
@@ -57,11 +54,17 @@ fn routed_range(node: &KubernetesNode) -> Option<&str> {
     ranges().find(|range| !range.contains(':')).or_else(|| ranges().next_back())
 }
 
-/// Nodes to which the controller writes routes: it knows their instances, and no label excludes them.
+/// Nodes to which the controller writes routes: it knows their instances, and no label excludes them. An error states why
+/// a rule on routes does not apply.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#NodeList`,
 /// `pkg/controller/route/manager.go#needSyncRoute`.
-fn routed(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> {
-    nodes.iter().filter(|node| named(node).is_some() && !EXCLUDING.iter().any(|label| node.labels.contains_key(*label)))
+fn routed<'a>(context: &KubernetesContext<'a>) -> Result<Vec<&'a KubernetesNode>, &'static str> {
+    let nodes = context.alibaba_nodes()?;
+    if !context.alibaba_writes_routes() {
+        return Err("no controller that writes routes was given");
+    }
+    let is_excluded = |node: &KubernetesNode| EXCLUDING.iter().any(|label| node.labels.contains_key(*label));
+    Ok(nodes.iter().filter(|node| named(node).is_some() && !is_excluded(node)).collect())
 }
 
 /// Region and instance that a providerID names, and whether it has further parts. `None` if it names none, or if the

@@ -1,6 +1,6 @@
 //! Kubernetes Services compared with the load balancers of Alibaba Cloud; all of these rules need `--kubernetes`.
 
-use super::Rule;
+use super::{KubernetesContext, Rule};
 use crate::alibaba::LoadBalancerKind;
 use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_se
 /// Prefixes of the annotations: the current one, and the one before it, which the controller still reads.
 /// Source: kubernetes/cloud-provider-alibaba-cloud
 /// `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest`.
-const PREFIXES: [&str; 2] =
+pub(super) const PREFIXES: [&str; 2] =
     ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-", "service.beta.kubernetes.io/alicloud-loadbalancer-"];
 
 /// Value of an annotation, by its name after the prefix; `None` if it is empty, or an unfilled placeholder. The current
@@ -25,14 +25,17 @@ const PREFIXES: [&str; 2] =
 /// Source: kubernetes/cloud-provider-alibaba-cloud
 /// `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest.Get`.
 pub(super) fn annotation<'s>(service: &'s Service, name: &str) -> Option<&'s str> {
-    let mut values = PREFIXES.iter().filter_map(|prefix| service.annotations.get(&format!("{prefix}{name}")));
-    values.next().map(String::as_str).filter(|value| !value.is_empty() && !tags::is_placeholder(value))
+    set_value(service, name).filter(|value| !tags::is_placeholder(value))
 }
 
 /// True if a Service has an annotation, even if its value is a placeholder that something else fills in.
 pub(super) fn has_annotation(service: &Service, name: &str) -> bool {
+    set_value(service, name).is_some()
+}
+
+fn set_value<'s>(service: &'s Service, name: &str) -> Option<&'s str> {
     let mut values = PREFIXES.iter().filter_map(|prefix| service.annotations.get(&format!("{prefix}{name}")));
-    values.next().is_some_and(|value| !value.is_empty())
+    values.next().map(String::as_str).filter(|value| !value.is_empty())
 }
 
 /// First version with network load balancers; 2.4.4, the one before it, ignores `loadBalancerClass`.
@@ -58,4 +61,9 @@ pub(super) fn requested(service: &Service, version: Option<ControllerVersion>) -
         None if !is_gated && !is_classed => Some(LoadBalancerKind::Clb),
         Some(_) | None => None,
     }
+}
+
+/// Kind of the load balancer that a controller which runs keeps for a Service.
+pub(super) fn kept(context: &KubernetesContext<'_>, service: &Service) -> Option<LoadBalancerKind> {
+    requested(service, context.alibaba_controller_version()).filter(|kind| !context.alibaba_leaves_alone(*kind))
 }

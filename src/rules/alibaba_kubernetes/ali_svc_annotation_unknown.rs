@@ -1,6 +1,7 @@
 use crate::controller::ControllerVersion;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
+use crate::rules::alibaba_service::PREFIXES;
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -179,9 +180,6 @@ fn reads(name: &str, version: ControllerVersion) -> Option<bool> {
 fn is_by_version(name: &str) -> bool {
     CAME.iter().any(|(known, ..)| *known == name) || WENT.iter().any(|(known, ..)| *known == name)
 }
-
-const PREFIXES: [&str; 2] =
-    ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-", "service.beta.kubernetes.io/alicloud-loadbalancer-"];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };

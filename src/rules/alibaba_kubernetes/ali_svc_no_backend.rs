@@ -1,10 +1,10 @@
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{DocumentKind, Service};
+use crate::kubernetes::{DocumentKind, Evidence, Service};
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::alibaba_node::EXCLUDING as LEFT_ALONE;
-use crate::rules::alibaba_service::{annotation, has_annotation, requested};
+use crate::rules::alibaba_service::{annotation, has_annotation, kept};
 use crate::rules::prelude::*;
 
 use super::ali_cloud_config_content::cloud_config;
@@ -49,11 +49,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("there is no Node");
     }
     let version = context.alibaba_controller_version();
+    let by_default = backends_are_nodes_by_default(context.evidence);
     let services: Vec<&Service> = services
         .iter()
-        .filter(|service| requested(service, version).is_some_and(|kind| !context.alibaba_leaves_alone(kind)))
+        .filter(|service| kept(context, service).is_some())
         .filter(|service| is_forced(service) || !has_annotation(service, "id"))
-        .filter(|service| backends_are_nodes(context, service))
+        .filter(|service| backends_are_nodes(service, by_default))
         .collect();
     if services.is_empty() {
         return CheckResult::not_applicable(
@@ -127,23 +128,20 @@ fn reason(
     }
 }
 
-/// True if Nodes are the backends of a Service: its annotation decides, else an environment variable of the controller,
-/// else the configuration.
+/// True if Nodes are the backends of a Service: its annotation decides, else the default.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#IsENIBackendType`.
-fn backends_are_nodes(context: &KubernetesContext<'_>, service: &Service) -> bool {
-    if let Some(kind) =
-        service.annotations.get("service.beta.kubernetes.io/backend-type").filter(|kind| !kind.is_empty())
-    {
-        return kind != "eni";
-    }
-    let mut controllers = context.evidence.alibaba_controllers();
-    let mut variables = controllers.by_ref().flat_map(|controller| &controller.workload.environment);
-    let is_forced = variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI");
-    let mut maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
-    let is_configured =
-        maps.any(|map| cloud_config(map).is_some_and(|config| config.backend_type.as_deref() == Some("eni")));
-    // The value of the variable is not stored.
-    !is_forced && !is_configured
+fn backends_are_nodes(service: &Service, by_default: bool) -> bool {
+    let kind = service.annotations.get("service.beta.kubernetes.io/backend-type").filter(|kind| !kind.is_empty());
+    kind.map_or(by_default, |kind| kind != "eni")
+}
+
+/// True if Nodes are the backends of Services without an annotation: an environment variable of the controller decides,
+/// whose value is not stored, else the configuration.
+fn backends_are_nodes_by_default(evidence: &Evidence) -> bool {
+    let mut variables = evidence.alibaba_controllers().flat_map(|controller| &controller.workload.environment);
+    let mut maps = evidence.documents_by_kind(DocumentKind::ConfigMap);
+    let is_eni = |map| cloud_config(map).is_some_and(|config| config.backend_type.as_deref() == Some("eni"));
+    !variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI") && !maps.any(is_eni)
 }
 
 #[cfg(test)]

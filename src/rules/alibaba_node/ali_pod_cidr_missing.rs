@@ -2,7 +2,7 @@ use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{NO_ROUTES, resource, routed};
+use super::{resource, routed};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pod-cidr-missing",
@@ -25,12 +25,10 @@ pub(super) const RULE: Rule = Rule {
 const UNAVAILABLE: &str = "node.kubernetes.io/network-unavailable";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.alibaba_nodes() {
-        Ok(nodes) if context.alibaba_writes_routes() => nodes,
-        Ok(_) => return CheckResult::not_applicable(NO_ROUTES),
+    let managed = match routed(context) {
+        Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };
-    let managed: Vec<&KubernetesNode> = routed(nodes).collect();
     let is_unavailable = |node: &&&KubernetesNode| node.taints.iter().any(|taint| taint.key == UNAVAILABLE);
     let lacking: Vec<_> =
         managed.iter().filter(|node| node.pod_cidrs.is_empty()).filter(is_unavailable).copied().collect();

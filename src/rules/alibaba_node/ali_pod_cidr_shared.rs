@@ -5,7 +5,7 @@ use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{NO_ROUTES, resource, routed, routed_range};
+use super::{resource, routed, routed_range};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pod-cidr-shared",
@@ -24,16 +24,15 @@ pub(super) const RULE: Rule = Rule {
 const FIRST_TO_DELETE: ControllerVersion = ControllerVersion::new(2, 4, 0);
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let nodes = match context.alibaba_nodes() {
-        Ok(nodes) if context.alibaba_writes_routes() => nodes,
-        Ok(_) => return CheckResult::not_applicable(NO_ROUTES),
+    let nodes = match routed(context) {
+        Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };
     if context.alibaba_controller_version().is_some_and(|version| version < FIRST_TO_DELETE) {
         return CheckResult::not_applicable("this version leaves the routes of equal ranges in place");
     }
     let mut by_range: BTreeMap<&str, Vec<&KubernetesNode>> = BTreeMap::new();
-    for node in routed(nodes) {
+    for node in nodes {
         if let Some(range) = routed_range(node) {
             by_range.entry(range).or_default().push(node);
         }

@@ -5,7 +5,7 @@ use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{annotation, requested};
+use super::{annotation, kept};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-duplicate",
@@ -29,18 +29,15 @@ pub(super) const RULE: Rule = Rule {
 const FIRST_TO_REFUSE: ControllerVersion = ControllerVersion::new(2, 3, 0);
 
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
-    let version = context.on_kubernetes().alibaba_controller_version();
-    if version.is_some_and(|version| version < FIRST_TO_REFUSE) {
+    let kubernetes = context.on_kubernetes();
+    if kubernetes.alibaba_controller_version().is_some_and(|version| version < FIRST_TO_REFUSE) {
         return CheckResult::not_applicable("this version takes the first load balancer with the tag");
     }
     let mut checked = 0;
     let mut found = Vec::new();
     let is_searched = |service: &&Service| annotation(service, "id").is_none() && !service.uid.is_empty();
     for service in services.iter().filter(is_searched) {
-        let Some(kind) = requested(service, version) else { continue };
-        if context.on_kubernetes().alibaba_leaves_alone(kind) {
-            continue;
-        }
+        let Some(kind) = kept(&kubernetes, service) else { continue };
         checked += 1;
         let tag = service_tag_value(&service.uid);
         // The controller searches the region of its own instance.

@@ -3,7 +3,7 @@ use crate::kubernetes::Service;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{annotation, requested};
+use super::{annotation, kept};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-unusable",
@@ -29,14 +29,11 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         return CheckResult::not_applicable("the load balancers in the regions of the nodes are not known");
     }
     let vpcs: Vec<&str> = regions().flat_map(|view| view.member_vpcs()).collect();
-    let version = context.on_kubernetes().alibaba_controller_version();
+    let kubernetes = context.on_kubernetes();
     let mut checked = 0;
     let mut found = Vec::new();
     for service in services {
-        let (Some(kind), Some(id)) = (requested(service, version), annotation(service, "id")) else { continue };
-        if context.on_kubernetes().alibaba_leaves_alone(kind) {
-            continue;
-        }
+        let (Some(kind), Some(id)) = (kept(&kubernetes, service), annotation(service, "id")) else { continue };
         checked += 1;
         let all = regions().flat_map(|view| view.region.load_balancers.iter().flatten());
         let named: Option<&LoadBalancer> = all.into_iter().find(|one| one.id == id);
