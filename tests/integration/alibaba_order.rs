@@ -1,5 +1,5 @@
-//! With whose key Alibaba Cloud is asked, as its official library says it: each row of `alibaba_order.json` was played with the library by
-//! `tests/alibaba_sdk/order.py`.
+//! Keys that sign the requests to Alibaba Cloud. Each row of `alibaba_order.json` was played with the official library by
+//! `tests/alibaba_sdk/order.py`, which also notes where the `aliyun` command line takes another key.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -55,9 +55,15 @@ fn play(table: &Table, row: &Row) -> (Option<String>, Option<i32>, String) {
     let noted = Arc::clone(&keys);
     std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| refuse(stream, &noted)));
     let home = tempfile::tempdir().unwrap();
-    if let Some(profiles) = table.files.get(&row.files).filter(|profiles| !profiles.is_null()) {
-        std::fs::create_dir(home.path().join(".aliyun")).unwrap();
-        std::fs::write(home.path().join(".aliyun/config.json"), profiles.to_string()).unwrap();
+    let file = match table.files.get(&row.files) {
+        Some(Value::String(ini)) => Some((".alibabacloud/credentials.ini", ini.clone())),
+        Some(profiles @ Value::Object(_)) => Some((".aliyun/config.json", profiles.to_string())),
+        _ => None,
+    };
+    if let Some((path, text)) = file {
+        let path = home.path().join(path);
+        std::fs::create_dir(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
     let mut command = command();
     command
@@ -97,15 +103,17 @@ fn a_profile_brings_its_region() {
     std::fs::write(home.path().join(".aliyun/config.json"), table.files["profiles"].to_string()).unwrap();
     let environment = [("ALIBABA_CLOUD_REGION_ID", "cn-chengdu"), ("REGION", "cn-qingdao")];
     let keys = [("ALIBABA_CLOUD_ACCESS_KEY_ID", "LTAI"), ("ALIBABA_CLOUD_ACCESS_KEY_SECRET", "x")];
-    let cases: [(&[&str], Vec<(&str, &str)>, &str); 8] = [
+    let ignored = [("ALIBABA_CLOUD_IGNORE_PROFILE", "TRUE")];
+    let cases: [(&[&str], Vec<(&str, &str)>, &str); 9] = [
         (&[], vec![], "cn-beijing"),
         (&[], environment.to_vec(), "cn-beijing"),
         (&["--profile", "other"], environment.to_vec(), "cn-shanghai"),
         (&[], vec![("ALIBABACLOUD_PROFILE", "other"), ("ALIBABA_CLOUD_PROFILE", "first")], "cn-shanghai"),
         (&[], vec![("ALICLOUD_PROFILE", "other")], "cn-shanghai"),
-        (&[], [&environment[..], &keys].concat(), "cn-chengdu"),
-        (&[], [&environment[1..], &keys].concat(), "cn-qingdao"),
-        (&[], [&environment[1..], &keys, &[("ALICLOUD_REGION_ID", "cn-heyuan")]].concat(), "cn-heyuan"),
+        (&[], [&environment[..], &keys].concat(), "cn-beijing"),
+        (&[], [&environment[..], &keys, &ignored].concat(), "cn-chengdu"),
+        (&[], [&environment[1..], &keys, &ignored].concat(), "cn-qingdao"),
+        (&[], [&environment[1..], &keys, &ignored, &[("ALICLOUD_REGION_ID", "cn-heyuan")]].concat(), "cn-heyuan"),
     ];
     for (arguments, environment, region) in cases {
         let mut command = command();

@@ -22,8 +22,10 @@ use transport::Transport;
 
 mod client;
 mod credentials;
+mod credentials_file;
 mod endpoint;
 mod environment;
+mod external;
 mod pages;
 mod profile;
 mod regions;
@@ -145,7 +147,7 @@ impl Connection {
         let limits = Limits {
             timeout: request.timeout,
             requests_per_second: request.requests_per_second,
-            endpoint_url: request.endpoint_url.clone(),
+            endpoints: credentials.endpoints.clone(),
             verbose: request.verbose,
         };
         // The region of a profile counts; the environment fills in what the profile leaves open.

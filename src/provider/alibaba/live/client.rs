@@ -16,9 +16,9 @@ use crate::text;
 use crate::transition::Operation;
 
 use super::credentials::Keys;
-use super::endpoint::Product;
+use super::endpoint::{Endpoints, Product};
 use super::sign::{self, Unsigned};
-use super::transport::{HttpAnswer, Transport, TransportError};
+use super::transport::{HttpAnswer, Transport, TransportError, TransportErrorKind};
 
 /// Attempts of a read, the first included.
 const ATTEMPTS: u32 = 8;
@@ -66,8 +66,12 @@ pub(super) enum CallErrorKind {
     Timeout,
     /// No connection.
     Unreachable,
+    /// The certificate of the server is not trusted.
+    Certificate,
     /// Malformed answer.
     Protocol,
+    /// An answer that is larger than is read.
+    TooLarge,
     /// A signal came before the call was sent.
     Stopped,
     /// Any other error of the API.
@@ -168,8 +172,8 @@ pub(super) struct Limits {
     pub(super) timeout: Duration,
     /// Requests per second for each API and region.
     pub(super) requests_per_second: u32,
-    /// Endpoint of all requests, instead of the products' hosts.
-    pub(super) endpoint_url: Option<String>,
+    /// Where the products are called.
+    pub(super) endpoints: Endpoints,
     /// True to log every request to standard error.
     pub(super) verbose: bool,
 }
@@ -263,6 +267,8 @@ impl Client {
                 CallErrorKind::Other => is_passing(&error.code),
                 CallErrorKind::Denied
                 | CallErrorKind::Credentials
+                | CallErrorKind::Certificate
+                | CallErrorKind::TooLarge
                 | CallErrorKind::Clock
                 | CallErrorKind::NotFound
                 | CallErrorKind::Stopped
@@ -305,10 +311,7 @@ impl Client {
     ) -> Result<HttpAnswer, (CallError, Option<Duration>)> {
         let _slot = self.slot();
         let unsent = |message: String| (CallError::new(CallErrorKind::Other, "InvalidRequest", message), None);
-        let base = match &self.limits.endpoint_url {
-            Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("https://{}", call.product.host(call.region)),
-        };
+        let base = self.limits.endpoints.base(call.product, call.region);
         let host = base.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default().to_owned();
         let mut headers: Vec<(String, String)> = [
             ("host", host),
@@ -373,10 +376,11 @@ fn log(line: &str) {
 }
 
 fn transport_failure(error: &TransportError) -> CallError {
-    let (kind, code) = if error.is_timeout {
-        (CallErrorKind::Timeout, "Timeout")
-    } else {
-        (CallErrorKind::Unreachable, "Unreachable")
+    let (kind, code) = match error.kind {
+        TransportErrorKind::Timeout => (CallErrorKind::Timeout, "Timeout"),
+        TransportErrorKind::Certificate => (CallErrorKind::Certificate, "Certificate"),
+        TransportErrorKind::TooLarge => (CallErrorKind::TooLarge, "TooLarge"),
+        TransportErrorKind::Connection => (CallErrorKind::Unreachable, "Unreachable"),
     };
     CallError::new(kind, code, error.message.clone())
 }

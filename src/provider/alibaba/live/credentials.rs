@@ -1,5 +1,6 @@
-//! Credentials, in the order of the official SDKs: environment, OIDC, profile of the `aliyun` command line, ini file,
-//! role of the instance, URI. Source: alibabacloud-credentials 1.0.12 `provider/default.py`.
+//! Credentials, in the order of the `aliyun` command line: its profile, then the environment. What that command line
+//! does not read follows in the order of the official SDKs: credentials file, role of the instance, URI. Sources:
+//! aliyun/aliyun-cli `config/profile.go#OverwriteWithFlags`; alibabacloud-credentials 1.0.12 `provider/default.py`.
 //!
 //! The sources come from `reqsign-aliyun-oss` (despite the "oss" in its name, its keys are valid for any product). Its
 //! own order differs: it prefers the role of the instance to that of a Pod.
@@ -9,16 +10,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqsign_aliyun_oss::{
-    AssumeRoleWithOidcCredentialProvider, Credential, CredentialsFileCredentialProvider,
-    CredentialsUriCredentialProvider, EcsRamRoleCredentialProvider,
+    AssumeRoleWithOidcCredentialProvider, Credential, CredentialsUriCredentialProvider, EcsRamRoleCredentialProvider,
 };
 use reqsign_core::{Context, FileRead, HttpSend, ProvideCredential, SigningCredential};
 
 use crate::provider::error::Error;
 
+use super::credentials_file;
+use super::endpoint::{Endpoints, Product};
 use super::environment::Environment;
-use super::profile::{Mode, Profile};
+use super::external;
+use super::profile::{Mode, Profile, ProfileEndpoints, ProfileRole};
 use super::transport::Transport;
+use super::{DEFAULT_REGION, REGION_NAMED_BY};
 
 /// Time limit for a source: the metadata service answers at once or not at all.
 const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,8 +51,6 @@ enum CredentialSource {
     Fixed(Keys),
     /// `AssumeRoleWithOIDC`, as RRSA sets it up for Pods.
     Oidc(AssumeRoleWithOidcCredentialProvider),
-    /// `ALIBABA_CLOUD_CREDENTIALS_FILE`.
-    File(CredentialsFileCredentialProvider),
     /// The metadata service.
     Instance(EcsRamRoleCredentialProvider),
     /// `ALIBABA_CLOUD_CREDENTIALS_URI`.
@@ -74,6 +76,8 @@ pub(super) struct Credentials {
     /// Region of the profile.
     pub(super) region: Option<String>,
     pub(super) profile: Option<String>,
+    /// Endpoints, of the environment and the profile.
+    pub(super) endpoints: Endpoints,
     context: Context,
     current: Mutex<Option<Credential>>,
 }
@@ -118,110 +122,41 @@ impl Credentials {
         endpoint_url: Option<&str>,
         transport: &Transport,
     ) -> Result<Self, Error> {
-        let context = Context::new()
-            .with_env(environment.clone())
-            .with_file_read(CredentialFiles)
-            .with_http_send(Sender(transport.clone()));
-        let made = |source: CredentialSource, name: &str| Self {
-            source,
-            name: name.to_owned(),
-            roles: Vec::new(),
-            region: None,
-            profile: None,
-            context: context.clone(),
-            current: Mutex::new(None),
-        };
-        if let Some(profile) = profile {
-            return Ok(Self::from_profile(&Profile::load(environment, Some(profile))?, endpoint_url, made));
-        }
-        if let (Some(id), Some(secret)) =
-            (environment.get("ALIBABA_CLOUD_ACCESS_KEY_ID"), environment.get("ALIBABA_CLOUD_ACCESS_KEY_SECRET"))
-        {
-            let token = environment.get("ALIBABA_CLOUD_SECURITY_TOKEN").map(str::to_owned);
-            let keys = Keys { id: id.to_owned(), secret: secret.to_owned(), token };
-            return Ok(made(CredentialSource::Fixed(keys), "the environment"));
-        }
-        let oidc = ["ALIBABA_CLOUD_ROLE_ARN", "ALIBABA_CLOUD_OIDC_PROVIDER_ARN", "ALIBABA_CLOUD_OIDC_TOKEN_FILE"];
-        if oidc.iter().all(|name| environment.get(name).is_some()) {
-            let provider = at(AssumeRoleWithOidcCredentialProvider::new(), endpoint_url);
-            let provider = match environment.get("ALIBABA_CLOUD_ROLE_SESSION_NAME") {
-                Some(_) => provider,
-                None => provider.with_role_session_name(SESSION_NAME),
-            };
-            return Ok(made(CredentialSource::Oidc(provider), "OIDC (RRSA)"));
-        }
-        if !NO_PROFILES.iter().any(|name| environment.is_true(name)) {
-            match Profile::load(environment, None) {
-                Ok(profile) => return Ok(Self::from_profile(&profile, endpoint_url, made)),
-                Err(error) if Profile::is_there(environment) => return Err(error),
-                Err(_) => {}
+        let finder = Finder { environment, endpoint_url, transport };
+        #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+        let now = jiff::Timestamp::now().as_second();
+        let is_disabled = NO_PROFILES.iter().any(|name| environment.is_true(name));
+        if profile.is_some() || (!is_disabled && Profile::is_there(environment)) {
+            if let Some(profile) = Profile::load(environment, profile, now)? {
+                return finder.from_profile(&profile);
             }
         }
-        if environment.get("ALIBABA_CLOUD_CREDENTIALS_FILE").is_some() {
-            return Ok(made(
-                CredentialSource::File(CredentialsFileCredentialProvider::new()),
-                "ALIBABA_CLOUD_CREDENTIALS_FILE",
-            ));
+        if let Some(keys) = environment.keys()? {
+            return finder.made(CredentialSource::Fixed(keys), "the environment");
         }
-        if environment.get("ALIBABA_CLOUD_CREDENTIALS_URI").is_some()
-            && environment.is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED")
-        {
-            return Ok(made(
-                CredentialSource::Uri(CredentialsUriCredentialProvider::new()),
-                "ALIBABA_CLOUD_CREDENTIALS_URI",
-            ));
+        if let Some(mode) = finder.oidc_of_environment() {
+            return finder.made(finder.source(&mode)?, "OIDC (RRSA)");
         }
+        if let Some(file) = credentials_file::load(environment)? {
+            let made = finder.made(finder.source(&file.mode)?, &format!("`{}`", file.path))?;
+            return Ok(Self { roles: assumed(&file.roles), ..made });
+        }
+        let uri = environment.get("ALIBABA_CLOUD_CREDENTIALS_URI");
         if !environment.is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED") {
-            let instance = made(CredentialSource::Instance(EcsRamRoleCredentialProvider::new()), "the instance role");
+            let source = CredentialSource::Instance(EcsRamRoleCredentialProvider::new());
+            let instance = finder.made(source, "the instance role")?;
             // Outside an instance the metadata service does not answer, and the last source is used.
             if instance.keys().is_ok() {
                 return Ok(instance);
             }
         }
-        if environment.get("ALIBABA_CLOUD_CREDENTIALS_URI").is_some() {
-            return Ok(made(
-                CredentialSource::Uri(CredentialsUriCredentialProvider::new()),
-                "ALIBABA_CLOUD_CREDENTIALS_URI",
-            ));
+        if let Some(uri) = uri {
+            external::check_enabled(environment, "CredentialsURI")?;
+            return finder.made(finder.source(&Mode::Uri(uri.to_owned()))?, "ALIBABA_CLOUD_CREDENTIALS_URI");
         }
         Err(Error::new(crate::provider::ErrorKind::Unreachable, "no credentials for Alibaba Cloud were found").help(
-            "set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, configure the `aliyun` command line, or run where a role is available (RRSA, an instance with a RAM role)",
+            "configure the `aliyun` command line, set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, or run where a role is available (RRSA, an instance with a RAM role)",
         ))
-    }
-
-    fn from_profile(
-        profile: &Profile,
-        endpoint_url: Option<&str>,
-        made: impl Fn(CredentialSource, &str) -> Self,
-    ) -> Self {
-        let name = format!("profile `{}`", profile.name);
-        let source = match &profile.mode {
-            Mode::Keys { id, secret, token } => {
-                CredentialSource::Fixed(Keys { id: id.clone(), secret: secret.clone(), token: token.clone() })
-            }
-            Mode::Instance { role_name } => {
-                let provider = EcsRamRoleCredentialProvider::new();
-                CredentialSource::Instance(match role_name {
-                    Some(role) => provider.with_role_name(role),
-                    None => provider,
-                })
-            }
-            Mode::Oidc { role_arn, provider_arn, token_file } => CredentialSource::Oidc(
-                at(AssumeRoleWithOidcCredentialProvider::new(), endpoint_url)
-                    .with_role_arn(role_arn)
-                    .with_oidc_provider_arn(provider_arn)
-                    .with_oidc_token_file(token_file)
-                    .with_role_session_name(SESSION_NAME),
-            ),
-            Mode::Uri(uri) => CredentialSource::Uri(CredentialsUriCredentialProvider::new().with_uri(uri)),
-        };
-        let roles = profile.roles.iter().map(|role| Assume {
-            role_arn: role.arn.clone(),
-            session_name: role.session_name.clone().unwrap_or_else(|| SESSION_NAME.to_owned()),
-            external_id: role.external_id.clone(),
-        });
-        let made = made(source, &name);
-        Self { roles: roles.collect(), region: profile.region.clone(), profile: Some(profile.name.clone()), ..made }
     }
 
     /// Keys that remain valid for a while.
@@ -231,10 +166,7 @@ impl Credentials {
     pub(super) fn keys(&self) -> Result<Keys, Error> {
         let credential = match &self.source {
             CredentialSource::Fixed(keys) => return self.checked(keys.clone()),
-            CredentialSource::Oidc(_)
-            | CredentialSource::File(_)
-            | CredentialSource::Instance(_)
-            | CredentialSource::Uri(_) => self.provided()?,
+            CredentialSource::Oidc(_) | CredentialSource::Instance(_) | CredentialSource::Uri(_) => self.provided()?,
         };
         self.checked(Keys {
             id: credential.access_key_id,
@@ -266,7 +198,6 @@ impl Credentials {
         let found = match &self.source {
             CredentialSource::Fixed(_) => Ok(None),
             CredentialSource::Oidc(provider) => pollster::block_on(provider.provide_credential(&self.context)),
-            CredentialSource::File(provider) => pollster::block_on(provider.provide_credential(&self.context)),
             CredentialSource::Instance(provider) => pollster::block_on(provider.provide_credential(&self.context)),
             CredentialSource::Uri(provider) => pollster::block_on(provider.provide_credential(&self.context)),
         };
@@ -281,15 +212,99 @@ impl Credentials {
     }
 }
 
-/// Uses a custom endpoint, which serves every product, for STS as well.
-fn at(
-    provider: AssumeRoleWithOidcCredentialProvider,
-    endpoint_url: Option<&str>,
-) -> AssumeRoleWithOidcCredentialProvider {
-    match endpoint_url {
-        Some(url) => provider.with_sts_endpoint(url),
-        None => provider,
+/// Makes sources of credentials.
+struct Finder<'f> {
+    environment: &'f Environment,
+    endpoint_url: Option<&'f str>,
+    transport: &'f Transport,
+}
+
+impl Finder<'_> {
+    /// Credentials of a source that no profile configures.
+    fn made(&self, source: CredentialSource, name: &str) -> Result<Credentials, Error> {
+        Ok(Credentials {
+            source,
+            name: name.to_owned(),
+            roles: Vec::new(),
+            region: None,
+            profile: None,
+            endpoints: self.endpoints(&ProfileEndpoints::default())?,
+            context: Context::new()
+                .with_env(self.environment.clone())
+                .with_file_read(CredentialFiles)
+                .with_http_send(Sender(self.transport.clone())),
+            current: Mutex::new(None),
+        })
     }
+
+    fn endpoints(&self, profile: &ProfileEndpoints) -> Result<Endpoints, Error> {
+        Endpoints::new(self.environment, profile, self.endpoint_url)
+    }
+
+    /// RRSA: the variables that a Pod with such a ServiceAccount gets.
+    fn oidc_of_environment(&self) -> Option<Mode> {
+        let either = |name: &str| {
+            let names = [format!("ALIBABA_CLOUD_{name}"), format!("ALIBABACLOUD_{name}")];
+            names.iter().find_map(|name| self.environment.get(name)).map(str::to_owned)
+        };
+        Some(Mode::Oidc {
+            role_arn: either("ROLE_ARN")?,
+            provider_arn: either("OIDC_PROVIDER_ARN")?,
+            token_file: either("OIDC_TOKEN_FILE")?,
+        })
+    }
+
+    fn source(&self, mode: &Mode) -> Result<CredentialSource, Error> {
+        self.source_at(mode, &ProfileEndpoints::default())
+    }
+
+    fn source_at(&self, mode: &Mode, endpoints: &ProfileEndpoints) -> Result<CredentialSource, Error> {
+        Ok(match mode {
+            Mode::Keys { id, secret, token } => {
+                CredentialSource::Fixed(Keys { id: id.clone(), secret: secret.clone(), token: token.clone() })
+            }
+            Mode::Instance { role_name } => {
+                let provider = EcsRamRoleCredentialProvider::new();
+                CredentialSource::Instance(match role_name {
+                    Some(role) => provider.with_role_name(role),
+                    None => provider,
+                })
+            }
+            Mode::Oidc { role_arn, provider_arn, token_file } => {
+                let session = self.environment.get("ALIBABA_CLOUD_ROLE_SESSION_NAME").unwrap_or(SESSION_NAME);
+                let region = REGION_NAMED_BY.iter().find_map(|name| self.environment.get(name));
+                let provider = AssumeRoleWithOidcCredentialProvider::new()
+                    .with_sts_endpoint(self.endpoints(endpoints)?.base(Product::Sts, region.unwrap_or(DEFAULT_REGION)))
+                    .with_role_arn(role_arn)
+                    .with_oidc_provider_arn(provider_arn)
+                    .with_oidc_token_file(token_file)
+                    .with_role_session_name(session);
+                CredentialSource::Oidc(provider)
+            }
+            Mode::Uri(uri) => CredentialSource::Uri(CredentialsUriCredentialProvider::new().with_uri(uri)),
+        })
+    }
+
+    fn from_profile(&self, profile: &Profile) -> Result<Credentials, Error> {
+        let source = self.source_at(&profile.mode, &profile.endpoints)?;
+        Ok(Credentials {
+            roles: assumed(&profile.roles),
+            region: profile.region.clone(),
+            profile: Some(profile.name.clone()),
+            endpoints: self.endpoints(&profile.endpoints)?,
+            ..self.made(source, &format!("profile `{}`", profile.name))?
+        })
+    }
+}
+
+/// Roles of a profile, with a session name each.
+fn assumed(roles: &[ProfileRole]) -> Vec<Assume> {
+    let assume = |role: &ProfileRole| Assume {
+        role_arn: role.arn.clone(),
+        session_name: role.session_name.clone().unwrap_or_else(|| SESSION_NAME.to_owned()),
+        external_id: role.external_id.clone(),
+    };
+    roles.iter().map(assume).collect()
 }
 
 /// Session name of assumed roles, which shows in the audit trail.

@@ -485,10 +485,14 @@ fn unreachable(error: &CallError) -> Error {
         CallErrorKind::Unreachable | CallErrorKind::Timeout => {
             failed.help("check network, proxy (HTTPS_PROXY) and --endpoint-url")
         }
+        CallErrorKind::Certificate => failed.help(
+            "the certificate is not trusted: set SSL_CERT_FILE to the certificates of your proxy, or check --endpoint-url",
+        ),
         CallErrorKind::NotFound
         | CallErrorKind::NoSuchRegion
         | CallErrorKind::Throttled
         | CallErrorKind::Protocol
+        | CallErrorKind::TooLarge
         | CallErrorKind::Stopped
         | CallErrorKind::Other => failed,
     }

@@ -24,8 +24,40 @@ pub(super) struct HttpAnswer {
 /// Reason there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TransportError {
-    pub(super) is_timeout: bool,
+    pub(super) kind: TransportErrorKind,
     pub(super) message: String,
+}
+
+/// Kind of failure on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TransportErrorKind {
+    /// No answer in time.
+    Timeout,
+    /// The certificate of the server is not trusted: nothing was sent.
+    Certificate,
+    /// The answer is larger than is read.
+    TooLarge,
+    /// Any other failure.
+    Connection,
+}
+
+impl TransportErrorKind {
+    /// Classifies an error of the client. The handshake is part of the first read, which wraps its error.
+    fn classify(error: &ureq::Error) -> Self {
+        let is_certificate = |error: &rustls::Error| {
+            matches!(error, rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
+        };
+        match error {
+            ureq::Error::Timeout(_) => Self::Timeout,
+            ureq::Error::BodyExceedsLimit(_) => Self::TooLarge,
+            ureq::Error::Rustls(error) if is_certificate(error) => Self::Certificate,
+            ureq::Error::Io(error) => {
+                let wrapped = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+                if wrapped.is_some_and(is_certificate) { Self::Certificate } else { Self::Connection }
+            }
+            _ => Self::Connection,
+        }
+    }
 }
 
 /// Sends requests.
@@ -63,7 +95,7 @@ impl Transport {
     /// Sends a request, with a time limit for all of it.
     pub(super) fn send(&self, request: Request<Vec<u8>>, timeout: Duration) -> Result<HttpAnswer, TransportError> {
         let failed = |error: &ureq::Error| TransportError {
-            is_timeout: matches!(error, ureq::Error::Timeout(_)),
+            kind: TransportErrorKind::classify(error),
             message: error.to_string(),
         };
         let request = self.agent.configure_request(request).timeout_global(Some(timeout)).build();
@@ -74,5 +106,26 @@ impl Transport {
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec();
         Ok(HttpAnswer { status, retry_after, body: body.map_err(|error| failed(&error))? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_on_the_way_are_told_apart() {
+        let untrusted = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let io = |error: rustls::Error| ureq::Error::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error));
+        for (error, kind) in [
+            (io(untrusted()), TransportErrorKind::Certificate),
+            (ureq::Error::Rustls(untrusted()), TransportErrorKind::Certificate),
+            (io(rustls::Error::HandshakeNotComplete), TransportErrorKind::Connection),
+            (ureq::Error::BodyExceedsLimit(1), TransportErrorKind::TooLarge),
+            (ureq::Error::Timeout(ureq::Timeout::Global), TransportErrorKind::Timeout),
+            (ureq::Error::HostNotFound, TransportErrorKind::Connection),
+        ] {
+            assert_eq!(TransportErrorKind::classify(&error), kind, "{error}");
+        }
     }
 }

@@ -41,10 +41,16 @@ impl From<&CallError> for WriteError {
             CallErrorKind::Throttled => WriteErrorKind::Throttled,
             CallErrorKind::Credentials | CallErrorKind::Clock => WriteErrorKind::Credentials,
             CallErrorKind::Denied => WriteErrorKind::Denied,
-            CallErrorKind::Timeout | CallErrorKind::Unreachable | CallErrorKind::Protocol => WriteErrorKind::Ambiguous,
+            CallErrorKind::Timeout
+            | CallErrorKind::Unreachable
+            | CallErrorKind::Protocol
+            | CallErrorKind::TooLarge => WriteErrorKind::Ambiguous,
             // A transient service failure leaves open whether it wrote.
             CallErrorKind::Other if is_passing(&error.code) => WriteErrorKind::Ambiguous,
-            CallErrorKind::NotFound | CallErrorKind::NoSuchRegion | CallErrorKind::Other => WriteErrorKind::Invalid,
+            CallErrorKind::NotFound
+            | CallErrorKind::NoSuchRegion
+            | CallErrorKind::Certificate
+            | CallErrorKind::Other => WriteErrorKind::Invalid,
             CallErrorKind::Stopped => WriteErrorKind::Stopped,
         };
         Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
