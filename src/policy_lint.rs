@@ -93,7 +93,11 @@ impl PolicyLint {
             let kind = if kind == PolicyKind::Unknown { policy.used_as.kind() } else { kind };
             linted.findings = match &policy.document {
                 Ok(document) => {
-                    let (findings, notes) = lint_within(&text, document, kind, of(document));
+                    let known = match policy.dialect {
+                        Some(stated) if catalogue.is_none() => Catalogue::for_dialect(stated),
+                        _ => of(document),
+                    };
+                    let (findings, notes) = lint_within(&text, document, kind, known);
                     let name = linted.name();
                     self.skipped.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
                     findings

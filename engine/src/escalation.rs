@@ -72,7 +72,7 @@ pub(super) fn paths(
                 because: answer.because,
             });
         }
-        if steps.len() == method.actions.len() {
+        if steps.len() == method.actions.len() && (certain || !method.only_unlimited) {
             found.push(EscalationPath {
                 id: method.id.to_owned(),
                 gain: method.gain,
@@ -133,6 +133,10 @@ mod tests {
         assert_eq!(ids(denied, &[]), [("ssm-send-command".to_owned(), true)]);
         let narrow = r#"{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::boot/*"}"#;
         assert_eq!(ids(narrow, &[]), [("read-objects".to_owned(), false)]);
+        let assume =
+            |resource: &str| format!(r#"{{"Effect":"Allow","Action":"sts:AssumeRole","Resource":"{resource}"}}"#);
+        assert_eq!(ids(&assume("*"), &[]), [("assume-role".to_owned(), true)]);
+        assert_eq!(ids(&assume("arn:aws:iam::111122223333:role/backup"), &[]), []);
         // A grant on a user's ARN does not cover roles.
         let elsewhere =
             r#"{"Effect":"Allow","Action":"iam:PutRolePolicy","Resource":"arn:aws:iam::111122223333:user/*"}"#;

@@ -105,14 +105,12 @@ fn error_at(text: &str, offset: usize, reason: impl Into<String>) -> JsonError {
     JsonError { reason: reason.into(), line, column, offset }
 }
 
-/// Decodes the text of a file as UTF-8 without a byte order mark.
+/// Decodes the text of a file as UTF-8. A byte order mark, which editors on Windows write, is not part of the text.
 ///
 /// # Errors
-/// If it starts with a byte order mark or is not UTF-8; the error has the position of the first invalid byte.
+/// If it is not UTF-8; the error has the position of the first invalid byte.
 pub fn decode_utf8(bytes: &[u8]) -> Result<&str, JsonError> {
-    if bytes.starts_with(b"\xef\xbb\xbf") {
-        return Err(error_at("", 0, "the file starts with a byte order mark, which JSON does not allow"));
-    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|error| {
         let valid = bytes.get(..error.valid_up_to()).and_then(|good| std::str::from_utf8(good).ok()).unwrap_or("");
         error_at(valid, valid.len(), "the file is not UTF-8")
@@ -384,7 +382,7 @@ mod tests {
         let error = Node::parse("{\n \"é\": tru }").unwrap_err();
         assert_eq!((error.line, error.column), (2, 10), "{error}");
         assert!(Node::parse("\u{feff}{}").unwrap_err().reason.contains("byte order mark"));
-        assert!(decode_utf8(b"\xef\xbb\xbf{}").unwrap_err().reason.contains("byte order mark"));
+        assert_eq!(decode_utf8(b"\xef\xbb\xbf{}").unwrap(), "{}");
         let error = decode_utf8(b"{\n\"a\xff\"}").unwrap_err();
         assert_eq!((error.line, error.column), (2, 3));
         assert!(Node::parse(&("[".repeat(5_000) + &"]".repeat(5_000))).is_err());

@@ -25,14 +25,28 @@ pub struct Method {
     pub actions: &'static [&'static str],
     /// Consequence, to follow "the holder can".
     pub consequence: &'static str,
+    /// True if the path only exists on every resource and without conditions: a limited grant is deliberate.
+    pub only_unlimited: bool,
 }
 
 const fn method(id: &'static str, gain: Impact, actions: &'static [&'static str], so_that: &'static str) -> Method {
-    Method { id, gain, actions, consequence: so_that }
+    Method { id, gain, actions, consequence: so_that, only_unlimited: false }
 }
+
+/// Assuming roles: if a role trusts its account, the policies of the caller decide.
+const ASSUME_ROLE: Method = Method {
+    only_unlimited: true,
+    ..method(
+        "assume-role",
+        Impact::PrivilegeEscalation,
+        &["sts:assumerole"],
+        "assume every role that trusts the account as a whole",
+    )
+};
 
 /// Known escalation paths of AWS, grouped by their result.
 pub static METHODS: &[Method] = &[
+    ASSUME_ROLE,
     method(
         "create-policy-version",
         Impact::PrivilegeEscalation,
@@ -319,6 +333,7 @@ pub static METHODS: &[Method] = &[
 /// Escalation paths of Alibaba Cloud, derived from the documented behaviour of the actions of RAM, STS, ECS and others,
 /// by analogy with the paths of AWS (reasoned); no list is published.
 pub static RAM_METHODS: &[Method] = &[
+    ASSUME_ROLE,
     method(
         "create-policy-version",
         Impact::PrivilegeEscalation,

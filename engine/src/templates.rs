@@ -1,4 +1,5 @@
-//! Policies within infrastructure code: Terraform plans as JSON, and CloudFormation templates as JSON or YAML. Each
+//! Policies within infrastructure code: Terraform plans as JSON, and templates of CloudFormation and ROS as JSON or
+//! YAML. Each
 //! policy has its address as its name; roles, users and groups list their policies. All positions refer to the file.
 
 use super::dialect::Dialect;
@@ -61,6 +62,8 @@ pub struct FoundPolicy {
     pub address: String,
     /// Use of the policy.
     pub used_as: Use,
+    /// Language of the policy, if the type of its resource states it.
+    pub dialect: Option<&'static Dialect>,
     /// Document, with its positions in the file; an error if the text is not JSON.
     pub document: Result<Node, JsonError>,
 }
@@ -81,7 +84,12 @@ impl FoundPolicy {
     fn placeholder(name: &Text, span: Span) -> Self {
         let stand_in = if name.is_known() { Text::unknown(name) } else { name.clone() };
         let document = Ok(Node { span, value: Value::String(stand_in) });
-        Self { address: name.to_string(), used_as: Use::Missing, document }
+        Self { address: name.to_string(), used_as: Use::Missing, dialect: None, document }
+    }
+
+    /// The policy under decisions made at deployment.
+    fn under(self, decisions: &[Decision]) -> Self {
+        Self { document: self.document.map(|document| guarded(document, decisions)), ..self }
     }
 
     /// Offset of its first byte in the file.
@@ -118,6 +126,8 @@ impl FoundPolicy {
 pub struct FoundRole {
     /// Address in the template.
     pub address: String,
+    /// Language of its policies, if its type states it.
+    pub dialect: Option<&'static Dialect>,
     /// Inline and attached policies.
     pub policies: Vec<FoundPolicy>,
     /// Permissions boundary.
@@ -166,7 +176,7 @@ pub enum TemplateError {
     #[error("{0}")]
     Yaml(JsonError),
     /// Neither a policy nor a file with policies.
-    #[error("no policy document, Terraform plan or CloudFormation template: {0}")]
+    #[error("no policy document, Terraform plan, CloudFormation or ROS template: {0}")]
     Unknown(&'static str),
 }
 
@@ -224,7 +234,7 @@ pub fn find(text: &str, pseudo: &Pseudo) -> Result<Found, TemplateError> {
 }
 
 fn plain(node: Node) -> Found {
-    let policy = FoundPolicy { address: String::new(), used_as: Use::Document, document: Ok(node) };
+    let policy = FoundPolicy { address: String::new(), used_as: Use::Document, dialect: None, document: Ok(node) };
     Found { policies: vec![policy], ..Found::default() }
 }
 

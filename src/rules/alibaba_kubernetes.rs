@@ -13,6 +13,8 @@ mod ali_flag_removed;
 mod ali_node_excluded;
 mod ali_rbac_missing;
 mod ali_svc_annotation_unknown;
+mod ali_svc_annotation_value;
+mod ali_svc_class_unserved;
 mod ali_svc_no_backend;
 mod ali_svc_zone_maps_missing;
 

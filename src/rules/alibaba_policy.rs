@@ -1,7 +1,7 @@
 //! RAM policies compared with the actions that the controllers of Alibaba Cloud call.
 
 use super::Rule;
-use crate::alibaba::{PrincipalAudit, Use, grant};
+use crate::alibaba::{Member, PrincipalAudit, Use, grant};
 use crate::finding::{Applicability, Fix, ResourceRef};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -19,7 +19,11 @@ mod ram_role_trust_not_ecs;
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_policy.rs"));
 
 fn instances(audit: &PrincipalAudit<'_>) -> Vec<ResourceRef> {
-    audit.members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
+    references(&audit.members)
+}
+
+fn references(members: &[&Member<'_>]) -> Vec<ResourceRef> {
+    members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
 }
 
 /// Grants actions in a policy that tagaudit names, if the principal can be changed at all.

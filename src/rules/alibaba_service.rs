@@ -38,8 +38,14 @@ fn set_value<'s>(service: &'s Service, name: &str) -> Option<&'s str> {
     values.next().map(String::as_str).filter(|value| !value.is_empty())
 }
 
+/// Annotation with which the controller leaves a Service to another one.
+pub(super) const CLASS: &str = "service.beta.kubernetes.io/class";
+
+/// Class of network load balancers.
+pub(super) const NLB_CLASS: &str = "alibabacloud.com/nlb";
+
 /// First version with network load balancers; 2.4.4, the one before it, ignores `loadBalancerClass`.
-const FIRST_WITH_NLB: ControllerVersion = ControllerVersion::new(2, 5, 1);
+pub(super) const FIRST_WITH_NLB: ControllerVersion = ControllerVersion::new(2, 5, 1);
 
 /// Kind of the load balancer that the controller keeps for a Service. `None` if it leaves the Service alone, releases
 /// its load balancer because the Service is being deleted, or reads an annotation only with a feature gate or in some
@@ -47,7 +53,6 @@ const FIRST_WITH_NLB: ControllerVersion = ControllerVersion::new(2, 5, 1);
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#NeedCLB`, `#NeedNLB`,
 /// `#NeedDeleteLoadBalancer`; up to 2.4.4 `pkg/controller/service/helper.go#needLoadBalancer`.
 pub(super) fn requested(service: &Service, version: Option<ControllerVersion>) -> Option<LoadBalancerKind> {
-    const CLASS: &str = "service.beta.kubernetes.io/class";
     if service.service_type != "LoadBalancer" || service.deleted_at.is_some() {
         return None;
     }
@@ -57,7 +62,7 @@ pub(super) fn requested(service: &Service, version: Option<ControllerVersion>) -
     let is_classed = service.annotations.get(CLASS).is_some_and(|class| !class.is_empty());
     match service.load_balancer_class.as_deref() {
         Some(_) if version.is_some_and(|version| version < FIRST_WITH_NLB) => Some(LoadBalancerKind::Clb),
-        Some("alibabacloud.com/nlb") => Some(LoadBalancerKind::Nlb),
+        Some(NLB_CLASS) => Some(LoadBalancerKind::Nlb),
         None if !is_gated && !is_classed => Some(LoadBalancerKind::Clb),
         Some(_) | None => None,
     }

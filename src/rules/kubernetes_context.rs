@@ -34,10 +34,17 @@ impl<'a> KubernetesContext<'a> {
         self.nodes_for(Provider::Alibaba)
     }
 
-    /// The Nodes, if they belong to the given cloud: the audited one, or else one that a providerID or a cloud
-    /// controller belongs to.
     fn nodes_for(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
         let nodes = self.evidence.nodes.as_deref().ok_or(NODES_NOT_GIVEN)?;
+        if self.is_of(cloud) {
+            return Ok(nodes);
+        }
+        Err("the Nodes are of another cloud, or their cloud is unknown")
+    }
+
+    /// True if the cluster belongs to the given cloud: the audited one, or else one that a providerID or a cloud
+    /// controller belongs to.
+    pub(super) fn is_of(&self, cloud: Provider) -> bool {
         // Each controller writes its own form of providerID.
         let names_it = |node: &KubernetesNode| match cloud {
             Provider::Aws => node.provider_id.starts_with("aws://"),
@@ -46,11 +53,11 @@ impl<'a> KubernetesContext<'a> {
             )
             .is_some(),
         };
-        let is_told = || self.evidence.controllers().iter().any(|one| one.cloud == cloud) || nodes.iter().any(names_it);
-        if self.cloud.map_or_else(is_told, |audited| audited == cloud) {
-            return Ok(nodes);
-        }
-        Err("the Nodes are of another cloud, or their cloud is unknown")
+        let is_told = || {
+            let mut nodes = self.evidence.nodes.iter().flatten();
+            self.evidence.controllers().iter().any(|one| one.cloud == cloud) || nodes.any(names_it)
+        };
+        self.cloud.map_or_else(is_told, |audited| audited == cloud)
     }
 
     /// The version of the cloud controller of Alibaba Cloud: the given one, or else the one of its image.

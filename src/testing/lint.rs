@@ -28,3 +28,10 @@ pub(crate) fn silent(rule: &'static Rule, manifests: &str, from: &str, to: &str)
     assert!(manifests.contains(from), "the manifests do not hold `{from}`");
     assert_silent(rule, &outcome(rule, &manifests.replace(from, to)));
 }
+
+/// Asserts that the rule has nothing to check in the manifests.
+#[track_caller]
+pub(crate) fn does_not_apply(rule: &'static Rule, manifests: &str) {
+    let (findings, outcome) = outcome(rule, manifests);
+    assert!(findings.is_empty() && outcome == Outcome::NotApplicable, "{} applies: {outcome:?}", rule.id);
+}

@@ -402,7 +402,7 @@ fn r21_r33_without_identity_there_is_nothing() {
 }
 
 #[test]
-fn credentials_come_in_the_order_of_the_official_clients() {
+fn credentials_come_in_the_order_of_the_command_line() {
     let world = world("clean-handmade");
     let mock = Mock::serve(&world.inventory);
     let home = tempfile::tempdir().unwrap();
@@ -411,7 +411,8 @@ fn credentials_come_in_the_order_of_the_official_clients() {
         r#"{{"current":"assumed","profiles":[
             {{"name":"base","mode":"AK","access_key_id":"{KEY_ID}","access_key_secret":"{SECRET}","region_id":"cn-hangzhou"}},
             {{"name":"assumed","mode":"ChainableRamRoleArn","source_profile":"base","ram_role_arn":"acs:ram::{ACCOUNT}:role/audit","ram_session_name":"night"}},
-            {{"name":"sso","mode":"CloudSSO"}}]}}"#
+            {{"name":"oauth","mode":"OAuth","access_key_id":"{KEY_ID}","access_key_secret":"{SECRET}","sts_token":"t","sts_expiration":1,"region_id":"cn-hangzhou"}},
+            {{"name":"pair","mode":"RsaKeyPair"}}]}}"#
     );
     std::fs::write(home.path().join(".aliyun/config.json"), profiles).unwrap();
     let token = home.path().join("token");
@@ -432,13 +433,15 @@ fn credentials_come_in_the_order_of_the_official_clients() {
     assert_eq!(last(&mock).token.as_deref(), Some("token-of-STS.EXAMPLE1"));
     let assumed = mock.calls().into_iter().find(|call| call.action == "sts:AssumeRole").unwrap();
     assert_eq!(assumed.parameters["RoleSessionName"], "night");
-    // OIDC comes before the profile, keys of the environment before both.
+    // Keys of the environment, then OIDC, come after a profile.
     let token = token.display().to_string();
     let oidc = [
         ("ALIBABA_CLOUD_ROLE_ARN", "acs:ram::1:role/pod"),
         ("ALIBABA_CLOUD_OIDC_PROVIDER_ARN", "acs:ram::1:oidc-provider/x"),
         ("ALIBABA_CLOUD_OIDC_TOKEN_FILE", token.as_str()),
     ];
+    let ignored = [("ALIBABA_CLOUD_IGNORE_PROFILE", "TRUE")];
+    let oidc = [&oidc[..], &ignored].concat();
     assert_eq!(run(&oidc, &["--region", "cn-hangzhou"]).0, Some(0));
     let session = mock.calls().into_iter().rev().find(|call| call.action == "session").unwrap();
     assert_eq!(session.parameters["OIDCToken"], "jwt");
@@ -446,15 +449,26 @@ fn credentials_come_in_the_order_of_the_official_clients() {
     let keys = [("ALIBABA_CLOUD_ACCESS_KEY_ID", KEY_ID), ("ALIBABA_CLOUD_ACCESS_KEY_SECRET", SECRET)];
     assert_eq!(run(&[&oidc[..], &keys].concat(), &["--region", "cn-hangzhou"]).0, Some(0));
     assert_eq!(last(&mock).token, None);
+    assert_eq!(run(&keys, &[]).0, Some(0));
+    assert!(last(&mock).token.is_some(), "the role of the current profile is assumed");
+    // The credentials file of the SDKs.
+    std::fs::create_dir(home.path().join(".alibabacloud")).unwrap();
+    let section = format!(
+        "[default]\ntype = ram_role_arn\naccess_key_id = {KEY_ID}\naccess_key_secret = {SECRET}\nrole_arn = acs:ram::{ACCOUNT}:role/file\nrole_session_name = file\n"
+    );
+    std::fs::write(home.path().join(".alibabacloud/credentials.ini"), section).unwrap();
+    assert_eq!(run(&ignored, &["--region", "cn-hangzhou"]).0, Some(0));
+    let assumed = mock.calls().into_iter().rev().find(|call| call.action == "sts:AssumeRole").unwrap();
+    assert_eq!(assumed.parameters["RoleSessionName"], "file");
     // An empty variable is none.
     let empty = [("ALIBABA_CLOUD_ACCESS_KEY_ID", ""), ("ALIBABA_CLOUD_ACCESS_KEY_SECRET", "")];
     assert_eq!(run(&empty, &[]).0, Some(0));
     // A named profile is the operator's word, and a mode that is not supported is named.
     assert_eq!(run(&keys, &["--profile", "base"]).0, Some(0));
-    let (code, said) = run(&keys, &["--profile", "sso"]);
-    assert!(code == Some(2) && said.contains("has the mode `CloudSSO`, which is not supported"), "{said}");
-    let (code, said) = run(&[("ALIBABA_CLOUD_PROFILE", "sso")], &[]);
-    assert!(code == Some(2) && said.contains("CloudSSO"), "{said}");
+    let (code, said) = run(&keys, &["--profile", "pair"]);
+    assert!(code == Some(2) && said.contains("has the mode `RsaKeyPair`, which is not supported"), "{said}");
+    let (code, said) = run(&[("ALIBABA_CLOUD_PROFILE", "oauth")], &[]);
+    assert!(code == Some(2) && said.contains("the temporary keys of profile `oauth`"), "{said}");
     assert_eq!(mock.complaints(), [""; 0]);
 }
 

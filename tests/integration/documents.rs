@@ -455,7 +455,8 @@ fn bones(
     let rows = prose.lines().filter(|line| line.starts_with('|')).map(|line| line.matches('|').count());
     let option = regex::Regex::new("--[a-z][a-z-]+").unwrap();
     let link = regex::Regex::new(r"\]\(([^)#]+)").unwrap();
-    let links = link.captures_iter(prose).map(|found| found[1].to_owned()).filter(|link| !link.starts_with("README"));
+    let links = link.captures_iter(prose).map(|found| found[1].replace(".zh-CN.md", ".md"));
+    let links = links.filter(|link| !link.starts_with("README"));
     let options = option.find_iter(prose).map(|found| found.as_str().to_owned());
     (headings.collect(), rows.collect(), options.collect(), links.collect())
 }
@@ -477,11 +478,26 @@ fn the_chinese_readme_is_in_step() {
 }
 
 #[test]
+fn the_chinese_page_on_alibaba_cloud_is_in_step() {
+    let variables = regex::Regex::new("[A-Z]+_[A-Z_]+").unwrap();
+    let names = |text: &str| -> std::collections::BTreeSet<String> {
+        variables.find_iter(text).map(|found| found.as_str().to_owned()).collect()
+    };
+    let (english, chinese) = (read("docs/alibaba.md"), read("docs/alibaba.zh-CN.md"));
+    let headings = |text: &str| text.lines().filter(|line| line.starts_with("## ")).count();
+    assert_eq!(headings(&chinese), headings(&english));
+    assert_eq!(names(&chinese), names(&english), "each variable is in both");
+    let steps = |text: &str| text.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit())).count();
+    assert_eq!(steps(&chinese), steps(&english));
+}
+
+#[test]
 fn every_local_link_leads_somewhere() {
     for page in [
         "README.md",
         "README.zh-CN.md",
         "docs/alibaba.md",
+        "docs/alibaba.zh-CN.md",
         "docs/architecture.md",
         "docs/fixing.md",
         "docs/membership.md",

@@ -261,6 +261,8 @@ fn wrong_input_ends_with_its_place_and_two() {
         assert_eq!(code, Some(2), "{arguments:?}: {page}");
         assert!(page.contains(message) && page.starts_with("error: "), "{arguments:?}: {page}");
     }
-    let bom = text(&run(&["diff", "--baseline", "rancher-worker", "-"], "\u{feff}{\"Statement\":[]}"));
-    assert!(bom.0 == Some(2) && bom.1.contains("byte order mark"), "{bom:?}");
+    // Editors on Windows write a byte order mark.
+    let with_mark = text(&run(&["diff", "--baseline", "rancher-worker", "-"], "\u{feff}{\"Statement\":[]}"));
+    assert_eq!(with_mark, text(&run(&["diff", "--baseline", "rancher-worker", "-"], "{\"Statement\":[]}")));
+    assert_eq!(with_mark.0, Some(1));
 }

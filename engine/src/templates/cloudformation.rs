@@ -1,17 +1,21 @@
-//! Reads CloudFormation templates, as JSON or YAML.
+//! Reads templates of CloudFormation and of Alibaba Cloud's ROS, as JSON or YAML. Types of ROS: ROS documentation,
+//! `ALIYUN::RAM::Role`, `ALIYUN::RAM::ManagedPolicy`, `ALIYUN::RAM::AttachPolicyToRole`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::functions::{self, choice, function, is_no_value, referenced_name, resolve};
+use super::functions::{self, choice, function, is_no_value, may_be_equal, referenced_name, resolve};
 use super::{Decision, Found, FoundPolicy, FoundRole, Pseudo, Use, guarded, nested};
+use crate::dialect::{Dialect, IAM, RAM};
 use crate::json::{JsonError, Node, Value};
-use crate::text::{Text, TextPart};
+use crate::text::Text;
 
+mod ros;
 mod serverless;
 
 /// Sections by which a template is recognised. Source: AWS CloudFormation User Guide, "Template sections".
 pub(super) const SECTIONS: &[&str] = &[
     "AWSTemplateFormatVersion",
+    "ROSTemplateFormatVersion",
     "Resources",
     "Transform",
     "Parameters",
@@ -36,7 +40,18 @@ const HOLDERS: &[(&str, &str, &[&str])] = &[
     ("AWS::IAM::Role", "RoleName", &["Roles", "RoleName"]),
     ("AWS::IAM::User", "UserName", &["Users", "UserName"]),
     ("AWS::IAM::Group", "GroupName", &["Groups", "GroupName"]),
+    ("ALIYUN::RAM::Role", "RoleName", &["Roles"]),
+    ("ALIYUN::RAM::User", "UserName", &["Users"]),
+    ("ALIYUN::RAM::Group", "GroupName", &["Groups"]),
 ];
+
+/// Types that add users to groups.
+const ADDITIONS: [&str; 2] = ["AWS::IAM::UserToGroupAddition", "ALIYUN::RAM::UserToGroupAddition"];
+
+/// Language of the policies of a type.
+fn dialect_of(kind: &str) -> &'static Dialect {
+    if kind.starts_with("ALIYUN::") { &RAM } else { &IAM }
+}
 
 /// Types that are identity policies.
 const POLICIES: &[(&str, Use)] = &[
@@ -45,6 +60,7 @@ const POLICIES: &[(&str, Use)] = &[
     ("AWS::IAM::RolePolicy", Use::Inline),
     ("AWS::IAM::UserPolicy", Use::UserInline),
     ("AWS::IAM::GroupPolicy", Use::GroupInline),
+    ("ALIYUN::RAM::ManagedPolicy", Use::Managed),
 ];
 
 /// Properties with policies that are not identity policies.
@@ -68,6 +84,11 @@ struct Template<'t> {
 
 fn kind(resource: &Node) -> &str {
     resource.get("Type").and_then(Node::as_str).unwrap_or_default()
+}
+
+/// Document of a policy. ROS ignores `PolicyDocument` if both are set.
+fn policy_document(resource: &Node) -> Option<&Node> {
+    property(resource, "PolicyDocumentUnchecked").or_else(|| property(resource, "PolicyDocument"))
 }
 
 fn property<'n>(resource: &'n Node, name: &str) -> Option<&'n Node> {
@@ -162,9 +183,9 @@ impl<'t> Template<'t> {
         Node { span: node.span, value: Value::String(if text.is_known() { Text::unknown(&text) } else { text }) }
     }
 
-    fn policy(&self, address: String, used_as: Use, node: &Node, decisions: &[Decision]) -> FoundPolicy {
-        let document = self.document(node).map(|document| guarded(with_text_ids(document), decisions));
-        FoundPolicy { address, used_as, document }
+    fn policy(&self, address: String, used_as: Use, dialect: &'static Dialect, node: &Node) -> FoundPolicy {
+        let document = self.document(node).map(with_text_ids);
+        FoundPolicy { address, used_as, dialect: Some(dialect), document }
     }
 
     /// Condition of a resource, unless its holder has the same one.
@@ -183,8 +204,8 @@ impl<'t> Template<'t> {
                 Use::Inline if property(resource, "Groups").is_some() => Use::GroupInline,
                 used_as => used_as,
             });
-            if let (Some(used_as), Some(document)) = (used_as, property(resource, "PolicyDocument")) {
-                let policy = self.policy(format!("Resources.{name}"), used_as, document, &[]);
+            if let (Some(used_as), Some(document)) = (used_as, policy_document(resource)) {
+                let policy = self.policy(format!("Resources.{name}"), used_as, dialect_of(kind(resource)), document);
                 self.documents.insert(name, policy);
             }
         }
@@ -195,12 +216,13 @@ impl<'t> Template<'t> {
         let policy = self.documents.get(name)?.clone();
         let resource = self.resources.iter().find(|(known, _)| *known == name)?.1;
         let decisions = [decisions, &Self::own_condition(resource, Some(holder))].concat();
-        Some(FoundPolicy { document: policy.document.map(|document| guarded(document, &decisions)), ..policy })
+        Some(policy.under(&decisions))
     }
 
     fn holder(&mut self, holder: &Holder<'t>) -> FoundRole {
         let address = format!("Resources.{}", holder.name);
-        let mut role = FoundRole { address: address.clone(), ..FoundRole::default() };
+        let dialect = dialect_of(kind(holder.node));
+        let mut role = FoundRole { address: address.clone(), dialect: Some(dialect), ..FoundRole::default() };
         let used_as = match kind(holder.node) {
             "AWS::IAM::User" => Use::UserInline,
             "AWS::IAM::Group" => Use::GroupInline,
@@ -210,11 +232,11 @@ impl<'t> Template<'t> {
             let label = inline.get("PolicyName").map(|name| functions::text(name, self.pseudo).to_string());
             let address = format!("{address}.Policies.{}", label.unwrap_or_else(|| at.to_string()));
             if let Some(document) = inline.get("PolicyDocument") {
-                role.policies.push(self.policy(address, used_as, document, &decisions));
+                role.policies.push(self.policy(address, used_as, dialect, document).under(&decisions));
             } else {
                 self.found.unknown.push(format!("{address}: an inline policy is known only when the stack is created"));
                 let document = Ok(guarded(self.unknown(inline), &decisions));
-                role.policies.push(FoundPolicy { address, used_as, document });
+                role.policies.push(FoundPolicy { address, used_as, dialect: Some(dialect), document });
             }
         }
         for (decisions, arn) in listed(holder.node, "ManagedPolicyArns") {
@@ -228,6 +250,7 @@ impl<'t> Template<'t> {
         }
         role.boundary = self.boundary(&address, holder.node);
         self.attach(holder, &mut role);
+        self.attach_of_ros(holder, &mut role);
         role
     }
 
@@ -298,7 +321,7 @@ impl<'t> Template<'t> {
     /// groups".
     fn groups<'h>(&self, user: &Holder<'t>, holders: &'h [Holder<'t>]) -> Vec<(&'h Holder<'t>, Vec<Decision>)> {
         let mut found = self.named(user.name, user.node, "Groups", holders);
-        let additions = self.resources.iter().filter(|(_, node)| kind(node) == "AWS::IAM::UserToGroupAddition");
+        let additions = self.resources.iter().filter(|(_, node)| ADDITIONS.contains(&kind(node)));
         for (name, addition) in additions {
             let users = self.named(name, addition, "Users", std::slice::from_ref(user));
             for (_, of_user) in users {
@@ -348,11 +371,12 @@ impl<'t> Template<'t> {
     }
 
     fn trust(&mut self, name: &str, resource: &Node) {
-        if kind(resource) == "AWS::IAM::Role"
+        if matches!(kind(resource), "AWS::IAM::Role" | "ALIYUN::RAM::Role")
             && let Some(document) = property(resource, "AssumeRolePolicyDocument")
         {
             let address = format!("Resources.{name}.AssumeRolePolicyDocument");
-            self.found.trusts.push(self.policy(address, Use::Trust, document, &[]));
+            let dialect = dialect_of(kind(resource));
+            self.found.trusts.push(self.policy(address, Use::Trust, dialect, document));
         }
     }
 
@@ -362,9 +386,9 @@ impl<'t> Template<'t> {
             return None;
         }
         let address = format!("Resources.{name}");
-        let mut set = FoundRole { address: address.clone(), ..FoundRole::default() };
+        let mut set = FoundRole { address: address.clone(), dialect: Some(&IAM), ..FoundRole::default() };
         if let Some(document) = property(resource, "InlinePolicy") {
-            set.policies.push(self.policy(format!("{address}.InlinePolicy"), Use::Document, document, &[]));
+            set.policies.push(self.policy(format!("{address}.InlinePolicy"), Use::Document, &IAM, document));
         }
         for (_, arn) in listed(resource, "ManagedPolicies") {
             set.policies.push(self.missing_policy(&address, arn));
@@ -388,7 +412,7 @@ impl<'t> Template<'t> {
 
     fn single(&mut self, name: &str, resource: &Node, at: &str, used_as: Use) {
         if let Some(document) = property(resource, at) {
-            let policy = self.policy(format!("Resources.{name}.{at}"), used_as, document, &[]);
+            let policy = self.policy(format!("Resources.{name}.{at}"), used_as, &IAM, document);
             self.found.policies.push(policy);
         }
     }
@@ -455,28 +479,13 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
 
 /// True if a value holds an IAM resource, or one that creates a role.
 fn holds_identities(node: &Node) -> bool {
-    let is_one = |kind: &str| kind.starts_with("AWS::IAM::") || serverless::TYPES.contains(&kind);
+    let is_one = |kind: &str| {
+        ["AWS::IAM::", "ALIYUN::RAM::"].iter().any(|prefix| kind.starts_with(prefix))
+            || serverless::TYPES.contains(&kind)
+    };
     node.get("Type").and_then(Node::as_str).is_some_and(is_one)
         || node.members().unwrap_or_default().iter().any(|member| holds_identities(&member.value))
         || node.items().unwrap_or_default().iter().any(holds_identities)
-}
-
-/// True if two texts may be equal when the stack is created: their known prefixes and suffixes are compatible.
-fn may_be_equal(one: &Text, other: &Text) -> bool {
-    if one.is_known() && other.is_known() {
-        return false;
-    }
-    let known = |text: &Text, is_first: bool| {
-        let parts: Vec<TextPart<'_>> = text.parts().collect();
-        match if is_first { parts.first() } else { parts.last() } {
-            Some(TextPart::Known(known)) => (*known).to_owned(),
-            _ => String::new(),
-        }
-    };
-    let (start, other_start) = (known(one, true), known(other, true));
-    let (end, other_end) = (known(one, false), known(other, false));
-    (start.starts_with(&other_start) || other_start.starts_with(&start))
-        && (end.ends_with(&other_end) || other_end.ends_with(&end))
 }
 
 /// Items of a list property, each with the decisions that lead to it.

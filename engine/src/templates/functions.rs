@@ -208,3 +208,21 @@ pub(super) fn whole_parts(text: &Text, pseudo: &Pseudo) -> Text {
     }
     out
 }
+
+/// True if two texts may be equal when the stack is created: their known prefixes and suffixes are compatible.
+pub(super) fn may_be_equal(one: &Text, other: &Text) -> bool {
+    if one.is_known() && other.is_known() {
+        return false;
+    }
+    let known = |text: &Text, is_first: bool| {
+        let parts: Vec<TextPart<'_>> = text.parts().collect();
+        match if is_first { parts.first() } else { parts.last() } {
+            Some(TextPart::Known(known)) => (*known).to_owned(),
+            _ => String::new(),
+        }
+    };
+    let (start, other_start) = (known(one, true), known(other, true));
+    let (end, other_end) = (known(one, false), known(other, false));
+    (start.starts_with(&other_start) || other_start.starts_with(&start))
+        && (end.ends_with(&other_end) || other_end.ends_with(&end))
+}

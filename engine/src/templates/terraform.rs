@@ -4,12 +4,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{Found, FoundPolicy, FoundRole, Use, guarded, nested};
-use crate::json::{Either, Node, Value};
+use super::{Found, FoundPolicy, FoundRole, Use, nested};
+use crate::dialect::{Dialect, IAM, RAM};
+use crate::json::{Node, Value};
 use crate::text::Text;
 
+mod boundary;
+mod identities;
 mod references;
 
+use boundary::{merge_boundaries, with_conditions};
+use identities::{HOLDERS, HolderType, MEMBERSHIPS, POLICIES, PolicyType, REQUIRED, SEVERAL, policy_type};
 use references::{Address, Configuration};
 
 /// A resource of a plan.
@@ -19,27 +24,6 @@ struct Resource<'v> {
     values: &'v Node,
     place: Address,
 }
-
-/// Types with identity policies: the type of their inline policies, the type that attaches a managed one, the argument
-/// for the holder, and the argument of `aws_iam_policy_attachment`.
-const HOLDERS: &[(&str, &str, &str, &str, &str)] = &[
-    ("aws_iam_role", "aws_iam_role_policy", "aws_iam_role_policy_attachment", "role", "roles"),
-    ("aws_iam_user", "aws_iam_user_policy", "aws_iam_user_policy_attachment", "user", "users"),
-    ("aws_iam_group", "aws_iam_group_policy", "aws_iam_group_policy_attachment", "group", "groups"),
-];
-
-/// Use of an inline policy, by the type of the resource.
-fn inline_use(kind: &str) -> Use {
-    match kind {
-        "aws_iam_user_policy" => Use::UserInline,
-        "aws_iam_group_policy" => Use::GroupInline,
-        _ => Use::Inline,
-    }
-}
-
-/// Types that add users to groups: the argument of the user, and that of the group.
-const MEMBERSHIPS: [(&str, &str, &str); 2] =
-    [("aws_iam_user_group_membership", "user", "groups"), ("aws_iam_group_membership", "users", "group")];
 
 /// Collects every resource of a plan's modules.
 fn planned<'v>(module: &'v Node, found: &mut Vec<Resource<'v>>) {
@@ -59,6 +43,11 @@ fn planned<'v>(module: &'v Node, found: &mut Vec<Resource<'v>>) {
 
 fn text_value<'v>(values: &'v Node, key: &str) -> Option<&'v str> {
     values.get(key).and_then(Node::as_str)
+}
+
+/// First of several arguments that is set.
+fn first_value<'v>(values: &'v Node, keys: &[&str]) -> Option<&'v str> {
+    keys.iter().find_map(|key| text_value(values, key))
 }
 
 /// Resources of a type to which an argument refers.
@@ -106,7 +95,7 @@ impl<'v> Plan<'v> {
     }
 
     /// Document of an argument, which is JSON text; notes a document that is known only after apply.
-    fn policy(&mut self, address: &str, used_as: Use, value: Option<&Node>) -> FoundPolicy {
+    fn policy(&mut self, address: &str, used_as: Use, dialect: &'static Dialect, value: Option<&Node>) -> FoundPolicy {
         let value = value.filter(|node| node.value != Value::Null);
         let document = if let Some((node, Some(text))) = value.map(|node| (node, node.as_str())) {
             nested::parse(text, node.span, self.file)
@@ -115,7 +104,7 @@ impl<'v> Plan<'v> {
             let span = value.map(|node| node.span).unwrap_or_default();
             Ok(Node { span, value: Value::String(Text::unknown(address)) })
         };
-        FoundPolicy { address: address.to_owned(), used_as, document }
+        FoundPolicy { address: address.to_owned(), used_as, dialect: Some(dialect), document }
     }
 
     /// Notes a fact that the plan does not have, without duplicates.
@@ -132,7 +121,7 @@ impl<'v> Plan<'v> {
 
     /// Resources of a type to which an argument refers. A known value is compared with their `key`. `planned_values`
     /// has null for a value known to be absent, drops an unknown value, and has null for an unknown element.
-    fn match_resources(&self, by: &Resource<'v>, argument: &str, kind: &str, key: &str) -> Matches {
+    fn match_resources(&self, by: &Resource<'v>, argument: &str, kind: &str, keys: &[&str]) -> Matches {
         let mut meant = Matches::default();
         let candidates = self.resources_by_kind(kind);
         let value = by.values.get(argument);
@@ -147,13 +136,13 @@ impl<'v> Plan<'v> {
             None => (Vec::new(), None),
         };
         for text in known {
-            self.by_name(by, text, (&candidates, key), &mut meant);
+            self.by_name(by, text, (&candidates, keys), &mut meant);
         }
         if unknown == Some(0) {
             // A known name may belong to a holder whose own name is unknown: in that case use the reference.
             let targets = self.referenced_candidates(by, argument, &candidates);
             let is_unnamed =
-                |one: &&usize| self.resources.get(**one).is_some_and(|one| text_value(one.values, key).is_none());
+                |one: &&usize| self.resources.get(**one).is_some_and(|one| first_value(one.values, keys).is_none());
             let unnamed: Vec<usize> = targets.0.iter().filter(is_unnamed).copied().collect();
             if !meant.unknown_names.is_empty() && !unnamed.is_empty() {
                 meant.unknown_names.clear();
@@ -162,7 +151,7 @@ impl<'v> Plan<'v> {
             return meant;
         }
         // A required argument is present even if a plan without its configuration lacks it.
-        let is_required = ["role", "user", "group", "policy_arn"].contains(&argument);
+        let is_required = REQUIRED.contains(&argument);
         let is_said = self.configuration.has_references(&by.place, argument);
         let may_be_absent = !is_required || self.configuration.has_resource(&by.place);
         if unknown.is_none() && !is_said && may_be_absent {
@@ -171,7 +160,7 @@ impl<'v> Plan<'v> {
         let (targets, is_open) = self.referenced_candidates(by, argument, &candidates);
         let is_open = is_open || !is_said;
         let rest: Vec<usize> = targets.into_iter().filter(|one| !meant.certain.contains(one)).collect();
-        let is_single = unknown.is_none() && !["roles", "users", "groups", "managed_policy_arns"].contains(&argument);
+        let is_single = unknown.is_none() && !SEVERAL.contains(&argument);
         let is_exact = !is_open
             && match unknown {
                 // The elements of a set differ: if there are as many as candidates, they are all of them.
@@ -181,7 +170,7 @@ impl<'v> Plan<'v> {
         if is_exact {
             meant.certain.extend(rest);
         } else {
-            let others = if is_open && key == "name" { candidates } else { Vec::new() };
+            let others = if is_open && is_name(keys) { candidates } else { Vec::new() };
             meant.possible.extend(rest.iter().copied().chain(others.into_iter().filter(|one| !rest.contains(one))));
             meant.possible.retain(|one| !meant.certain.contains(one));
             meant.is_open |= is_open || rest.is_empty();
@@ -208,13 +197,13 @@ impl<'v> Plan<'v> {
 
     /// Names are unique in an account: if two resources have the same one, the reference is to that of the same
     /// provider.
-    fn by_name(&self, by: &Resource<'v>, text: &str, (candidates, key): (&[usize], &str), meant: &mut Matches) {
+    fn by_name(&self, by: &Resource<'v>, text: &str, (candidates, keys): (&[usize], &[&str]), meant: &mut Matches) {
         let named = candidates.iter().filter_map(|index| Some((*index, self.resources.get(*index)?)));
-        let named: Vec<_> = named.filter(|(_, one)| text_value(one.values, key) == Some(text)).collect();
+        let named: Vec<_> = named.filter(|(_, one)| first_value(one.values, keys) == Some(text)).collect();
         let own = self.configuration.provider_credentials(&by.place);
         let is_own = |one: &Resource<'v>| {
             let other = self.configuration.provider_credentials(&one.place);
-            key != "name" || own.is_none() || other.is_none() || own == other
+            !is_name(keys) || own.is_none() || other.is_none() || own == other
         };
         let surely: Vec<usize> = named.iter().filter(|(_, one)| is_own(one)).map(|(index, _)| *index).collect();
         match (surely.as_slice(), named.is_empty()) {
@@ -225,16 +214,19 @@ impl<'v> Plan<'v> {
     }
 
     /// Managed policies to which an argument refers, with a placeholder for one that is not in the plan.
-    fn attached(&mut self, what: &str, by: usize, argument: &str) -> Vec<Attached> {
+    fn attached(&mut self, what: &str, by: usize, argument: &str, of: &PolicyType) -> Vec<Attached> {
         let Some(resource) = self.resources.get(by) else { return Vec::new() };
         let (address, span) =
             (resource.address, resource.values.get(argument).map(|node| node.span).unwrap_or_default());
-        let meant = self.match_resources(resource, argument, "aws_iam_policy", "arn");
+        // A system policy of RAM may have the name of a custom one.
+        let is_system = text_value(resource.values, "policy_type") == Some("System");
+        let kind = if is_system { "" } else { of.kind };
+        let meant = self.match_resources(resource, argument, kind, of.keys);
         let mut found = Vec::new();
         for (index, is_sure) in meant.all() {
             let Some(policy) = self.resources.get(index) else { continue };
-            let (name, document) = (policy.address, policy.values.get("policy"));
-            let policy = self.policy(name, Use::Managed, document);
+            let (name, document) = (policy.address, of.documents.iter().find_map(|key| policy.values.get(key)));
+            let policy = self.policy(name, Use::Managed, of.dialect, document);
             self.used.insert(name.to_owned());
             if !is_sure {
                 self.note(format!("{address}: it is known only after apply if {name} is its {what}"));
@@ -255,10 +247,10 @@ impl<'v> Plan<'v> {
     }
 
     /// Holders to which a resource refers; an uncertain one has its condition and is noted.
-    fn holders(&mut self, by: usize, argument: &str, kind: &str) -> Vec<(usize, Option<String>)> {
+    fn holders(&mut self, by: usize, argument: &str, of: &HolderType) -> Vec<(usize, Option<String>)> {
         let Some(resource) = self.resources.get(by) else { return Vec::new() };
         let address = resource.address;
-        let meant = self.match_resources(resource, argument, kind, "name");
+        let meant = self.match_resources(resource, argument, of.kind, of.names);
         let mut found = Vec::new();
         for (index, is_sure) in meant.all() {
             let Some(holder) = self.resources.get(index).map(|holder| holder.address) else { continue };
@@ -279,21 +271,22 @@ impl<'v> Plan<'v> {
             else {
                 continue;
             };
-            for (holder, inline, attachment, argument, listed) in HOLDERS {
+            for of in HOLDERS {
                 let argument = match kind {
-                    _ if kind == *inline || kind == *attachment => argument,
-                    "aws_iam_policy_attachment" => listed,
+                    _ if kind == of.inline || kind == of.attachment => of.argument,
+                    "aws_iam_policy_attachment" if !of.listed.is_empty() => of.listed,
                     _ => continue,
                 };
-                let holders = self.holders(by, argument, holder);
+                let holders = self.holders(by, argument, of);
                 if holders.is_empty() {
                     continue;
                 }
-                let policies = if kind == *inline {
+                let policies = if kind == of.inline {
                     self.used.insert(address.to_owned());
-                    vec![(self.policy(address, inline_use(kind), document), Vec::new())]
+                    vec![(self.policy(address, of.use_of_inline, of.dialect, document), Vec::new())]
                 } else {
-                    self.attached("managed policy", by, "policy_arn")
+                    let managed = policy_type(of.dialect);
+                    self.attached("managed policy", by, managed.named_by, managed)
                 };
                 for (index, condition) in holders {
                     let given = policies.iter().cloned().map(|(policy, mut conditions)| {
@@ -313,7 +306,11 @@ impl<'v> Plan<'v> {
         for by in 0..self.resources.len() {
             let Some(kind) = self.resources.get(by).map(|one| one.kind) else { continue };
             let Some((_, user, group)) = MEMBERSHIPS.iter().find(|(known, ..)| *known == kind) else { continue };
-            let (users, groups) = (self.holders(by, user, "aws_iam_user"), self.holders(by, group, "aws_iam_group"));
+            let is_of = |of: &&HolderType| of.kind.starts_with("aws_") == kind.starts_with("aws_");
+            let of_group = HOLDERS.iter().filter(is_of).find(|of| of.kind.ends_with("_group"));
+            let of_user = HOLDERS.iter().filter(is_of).find(|of| of.kind.ends_with("_user"));
+            let (Some(of_user), Some(of_group)) = (of_user, of_group) else { continue };
+            let (users, groups) = (self.holders(by, user, of_user), self.holders(by, group, of_group));
             for (user, of_user) in &users {
                 for (group, of_group) in &groups {
                     found.push((*user, *group, of_user.iter().chain(of_group).cloned().collect()));
@@ -324,7 +321,13 @@ impl<'v> Plan<'v> {
     }
 
     /// A role, user or group with its policies.
-    fn holder(&mut self, index: usize, links: &[Vec<Attached>], groups: &[(usize, Vec<String>)]) -> FoundRole {
+    fn holder(
+        &mut self,
+        index: usize,
+        of: &HolderType,
+        links: &[Vec<Attached>],
+        groups: &[(usize, Vec<String>)],
+    ) -> FoundRole {
         let Some((address, values)) = self.resources.get(index).map(|one| (one.address, one.values)) else {
             return FoundRole::default();
         };
@@ -335,10 +338,11 @@ impl<'v> Plan<'v> {
             if label.is_empty() && text_value(inline, "policy").is_some_and(str::is_empty) {
                 continue;
             }
-            let policy = self.policy(&format!("{address}.inline_policy.{label}"), Use::Inline, inline.get("policy"));
+            let address = format!("{address}.inline_policy.{label}");
+            let policy = self.policy(&address, Use::Inline, of.dialect, inline.get("policy"));
             attached.push((policy, Vec::new()));
         }
-        attached.extend(self.attached("managed policy", index, "managed_policy_arns"));
+        attached.extend(self.attached("managed policy", index, "managed_policy_arns", policy_type(of.dialect)));
         attached.extend(links.get(index).into_iter().flatten().cloned());
         for (group, conditions) in groups {
             attached.extend(links.get(*group).into_iter().flatten().cloned().map(|(policy, mut own)| {
@@ -347,8 +351,17 @@ impl<'v> Plan<'v> {
             }));
         }
         let policies = attached.into_iter().map(|(policy, conditions)| with_conditions(policy, &conditions)).collect();
-        let bounds = self.attached("permissions boundary", index, "permissions_boundary");
-        FoundRole { address: address.to_owned(), policies, boundary: merge_boundaries(bounds, address) }
+        let bounds = self.attached("permissions boundary", index, "permissions_boundary", policy_type(of.dialect));
+        let boundary = merge_boundaries(bounds, address);
+        FoundRole { address: address.to_owned(), dialect: Some(of.dialect), policies, boundary }
+    }
+
+    /// Adds a policy that belongs to no role, if its document is set.
+    fn found_alone(&mut self, address: &str, used_as: Use, dialect: &'static Dialect, document: Option<&Node>) {
+        if let Some(document) = document {
+            let policy = self.policy(address, used_as, dialect, Some(document));
+            self.found.policies.push(policy);
+        }
     }
 
     /// Collects trust policies, control policies, permission sets, and documents that are not identity policies.
@@ -361,39 +374,43 @@ impl<'v> Plan<'v> {
             };
             let known = |key: &str| values.get(key).filter(|node| node.as_str().is_some_and(|text| !text.is_empty()));
             match kind {
-                "aws_iam_role" => {
-                    if let Some(document) = known("assume_role_policy") {
-                        let trust = self.policy(&format!("{address}.assume_role_policy"), Use::Trust, Some(document));
+                "aws_iam_role" | "alicloud_ram_role" => {
+                    let arguments = ["assume_role_policy", "assume_role_policy_document", "document"];
+                    if let Some((argument, document)) = arguments.into_iter().find_map(|key| Some((key, known(key)?))) {
+                        let of = if kind == "aws_iam_role" { &IAM } else { &RAM };
+                        let trust = self.policy(&format!("{address}.{argument}"), Use::Trust, of, Some(document));
                         self.found.trusts.push(trust);
                     }
                 }
                 "aws_organizations_policy"
                     if matches!(text_value(values, "type"), None | Some("SERVICE_CONTROL_POLICY")) =>
                 {
-                    if let Some(document) = known("content") {
-                        let policy = self.policy(address, Use::Control, Some(document));
-                        self.found.policies.push(policy);
-                    }
+                    self.found_alone(address, Use::Control, &IAM, known("content"));
+                }
+                "alicloud_resource_manager_control_policy" => {
+                    self.found_alone(address, Use::Control, &RAM, known("policy_document"));
+                }
+                "alicloud_resource_manager_policy" => {
+                    self.found_alone(address, Use::Managed, &RAM, known("policy_document"));
                 }
                 "aws_ssoadmin_permission_set_inline_policy" => {
-                    if let Some(document) = known("inline_policy") {
-                        let policy = self.policy(address, Use::Document, Some(document));
-                        self.found.policies.push(policy);
-                    }
+                    self.found_alone(address, Use::Document, &IAM, known("inline_policy"));
                 }
                 "aws_ssoadmin_managed_policy_attachment" => {
                     let arn = text_value(values, "managed_policy_arn").unwrap_or("of a data source");
                     self.note(format!("{address}: the managed policy {arn} of a permission set is not compared"));
                 }
-                kind if HOLDERS.iter().any(|(_, inline, ..)| *inline == kind) => {
-                    if !self.used.contains(address) {
-                        let policy = self.policy(address, inline_use(kind), values.get("policy"));
-                        self.found.policies.push(policy);
-                    }
+                _ if self.used.contains(address) => {}
+                kind if HOLDERS.iter().any(|of| of.inline == kind) => {
+                    let of = HOLDERS.iter().find(|of| of.inline == kind);
+                    let used_as = of.map_or(Use::Inline, |of| of.use_of_inline);
+                    let policy = self.policy(address, used_as, &IAM, values.get("policy"));
+                    self.found.policies.push(policy);
                 }
-                "aws_iam_policy" => {
-                    if !self.used.contains(address) {
-                        let policy = self.policy(address, Use::Managed, values.get("policy"));
+                kind if POLICIES.iter().any(|of| of.kind == kind) => {
+                    for of in POLICIES.iter().filter(|of| of.kind == kind) {
+                        let document = of.documents.iter().find_map(|key| values.get(key));
+                        let policy = self.policy(address, Use::Managed, of.dialect, document);
                         self.found.policies.push(policy);
                     }
                 }
@@ -404,9 +421,6 @@ impl<'v> Plan<'v> {
                     if let Some(key) = other.next() {
                         let what = match kind {
                             "aws_organizations_policy" => "not a service control policy",
-                            kind if kind.starts_with("alicloud_ram_") => {
-                                "an Alibaba Cloud RAM policy, which must be in a separate file"
-                            }
                             _ => "not an identity policy",
                         };
                         self.found.skipped.push(format!("{address}.{key} ({kind}), {what}"));
@@ -415,6 +429,11 @@ impl<'v> Plan<'v> {
             }
         }
     }
+}
+
+/// True if the keys of resources are their names, which are unique in an account.
+fn is_name(keys: &[&str]) -> bool {
+    keys.iter().any(|key| key.ends_with("name"))
 }
 
 /// Arguments with policies that are not compared.
@@ -429,64 +448,19 @@ const OTHER_POLICY_ARGUMENTS: [&str; 8] = [
     "access_policy",
 ];
 
-/// Makes a policy conditional on all of the conditions.
-fn with_conditions(policy: FoundPolicy, conditions: &[String]) -> FoundPolicy {
-    let decisions: Vec<(String, bool)> = conditions.iter().map(|condition| (condition.clone(), true)).collect();
-    FoundPolicy { document: policy.document.map(|document| guarded(document, &decisions)), ..policy }
-}
-
-/// Merges several possible boundaries of a role: the plan does not determine which one applies.
-fn merge_boundaries(bounds: Vec<Attached>, address: &str) -> Option<FoundPolicy> {
-    let mut bounds = bounds.into_iter();
-    let (first, conditions) = bounds.next()?;
-    let rest: Vec<Attached> = bounds.collect();
-    if rest.is_empty() {
-        // If the only candidate is uncertain, the boundary is unknown.
-        return Some(if conditions.is_empty() { first } else { unknown_boundary(address, &first) });
-    }
-    let is_whole = |policy: &FoundPolicy| {
-        policy.used_as != Use::Missing
-            && policy.document.as_ref().is_ok_and(|node| node.get("Statement").is_some() && node.get("Id").is_none())
-    };
-    if !is_whole(&first) || !rest.iter().all(|(policy, _)| is_whole(policy)) {
-        return Some(unknown_boundary(address, &first));
-    }
-    let mut names = vec![first.address.clone()];
-    let mut choice = first;
-    for (policy, conditions) in rest {
-        names.push(policy.address.clone());
-        let statements =
-            |policy: &FoundPolicy| policy.document.as_ref().ok().and_then(|node| node.get("Statement").cloned());
-        let (then, otherwise) = (statements(&policy), statements(&choice));
-        if let Ok(Node { value: Value::Object(members), .. }) = &mut choice.document {
-            for member in members.iter_mut().filter(|member| *member.key == *"Statement") {
-                let either =
-                    Either { condition: conditions.join(" and "), then: then.clone(), otherwise: otherwise.clone() };
-                member.value.value = Value::Either(Box::new(either));
-            }
-        }
-    }
-    Some(FoundPolicy { address: names.join(" or "), ..choice })
-}
-
-fn unknown_boundary(address: &str, like: &FoundPolicy) -> FoundPolicy {
-    let span = like.document.as_ref().map(|node| node.span).unwrap_or_default();
-    FoundPolicy::placeholder(&Text::from(format!("that {address} names as its boundary")), span)
-}
-
 pub(super) fn find(file: &str, plan: &Node) -> Found {
     let mut plan = Plan::new(file, plan);
     let links = plan.links();
     let memberships = plan.memberships();
     for index in 0..plan.resources.len() {
         let Some(kind) = plan.resources.get(index).map(|one| one.kind) else { continue };
-        if HOLDERS.iter().any(|(known, ..)| *known == kind) {
+        if let Some(of) = HOLDERS.iter().find(|of| of.kind == kind) {
             let own = memberships.iter().filter(|(user, ..)| *user == index);
             let groups: Vec<(usize, Vec<String>)> =
                 own.map(|(_, group, conditions)| (*group, conditions.clone())).collect();
-            let role = plan.holder(index, &links, &groups);
+            let role = plan.holder(index, of, &links, &groups);
             // Skip users and groups without policies: there is nothing to compare.
-            if kind == "aws_iam_role" || !role.policies.is_empty() {
+            if of.is_role || !role.policies.is_empty() {
                 plan.found.roles.push(role);
             }
         }

@@ -7,6 +7,7 @@ use crate::{
 use super::*;
 
 mod attachment;
+mod ram;
 mod unknown_values;
 
 fn printed(policy: &FoundPolicy) -> String {

@@ -55,7 +55,7 @@ pub(in crate::cli) struct LanguageArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DiffArgs {
-    /// Policies of one role, or Terraform plans (`terraform show -json`) and CloudFormation templates, whose roles are
+    /// Policies of one role, or Terraform plans (`terraform show -json`), CloudFormation and ROS templates, whose roles are
     /// compared one by one; `-` for standard input
     #[arg(value_name = "POLICY", required = true)]
     pub(in crate::cli) policies: Vec<PathBuf>,
@@ -141,7 +141,7 @@ pub(in crate::cli) enum AnswerFormat {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LintArgs {
-    /// Policies, Terraform plans (`terraform show -json`) and CloudFormation templates; `-` for standard input
+    /// Policies, Terraform plans (`terraform show -json`), CloudFormation and ROS templates; `-` for standard input
     #[arg(value_name = "POLICY", required = true)]
     pub(in crate::cli) policies: Vec<PathBuf>,
     /// Kind of the policies, which decides their allowed content and length

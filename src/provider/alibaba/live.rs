@@ -26,6 +26,7 @@ mod credentials_file;
 mod endpoint;
 mod environment;
 mod external;
+mod keys;
 mod pages;
 mod profile;
 mod regions;

@@ -176,6 +176,11 @@ fn reads(name: &str, version: ControllerVersion) -> Option<bool> {
     came.or(went).flatten()
 }
 
+/// True unless a version is known not to read an annotation.
+pub(super) fn is_read(name: &str, version: ControllerVersion) -> bool {
+    reads(name, version) != Some(false)
+}
+
 /// True if some versions read an annotation and others do not.
 fn is_by_version(name: &str) -> bool {
     CAME.iter().any(|(known, ..)| *known == name) || WENT.iter().any(|(known, ..)| *known == name)

@@ -1,18 +1,19 @@
-use crate::alibaba::{PrincipalAudit, Use};
-use crate::policy;
+use crate::alibaba::{Member, PrincipalAudit, Use};
+use crate::membership::NodeRole;
+use crate::policy::{self, Verdict};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{instances, principal_label};
+use super::{principal_label, references};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-controller-rights-on-worker",
     title: "a worker's role grants actions that only the controller calls",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::RamRole],
-    condition: "The RAM role of nodes that run no control plane grants the deletion of load balancers or routes.",
+    condition: "The RAM role of nodes that run no control plane grants the deletion of load balancers or routes; it may be a separate role, or that of the controller.",
     impact: "every Pod on a worker that reaches the metadata service can delete the cluster's load balancers and routes",
-    fix: "Give workers a separate role.",
+    fix: "Give workers a separate role, or the controller other credentials.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/worker.policy",
         "Alibaba Cloud RAM documentation, Grant least privilege",
@@ -23,32 +24,51 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
-    if audit.used_by != Use::OtherNodes {
-        return CheckResult::not_applicable("no role of workers alone was compared");
-    }
-    let granted: Vec<&str> = OF_THE_CONTROLLER
-        .iter()
-        .copied()
-        .filter(|action| {
-            let folded = action.to_lowercase();
-            let patterns = audit.beyond.excess.iter().filter(|excess| !excess.is_negated);
-            patterns.into_iter().any(|excess| policy::matches(&excess.action.to_lowercase(), &folded))
-        })
-        .collect();
+    let workers: Vec<&Member<'_>> = audit.members.iter().copied().filter(|member| is_worker(member)).collect();
+    let granted: Vec<&str> = match audit.used_by {
+        Use::OtherNodes => OF_THE_CONTROLLER.iter().copied().filter(|action| exceeds(audit, action)).collect(),
+        Use::Controller | Use::ControlplaneNodes if !workers.is_empty() => {
+            OF_THE_CONTROLLER.iter().copied().filter(|action| is_granted(audit, action)).collect()
+        }
+        Use::Controller | Use::ControlplaneNodes | Use::UnknownNodes => {
+            return CheckResult::not_applicable("no role of workers was compared");
+        }
+    };
     if granted.is_empty() {
         return CheckResult::counted(1, []);
     }
-    let workers = text::count(audit.members.len(), "worker");
-    let message = format!(
-        "{} of {workers} grants actions that only the controller calls: {}",
-        principal_label(audit),
-        text::list(&granted, 6)
-    );
-    let fix = Fix::none("give workers a separate role");
+    let actions = text::list(&granted, 6);
+    let label = principal_label(audit);
+    let number = text::count(workers.len(), "worker");
+    let message = if audit.used_by == Use::OtherNodes {
+        format!("{label} of {number} grants actions that only the controller calls: {actions}")
+    } else {
+        format!("{label} of {number} is the role of the controller as well, and grants {actions}")
+    };
+    let fix = Fix::none("give workers a separate role, or the controller other credentials");
     CheckResult::counted(
         1,
-        [Violation::new(Severity::Warning, audit.resource(), message, fix).related(instances(audit))],
+        [Violation::new(Severity::Warning, audit.resource(), message, fix).related(references(&workers))],
     )
+}
+
+/// True if a node is known to run no control plane.
+fn is_worker(member: &Member<'_>) -> bool {
+    let roles = member.roles;
+    roles.is_reliable() && !roles.roles.is_unknown() && !roles.roles.contains(NodeRole::Controlplane)
+}
+
+/// True if an action is granted beyond what workers need.
+fn exceeds(audit: &PrincipalAudit<'_>, action: &str) -> bool {
+    let folded = action.to_lowercase();
+    let patterns = audit.beyond.excess.iter().filter(|excess| !excess.is_negated);
+    patterns.into_iter().any(|excess| policy::matches(&excess.action.to_lowercase(), &folded))
+}
+
+/// True if an action that the controller needs is granted.
+fn is_granted(audit: &PrincipalAudit<'_>, action: &str) -> bool {
+    let mut granted = audit.actions.iter().filter(|one| one.assessment.verdict == Verdict::Granted);
+    granted.any(|one| one.action.eq_ignore_ascii_case(action))
 }
 
 /// Destructive actions that only the controller calls.
@@ -66,6 +86,20 @@ mod tests {
             c.add_worker_role();
             c.attach("k8s-worker", "Allow", &["slb:*"]);
         });
+    }
+
+    #[test]
+    fn fires_for_the_role_of_the_control_plane() {
+        alibaba::fires(&RULE, |c| c.instance(alibaba::WORKER).ram_role = Some(alibaba::ROLE.to_owned()));
+        alibaba::fires(&RULE, |c| {
+            c.options.controller_roles = vec!["acs:ram::1234567890123456:role/k8s-master".to_owned()];
+            c.instance(alibaba::WORKER).ram_role = Some(alibaba::ROLE.to_owned());
+        });
+    }
+
+    #[test]
+    fn does_not_apply() {
+        alibaba::does_not_apply(&RULE, |_| ());
     }
 
     #[test]

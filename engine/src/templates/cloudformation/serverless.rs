@@ -3,6 +3,7 @@
 //! `Role`.
 
 use super::{Template, kind, listed, property};
+use crate::dialect::IAM;
 use crate::json::{Node, Value};
 use crate::templates::functions::function;
 use crate::templates::{FoundPolicy, FoundRole, Use, guarded};
@@ -20,20 +21,25 @@ impl<'t> Template<'t> {
             return None;
         }
         let address = format!("Resources.{name}");
-        let mut role = FoundRole { address: address.clone(), ..FoundRole::default() };
+        let mut role = FoundRole { address: address.clone(), dialect: Some(&IAM), ..FoundRole::default() };
         for (at, (decisions, given)) in listed(resource, "Policies").into_iter().enumerate() {
             let inline = format!("{address}.Policies.{at}");
             let is_call = function(given).is_some();
             let policy = match &given.value {
                 Value::Object(_) if !is_call && given.get("Statement").is_some() => {
-                    self.policy(inline, Use::Inline, given, &decisions)
+                    self.policy(inline, Use::Inline, &IAM, given).under(&decisions)
                 }
                 // A SAM policy template, such as `S3ReadPolicy`, which the transform expands.
                 Value::Object(members) if !is_call => {
                     let named = members.first().map(|member| member.key.to_string()).unwrap_or_default();
                     self.found.unknown.push(format!("{inline}: SAM expands the policy template {named}"));
                     let document = Node { span: given.span, value: Value::String(Text::unknown(&named)) };
-                    FoundPolicy { address: inline, used_as: Use::Inline, document: Ok(guarded(document, &decisions)) }
+                    FoundPolicy {
+                        address: inline,
+                        used_as: Use::Inline,
+                        dialect: Some(&IAM),
+                        document: Ok(guarded(document, &decisions)),
+                    }
                 }
                 _ => self.missing_policy(&address, given),
             };

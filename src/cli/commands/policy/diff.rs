@@ -21,9 +21,9 @@ pub(super) fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Fa
     let text = files::read_text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
     let shown = path.display().to_string();
     let mut found = templates::find(&text, pseudo).map_err(|error| {
-        Failure::usage(format!("cannot read the policy `{shown}`"))
-            .cause(error.to_string())
-            .help("name a policy document, the output of `terraform show -json PLAN`, or a CloudFormation template")
+        Failure::usage(format!("cannot read the policy `{shown}`")).cause(error.to_string()).help(
+            "name a policy document, the output of `terraform show -json PLAN`, or a CloudFormation or ROS template",
+        )
     })?;
     let name = |policy: &mut FoundPolicy| {
         if policy.used_as != Use::Missing {
@@ -82,13 +82,28 @@ fn names_a_place(baseline: &Document) -> bool {
 
 /// Roles to compare, each with its file, and the parts that could not be read. A template yields each of its roles, and
 /// each policy without a role by itself; policy documents are compared together.
-fn compared(args: &DiffArgs, pseudo: &Pseudo) -> Result<(Vec<(String, FoundRole)>, Vec<String>), Failure> {
+fn compared(
+    args: &DiffArgs,
+    pseudo: &Pseudo,
+    dialect: &'static Dialect,
+) -> Result<(Vec<(String, FoundRole)>, Vec<String>), Failure> {
     let mut unknown = Vec::new();
     let mut roles: Vec<(String, FoundRole)> = Vec::new();
     let mut plain = FoundRole::default();
     for path in &args.policies {
         let file = path.display().to_string();
-        let found = found(path, pseudo)?;
+        let mut found = found(path, pseudo)?;
+        // A plan may have identities of both clouds, and a baseline belongs to one.
+        let before = found.roles.len() + found.policies.len();
+        found.roles.retain(|role| role.dialect.is_none_or(|own| own == dialect));
+        found.policies.retain(|policy| policy.dialect.is_none_or(|own| own == dialect));
+        let of_others = before - found.roles.len() - found.policies.len();
+        if of_others > 0 {
+            note(&format!(
+                "{of_others} roles, users, groups and policies of another cloud in {file} are not compared: the baseline is a policy of {}",
+                dialect.name
+            ));
+        }
         unknown.extend(found.unknown);
         let is_template = found.is_template;
         roles.extend(found.roles.into_iter().map(|role| (file.clone(), role)));
@@ -96,7 +111,10 @@ fn compared(args: &DiffArgs, pseudo: &Pseudo) -> Result<(Vec<(String, FoundRole)
             if is_template {
                 // A policy of a template without a role is compared by itself.
                 let address = policy.address.clone();
-                roles.push((file.clone(), FoundRole { address, policies: vec![policy], boundary: None }));
+                roles.push((
+                    file.clone(),
+                    FoundRole { address, dialect: policy.dialect, policies: vec![policy], boundary: None },
+                ));
             } else {
                 plain.policies.push(policy);
             }
@@ -141,7 +159,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         context: context(&args.context)?,
         ..Environment::default()
     };
-    let (roles, unknown) = compared(args, &pseudo)?;
+    let (roles, unknown) = compared(args, &pseudo, dialect)?;
     // The context applies to the resources of the baseline too.
     let tightened = policy::tightened(&[&baseline.document], &[]);
     baseline.document = baseline.document.filled(&environment.context);

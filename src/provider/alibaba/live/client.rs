@@ -15,8 +15,8 @@ use crate::provider::alibaba::answers::Refusal;
 use crate::text;
 use crate::transition::Operation;
 
-use super::credentials::Keys;
 use super::endpoint::{Endpoints, Product};
+use super::keys::Keys;
 use super::sign::{self, Unsigned};
 use super::transport::{HttpAnswer, Transport, TransportError, TransportErrorKind};
 

@@ -20,6 +20,7 @@ use super::credentials_file;
 use super::endpoint::{Endpoints, Product};
 use super::environment::Environment;
 use super::external;
+use super::keys::Keys;
 use super::profile::{Mode, Profile, ProfileEndpoints, ProfileRole};
 use super::transport::Transport;
 use super::{DEFAULT_REGION, REGION_NAMED_BY};
@@ -29,21 +30,6 @@ const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Keys that expire within this time are renewed.
 const FRESH: Duration = Duration::from_mins(3);
-
-/// Keys to sign with.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Keys {
-    pub(super) id: String,
-    pub(super) secret: String,
-    pub(super) token: Option<String>,
-}
-
-/// Never prints the keys.
-impl std::fmt::Debug for Keys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Keys")
-    }
-}
 
 #[derive(Debug, Clone)]
 enum CredentialSource {
@@ -126,10 +112,10 @@ impl Credentials {
         #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
         let now = jiff::Timestamp::now().as_second();
         let is_disabled = NO_PROFILES.iter().any(|name| environment.is_true(name));
-        if profile.is_some() || (!is_disabled && Profile::is_there(environment)) {
-            if let Some(profile) = Profile::load(environment, profile, now)? {
-                return finder.from_profile(&profile);
-            }
+        if (profile.is_some() || (!is_disabled && Profile::is_there(environment)))
+            && let Some(profile) = Profile::load(environment, profile, now)?
+        {
+            return finder.of_profile(&profile);
         }
         if let Some(keys) = environment.keys()? {
             return finder.made(CredentialSource::Fixed(keys), "the environment");
@@ -241,7 +227,7 @@ impl Finder<'_> {
         Endpoints::new(self.environment, profile, self.endpoint_url)
     }
 
-    /// RRSA: the variables that a Pod with such a ServiceAccount gets.
+    /// RRSA: the variables that a Pod with such a service account gets.
     fn oidc_of_environment(&self) -> Option<Mode> {
         let either = |name: &str| {
             let names = [format!("ALIBABA_CLOUD_{name}"), format!("ALIBABACLOUD_{name}")];
@@ -285,7 +271,7 @@ impl Finder<'_> {
         })
     }
 
-    fn from_profile(&self, profile: &Profile) -> Result<Credentials, Error> {
+    fn of_profile(&self, profile: &Profile) -> Result<Credentials, Error> {
         let source = self.source_at(&profile.mode, &profile.endpoints)?;
         Ok(Credentials {
             roles: assumed(&profile.roles),

@@ -104,3 +104,80 @@ pub(super) fn load(environment: &Environment) -> Result<Option<FileCredentials>,
     };
     Ok(Some(FileCredentials { path: shown, mode, roles }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\u{feff}
+[default]
+type = ram_role_arn  # assumed
+access_key_id = LTAI
+access_key_secret = x
+role_arn = acs:ram::1234567890123456:role/audit
+role_session_name = me
+
+[pod]
+type = oidc_role_arn
+role_arn = acs:ram::1234567890123456:role/audit
+oidc_provider_arn = acs:ram::1234567890123456:oidc-provider/ack
+oidc_token_file_path = /token
+
+[node]
+type = ecs_ram_role
+role_name = k8s
+
+[limited]
+type = ram_role_arn
+access_key_id = LTAI
+access_key_secret = x
+role_arn = acs:ram::1234567890123456:role/audit
+policy = {}
+
+[half]
+type = access_key
+access_key_id = LTAI
+
+[other]
+type = bearer
+";
+
+    /// Loads a section of the default file, or of a named one.
+    fn loaded(section: &str, is_named: bool) -> Result<Option<FileCredentials>, String> {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".alibabacloud");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("credentials.ini"), TEXT).unwrap();
+        let mut set = vec![
+            ("HOME".to_owned(), home.path().display().to_string()),
+            ("ALIBABA_CLOUD_PROFILE".to_owned(), section.to_owned()),
+        ];
+        if is_named {
+            set.push((NAMED_BY.to_owned(), folder.join("credentials.ini").display().to_string()));
+        }
+        load(&Environment(set.into_iter().collect())).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn each_type_is_read_or_named() {
+        let default = loaded("default", false).unwrap().unwrap();
+        assert!(matches!(default.mode, Mode::Keys { ref id, .. } if id == "LTAI"));
+        assert_eq!(default.roles[0].arn, "acs:ram::1234567890123456:role/audit");
+        assert_eq!(default.roles[0].session_name.as_deref(), Some("me"));
+        assert!(
+            matches!(loaded("pod", false).unwrap().unwrap().mode, Mode::Oidc { token_file, .. } if token_file == "/token")
+        );
+        let node = loaded("node", true).unwrap().unwrap();
+        assert_eq!(node.mode, Mode::Instance { role_name: Some("k8s".to_owned()) });
+        for (section, message) in [
+            ("limited", "which is not supported"),
+            ("half", "has no `access_key_secret`"),
+            ("other", "the type `bearer`"),
+        ] {
+            assert!(loaded(section, false).err().unwrap().contains(message), "{section}");
+        }
+        // The name may be that of a command-line profile.
+        assert!(loaded("elsewhere", false).unwrap().is_none());
+        assert!(loaded("elsewhere", true).err().unwrap().contains("has no section `elsewhere`"));
+    }
+}

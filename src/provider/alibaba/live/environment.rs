@@ -7,7 +7,7 @@ use reqsign_core::Env;
 
 use crate::provider::error::Error;
 
-use super::credentials::Keys;
+use super::keys::Keys;
 
 /// Variables of one value, by its last part. The first one set counts.
 /// Source: aliyun/aliyun-cli `config/profile.go#OverwriteWithFlags`.
@@ -51,10 +51,9 @@ impl Environment {
                 let token = self.any("SECURITY_TOKEN").map(str::to_owned);
                 Ok(Some(Keys { id: id.to_owned(), secret: secret.to_owned(), token }))
             }
-            (None, None) => Ok(None),
             (Some(_), None) if !is_bare("ACCESS_KEY_ID") => Err(half("ACCESS_KEY_ID", "ACCESS_KEY_SECRET")),
             (None, Some(_)) if !is_bare("ACCESS_KEY_SECRET") => Err(half("ACCESS_KEY_SECRET", "ACCESS_KEY_ID")),
-            (Some(_), None) | (None, Some(_)) => Ok(None),
+            (_, None) | (None, _) => Ok(None),
         }
     }
 

@@ -28,20 +28,22 @@ pub(super) fn check_enabled(environment: &Environment, mode: &str) -> Result<(),
     Ok(())
 }
 
-/// Runs a command and reads the profile that it prints. Its standard input is empty, because tagaudit may read its own
-/// from there; errors of the command go to the terminal.
+/// Runs a command and reads the profile that it prints. Its standard input is empty, because tagaudit may read from
+/// there; errors of the command go to the terminal.
 ///
 /// # Errors
-/// A displayable cause, without the output: it may hold keys.
-pub(super) fn run(command: &str) -> Result<Map<String, Value>, String> {
-    let words = shell_words::split(command).map_err(|error| format!("its `process_command` is malformed: {error}"))?;
-    let (program, arguments) = words.split_first().ok_or("its `process_command` is empty")?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("cannot run `{program}`: {error}"))?;
+/// If the command fails or prints no profile. The output is not part of the error: it may hold keys.
+pub(super) fn run(command: &str) -> Result<Map<String, Value>, Error> {
+    let failed = |message: String| Error::usage(message);
+    let words = shell_words::split(command).map_err(|error| {
+        failed("the `process_command` of a profile is malformed".to_owned()).cause(error.to_string())
+    })?;
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(failed("the `process_command` of a profile is empty".to_owned()));
+    };
+    let unusable = |error: std::io::Error| failed(format!("cannot run `{program}`")).cause(error.to_string());
+    let mut child =
+        Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(unusable)?;
     let mut output = Vec::new();
     let read = match child.stdout.take() {
         Some(stdout) => stdout.take(MAX_BYTES + 1).read_to_end(&mut output),
@@ -52,13 +54,13 @@ pub(super) fn run(command: &str) -> Result<Map<String, Value>, String> {
         // Nobody reads the rest.
         let _ = child.kill();
     }
-    let status = child.wait().map_err(|error| format!("cannot wait for `{program}`: {error}"))?;
-    read.map_err(|error| format!("cannot read the output of `{program}`: {error}"))?;
+    let status = child.wait().map_err(unusable)?;
+    read.map_err(unusable)?;
     if is_larger {
-        return Err(format!("the output of `{program}` is larger than {MAX_BYTES} bytes"));
+        return Err(failed(format!("the output of `{program}` is larger than {MAX_BYTES} bytes")));
     }
     if !status.success() {
-        return Err(format!("`{program}` failed: {status}"));
+        return Err(failed(format!("`{program}` failed: {status}")));
     }
-    serde_json::from_slice(&output).map_err(|_| format!("`{program}` printed no JSON object"))
+    serde_json::from_slice(&output).map_err(|_| failed(format!("`{program}` printed no JSON object")))
 }

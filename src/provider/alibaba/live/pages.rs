@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::provider::alibaba::answers::Page;
 
 use super::client::{ApiCall, CallError, CallErrorKind, Client};
-use super::credentials::Keys;
+use super::keys::Keys;
 
 /// Most pages of a list.
 const MAX_PAGES: usize = 10_000;

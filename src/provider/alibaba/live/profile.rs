@@ -252,102 +252,140 @@ impl Resolver<'_> {
             let Some(mode) = entry.recognised_mode() else { return Ok(None) };
             mode.clone_into(&mut entry.mode);
         }
-        let incomplete = |what: &str| {
-            Error::usage(format!("profile `{name}` of `{file}` has no `{what}`, which its mode `{}` needs", entry.mode))
-        };
-        let needed = |text: &String, what: &str| non_empty(text).ok_or_else(|| incomplete(what));
-        let keys = |token: Option<String>| -> Result<Mode, Error> {
-            Ok(Mode::Keys {
-                id: needed(&entry.access_key_id, "access_key_id")?,
-                secret: needed(&entry.access_key_secret, "access_key_secret")?,
-                token,
-            })
-        };
-        let role = || -> Result<ProfileRole, Error> {
-            Ok(ProfileRole {
-                arn: needed(&entry.ram_role_arn, "ram_role_arn")?,
-                session_name: non_empty(&entry.ram_session_name),
-                external_id: non_empty(&entry.external_id),
-            })
-        };
-        let instance = || Mode::Instance { role_name: non_empty(&entry.ram_role_name) };
-        let made = |mode: Mode, roles: Vec<ProfileRole>| {
-            Ok(Some(Profile {
-                name: name.to_owned(),
-                mode,
-                roles,
-                region: non_empty(&entry.region_id),
-                endpoints: entry.endpoints(),
-            }))
-        };
-        let too_long = |what: &str| Error::usage(format!("the {what} of `{name}` in `{file}` form a cycle"));
+        let entry = NamedEntry { name, file, entry };
+        if depth >= MAX_CHAIN {
+            return Err(Error::usage(format!("the source profiles of `{name}` in `{file}` form a cycle")));
+        }
         // Modes are case-insensitive.
-        match entry.mode.to_lowercase().as_str() {
-            "ak" => made(keys(None)?, Vec::new()),
-            "ststoken" => made(keys(Some(needed(&entry.sts_token, "sts_token")?))?, Vec::new()),
-            "ramrolearn" => made(keys(non_empty(&entry.sts_token))?, vec![role()?]),
-            "ecsramrole" => made(instance(), Vec::new()),
-            "ramrolearnwithrolename" => made(instance(), vec![role()?]),
-            "chainableramrolearn" => {
-                if depth >= MAX_CHAIN {
-                    return Err(too_long("source profiles"));
-                }
-                let source = needed(&entry.source_profile, "source_profile")?;
-                let behind = self.resolve(&source, depth + 1)?.ok_or_else(|| {
-                    Error::usage(format!("profile `{source}` of `{file}` has neither a mode nor keys"))
-                        .help(format!("`{name}` takes its keys from there (`source_profile`)"))
-                })?;
-                let mut roles = behind.roles;
-                roles.push(role()?);
-                let made = made(behind.mode, roles)?;
-                Ok(made.map(|profile| Profile { region: profile.region.or(behind.region), ..profile }))
-            }
-            "oidc" => made(
-                Mode::Oidc {
-                    role_arn: needed(&entry.ram_role_arn, "ram_role_arn")?,
-                    provider_arn: needed(&entry.oidc_provider_arn, "oidc_provider_arn")?,
-                    token_file: needed(&entry.oidc_token_file, "oidc_token_file")?,
-                },
-                Vec::new(),
-            ),
+        match entry.entry.mode.to_lowercase().as_str() {
+            "chainableramrolearn" => self.chained(&entry, depth).map(Some),
+            "external" => self.printed(&entry, fields, depth).map(Some),
             "credentialsuri" => {
                 external::check_enabled(self.environment, "CredentialsURI")?;
-                made(Mode::Uri(needed(&entry.credentials_uri, "credentials_uri")?), Vec::new())
+                entry.direct("credentialsuri", self.now).map(Some)
             }
-            "external" => {
-                external::check_enabled(self.environment, "External")?;
-                if depth >= MAX_CHAIN {
-                    return Err(too_long("external commands"));
-                }
-                let command = needed(&entry.process_command, "process_command")?;
-                let answer = external::run(&command)
-                    .map_err(|error| Error::usage(format!("profile `{name}` of `{file}` provides no credentials")).cause(error))?;
-                // The answer is a profile, and what it leaves open stays as it was.
-                let mut fields = fields;
-                fields.remove("mode");
-                fields.remove("process_command");
-                fields.extend(answer.into_iter().filter(|(field, _)| field != "name"));
-                self.profile(name, fields, depth + 1)?
-                    .map(Some)
-                    .ok_or_else(|| Error::usage(format!("the command of profile `{name}` of `{file}` prints no keys")))
-            }
-            "cloudsso" | "oauth" => {
-                let is_fresh = entry.sts_expiration > self.now && !entry.sts_token.is_empty();
-                if !is_fresh {
-                    return Err(Error::usage(format!("the temporary keys of profile `{name}` of `{file}` have expired"))
-                        .help(format!(
-                            "`aliyun sts GetCallerIdentity --profile {name}` renews them; if the login itself has expired, `aliyun configure --profile {name} --mode {}` logs in again",
-                            entry.mode
-                        )));
-                }
-                made(keys(non_empty(&entry.sts_token))?, Vec::new())
-            }
-            _ => Err(Error::usage(format!(
-                "profile `{name}` of `{file}` has the mode `{}`, which is not supported",
-                crate::text::printable(&entry.mode)
-            ))
-            .help("supported are AK, StsToken, RamRoleArn, ChainableRamRoleArn, RamRoleArnWithRoleName, EcsRamRole, OIDC, CredentialsURI, External, CloudSSO and OAuth; for any other, set ALIBABA_CLOUD_ACCESS_KEY_ID, _ACCESS_KEY_SECRET and _SECURITY_TOKEN in the environment, with ALIBABA_CLOUD_IGNORE_PROFILE=TRUE")),
+            mode => entry.direct(mode, self.now).map(Some),
         }
+    }
+
+    /// A profile that assumes a role with the keys of another one.
+    fn chained(&self, entry: &NamedEntry<'_>, depth: usize) -> Result<Profile, Error> {
+        let source = entry.needed(&entry.entry.source_profile, "source_profile")?;
+        let behind = self.resolve(&source, depth + 1)?.ok_or_else(|| {
+            Error::usage(format!("profile `{source}` of `{}` has neither a mode nor keys", self.path))
+                .help(format!("`{}` takes its keys from there (`source_profile`)", entry.name))
+        })?;
+        let mut roles = behind.roles;
+        roles.push(entry.role()?);
+        let profile = entry.with(behind.mode, roles);
+        Ok(Profile { region: profile.region.clone().or(behind.region), ..profile })
+    }
+
+    /// A profile whose command prints another one; what that one leaves open stays as it is.
+    fn printed(&self, entry: &NamedEntry<'_>, fields: Map<String, Value>, depth: usize) -> Result<Profile, Error> {
+        let (name, file) = (entry.name, self.path);
+        external::check_enabled(self.environment, "External")?;
+        let command = entry.needed(&entry.entry.process_command, "process_command")?;
+        let answer = external::run(&command).map_err(|error| Error {
+            causes: [vec![error.message], error.causes].concat(),
+            ..Error::usage(format!("profile `{name}` of `{file}` provides no credentials"))
+        })?;
+        let mut fields = fields;
+        fields.remove("mode");
+        fields.remove("process_command");
+        fields.extend(answer.into_iter().filter(|(field, _)| field != "name"));
+        self.profile(name, fields, depth + 1)?
+            .ok_or_else(|| Error::usage(format!("the command of profile `{name}` of `{file}` prints no keys")))
+    }
+}
+
+/// A profile as it is written, completed by the environment.
+struct NamedEntry<'e> {
+    name: &'e str,
+    file: &'e str,
+    entry: Entry,
+}
+
+impl NamedEntry<'_> {
+    fn needed(&self, text: &str, what: &str) -> Result<String, Error> {
+        non_empty(text).ok_or_else(|| {
+            Error::usage(format!(
+                "profile `{}` of `{}` has no `{what}`, which its mode `{}` needs",
+                self.name, self.file, self.entry.mode
+            ))
+        })
+    }
+
+    fn keys(&self, token: Option<String>) -> Result<Mode, Error> {
+        Ok(Mode::Keys {
+            id: self.needed(&self.entry.access_key_id, "access_key_id")?,
+            secret: self.needed(&self.entry.access_key_secret, "access_key_secret")?,
+            token,
+        })
+    }
+
+    fn role(&self) -> Result<ProfileRole, Error> {
+        Ok(ProfileRole {
+            arn: self.needed(&self.entry.ram_role_arn, "ram_role_arn")?,
+            session_name: non_empty(&self.entry.ram_session_name),
+            external_id: non_empty(&self.entry.external_id),
+        })
+    }
+
+    fn with(&self, mode: Mode, roles: Vec<ProfileRole>) -> Profile {
+        Profile {
+            name: self.name.to_owned(),
+            mode,
+            roles,
+            region: non_empty(&self.entry.region_id),
+            endpoints: self.entry.endpoints(),
+        }
+    }
+
+    /// The profile in a mode that needs nothing but itself.
+    fn direct(&self, mode: &str, now: i64) -> Result<Profile, Error> {
+        let entry = &self.entry;
+        let token = || non_empty(&entry.sts_token);
+        let instance = || Mode::Instance { role_name: non_empty(&entry.ram_role_name) };
+        let (mode, roles) = match mode {
+            "ak" => (self.keys(None)?, Vec::new()),
+            "ststoken" => (self.keys(Some(self.needed(&entry.sts_token, "sts_token")?))?, Vec::new()),
+            "ramrolearn" => (self.keys(token())?, vec![self.role()?]),
+            "ecsramrole" => (instance(), Vec::new()),
+            "ramrolearnwithrolename" => (instance(), vec![self.role()?]),
+            "oidc" => {
+                let mode = Mode::Oidc {
+                    role_arn: self.needed(&entry.ram_role_arn, "ram_role_arn")?,
+                    provider_arn: self.needed(&entry.oidc_provider_arn, "oidc_provider_arn")?,
+                    token_file: self.needed(&entry.oidc_token_file, "oidc_token_file")?,
+                };
+                (mode, Vec::new())
+            }
+            "credentialsuri" => (Mode::Uri(self.needed(&entry.credentials_uri, "credentials_uri")?), Vec::new()),
+            "cloudsso" | "oauth" if entry.sts_expiration > now && token().is_some() => {
+                (self.keys(token())?, Vec::new())
+            }
+            "cloudsso" | "oauth" => return Err(self.expired()),
+            _ => return Err(self.unsupported()),
+        };
+        Ok(self.with(mode, roles))
+    }
+
+    fn expired(&self) -> Error {
+        let Self { name, file, entry } = self;
+        Error::usage(format!("the temporary keys of profile `{name}` of `{file}` have expired")).help(format!(
+            "`aliyun sts GetCallerIdentity --profile {name}` renews them; if the login itself has expired, `aliyun configure --profile {name} --mode {}` logs in again",
+            entry.mode
+        ))
+    }
+
+    fn unsupported(&self) -> Error {
+        let Self { name, file, entry } = self;
+        Error::usage(format!(
+            "profile `{name}` of `{file}` has the mode `{}`, which is not supported",
+            crate::text::printable(&entry.mode)
+        ))
+        .help("supported are AK, StsToken, RamRoleArn, ChainableRamRoleArn, RamRoleArnWithRoleName, EcsRamRole, OIDC, CredentialsURI, External, CloudSSO and OAuth; for any other, set ALIBABA_CLOUD_ACCESS_KEY_ID, _ACCESS_KEY_SECRET and _SECURITY_TOKEN in the environment, with ALIBABA_CLOUD_IGNORE_PROFILE=TRUE")
     }
 }
 

@@ -15,8 +15,9 @@ use crate::provider::error::{Error, ErrorKind};
 
 use super::Request;
 use super::client::{ApiCall, CallError, CallErrorKind, Client, api_for_read};
-use super::credentials::{Assume, Credentials, Keys};
+use super::credentials::{Assume, Credentials};
 use super::endpoint::Product;
+use super::keys::Keys;
 
 mod machines;
 

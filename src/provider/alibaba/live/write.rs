@@ -41,10 +41,9 @@ impl From<&CallError> for WriteError {
             CallErrorKind::Throttled => WriteErrorKind::Throttled,
             CallErrorKind::Credentials | CallErrorKind::Clock => WriteErrorKind::Credentials,
             CallErrorKind::Denied => WriteErrorKind::Denied,
-            CallErrorKind::Timeout
-            | CallErrorKind::Unreachable
-            | CallErrorKind::Protocol
-            | CallErrorKind::TooLarge => WriteErrorKind::Ambiguous,
+            CallErrorKind::Timeout | CallErrorKind::Unreachable | CallErrorKind::Protocol | CallErrorKind::TooLarge => {
+                WriteErrorKind::Ambiguous
+            }
             // A transient service failure leaves open whether it wrote.
             CallErrorKind::Other if is_passing(&error.code) => WriteErrorKind::Ambiguous,
             CallErrorKind::NotFound
