@@ -8,5 +8,6 @@ pub(crate) mod inventory;
 pub(crate) mod roles;
 pub(crate) mod topology;
 pub(crate) mod view;
+pub(crate) mod web_identity;
 
 pub use inventory::*;

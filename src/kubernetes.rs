@@ -18,6 +18,7 @@ mod rights;
 mod service;
 mod source;
 mod values;
+mod web_identity;
 mod workload;
 
 pub(crate) use crate::inventory::kubernetes::ListGap;
@@ -37,4 +38,5 @@ pub use recording::recorded_text;
 pub use rights::Rights;
 pub(crate) use service::{Ingress, Service, ServicePort};
 pub(crate) use source::{Located, Object, Place, Source, is_false, is_no, is_true, is_yes};
+pub(crate) use web_identity::{ROLE_ANNOTATION, WebIdentity};
 pub(crate) use workload::{Workload, WorkloadKind};

@@ -33,6 +33,7 @@ pub enum ResourceKind {
     ClusterConfig,
     Workload,
     StorageClass,
+    ServiceAccount,
 }
 
 /// Properties of a kind.
@@ -63,7 +64,7 @@ enum Arn {
 
 impl ResourceKind {
     /// All kinds, in the order of the enum.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Instance,
         Self::Subnet,
         Self::Vpc,
@@ -84,6 +85,7 @@ impl ResourceKind {
         Self::ClusterConfig,
         Self::Workload,
         Self::StorageClass,
+        Self::ServiceAccount,
     ];
 
     /// The table.
@@ -128,6 +130,7 @@ impl ResourceKind {
             Self::ClusterConfig => named("cluster-config", "cluster configuration"),
             Self::Workload => outside("workload"),
             Self::StorageClass => named("storage-class", "storage class"),
+            Self::ServiceAccount => named("service-account", "ServiceAccount"),
         }
     }
 
@@ -136,7 +139,13 @@ impl ResourceKind {
     pub fn is_kubernetes(self) -> bool {
         matches!(
             self,
-            Self::Service | Self::Node | Self::Cluster | Self::ClusterConfig | Self::Workload | Self::StorageClass
+            Self::Service
+                | Self::Node
+                | Self::Cluster
+                | Self::ClusterConfig
+                | Self::Workload
+                | Self::StorageClass
+                | Self::ServiceAccount
         )
     }
 
@@ -207,7 +216,7 @@ mod tests {
             assert_eq!(kind as usize, index);
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
-        assert_eq!(ResourceKind::ALL.len(), ResourceKind::StorageClass as usize + 1, "a kind is missing in the list");
+        assert_eq!(ResourceKind::ALL.len(), ResourceKind::ServiceAccount as usize + 1, "a kind is missing in the list");
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod run;
 pub(crate) mod safety;
 mod security_groups;
 mod service;
+mod service_account;
 mod storage;
 mod subjects;
 mod subnets;
@@ -72,7 +73,7 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 22] = [
+    let families: [&'static [Rule]; 23] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_kubernetes::RULES,
@@ -93,6 +94,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         ownership::RULES,
         security_groups::RULES,
         service::RULES,
+        service_account::RULES,
         storage::RULES,
         subnets::RULES,
     ];

@@ -215,6 +215,9 @@ mod tests {
             instance_profiles: Vec::new(),
             roles: Vec::new(),
             managed_policies: Vec::new(),
+            has_all_roles: false,
+            missing_roles: Vec::new(),
+            oidc_providers: None,
         }
     }
 

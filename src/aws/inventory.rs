@@ -64,10 +64,19 @@ pub struct Account {
     pub regions: Vec<Region>,
     /// Instance profiles that were read.
     pub instance_profiles: Vec<InstanceProfile>,
-    /// Roles of those profiles.
+    /// Roles of those profiles, and those that controllers and ServiceAccounts use.
     pub roles: Vec<Role>,
     /// Managed policies attached to those roles or used as their boundary.
     pub managed_policies: Vec<ManagedPolicy>,
+    /// True if `roles` has every role of the account.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_all_roles: bool,
+    /// ARNs of roles that were requested and do not exist; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_roles: Vec<String>,
+    /// OIDC providers, by ARN; absent if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oidc_providers: Option<Vec<String>>,
 }
 
 /// The EC2 side of one region.

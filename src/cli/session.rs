@@ -348,6 +348,7 @@ fn live_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> 
         all: true,
         nodes: None,
         controller_roles: &scope.baselines.controller_roles,
+        service_account_roles: Vec::new(),
     };
     read_live(source, terminal, Some(cluster))
 }
@@ -380,6 +381,7 @@ pub(super) fn request<'a>(
             all: false,
             nodes: scope.nodes(),
             controller_roles: &scope.baselines.controller_roles,
+            service_account_roles: scope.kubernetes.web_identities().into_iter().map(|one| one.role_arn).collect(),
         }),
         progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
         verbose: terminal.verbose,

@@ -390,6 +390,7 @@ pub(super) fn from_values(
         init_images: Vec::new(),
         credentials: Vec::new(),
         environment: Vec::new(),
+        web_identity: None,
         pull_secrets: Vec::new(),
         place: place.clone(),
         pod_place: place.clone(),

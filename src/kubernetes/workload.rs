@@ -73,12 +73,23 @@ pub struct Workload {
     pub credentials: Vec<&'static str>,
     /// Names of the environment variables of its containers. Values are not stored.
     pub environment: Vec<String>,
+    /// Role that its containers assume by a token which the pod mounts itself.
+    pub web_identity: Option<MountedIdentity>,
     /// Names of `imagePullSecrets`; its `ServiceAccount` may add others.
     pub pull_secrets: Vec<String>,
     /// Place of its name.
     pub place: Place,
     /// Start of its pod specification.
     pub pod_place: Place,
+}
+
+/// A role that a container assumes by a token which its pod mounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountedIdentity {
+    /// Value of `AWS_ROLE_ARN`.
+    pub role_arn: Located<String>,
+    /// Audience of the projected token; `None` if no token or several are projected.
+    pub audience: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,6 +201,9 @@ pub(super) const CREDENTIAL_VARIABLES: &[&str] = &[
     "ALIBABA_CLOUD_ROLE_ARN",
 ];
 
+/// Variable that names the role for a token.
+pub(super) const ROLE_VARIABLE: &str = "AWS_ROLE_ARN";
+
 /// Pod annotations through which a proxy of the metadata service assigns a role (kube2iam, kiam).
 pub(super) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];
 
@@ -283,6 +297,7 @@ impl Workload {
                 .collect(),
             environment: variables(pod).map(str::to_owned).collect(),
             credentials: credentials(kind, object, pod),
+            web_identity: mounted_identity(pod),
             pull_secrets: pod
                 .items(&["imagePullSecrets"])
                 .map(|secret| secret.text(&["name"]).unwrap_or_default().to_owned())
@@ -292,6 +307,16 @@ impl Workload {
             pod_place: pod.place(),
         })
     }
+}
+
+/// Role of the environment of a container, with the audience of the token that the pod projects.
+fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {
+    let mut variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
+    let role_arn = variables.find(|one| one.text(&["name"]) == Some(ROLE_VARIABLE))?.located(&["value"])?;
+    let sources = pod.items(&["volumes"]).flat_map(|volume| volume.items(&["projected", "sources"]));
+    let mut audiences = sources.filter_map(|source| source.text(&["serviceAccountToken", "audience"]));
+    let audience = audiences.next().filter(|first| audiences.all(|other| other == *first)).map(str::to_owned);
+    role_arn.value.starts_with("arn:").then_some(MountedIdentity { role_arn, audience })
 }
 
 /// Names of the environment variables of the containers of a pod.

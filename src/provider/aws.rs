@@ -74,6 +74,8 @@ pub(crate) struct ClusterScope<'a> {
     pub nodes: Option<&'a [KubernetesNode]>,
     /// ARNs of the roles that their controllers use, if given.
     pub controller_roles: &'a [String],
+    /// ARNs of the roles that their ServiceAccounts name.
+    pub service_account_roles: Vec<&'a str>,
 }
 
 /// Regions that are read concurrently.
@@ -215,6 +217,9 @@ async fn read_known_account(
         instance_profiles: Vec::new(),
         roles: Vec::new(),
         managed_policies: Vec::new(),
+        has_all_roles: false,
+        missing_roles: Vec::new(),
+        oidc_providers: None,
     };
     let started: Vec<_> = regions.iter().map(|name| ec2::read_region(session.ec2(name), name, caller)).collect();
     let mut waiting = started.into_iter();
@@ -247,6 +252,12 @@ async fn read_known_account(
     let wanted = iam::Wanted {
         profiles: &needs.profiles,
         controller_roles: named.map(|roles| roles.iter().map(String::as_str).filter(is_here).collect()),
+        service_account_roles: request
+            .cluster
+            .iter()
+            .flat_map(|scope| scope.service_account_roles.iter().copied())
+            .filter(is_here)
+            .collect(),
     };
     let (attribute_gaps, roles) =
         tokio::join!(join_all(attributes), iam::read(&session, caller, &wanted, request.iam_reads));
@@ -254,6 +265,8 @@ async fn read_known_account(
     account.instance_profiles = roles.profiles;
     account.roles = roles.roles;
     account.managed_policies = roles.policies;
+    account.missing_roles = roles.missing_roles;
+    account.missing_roles.sort();
     gaps.extend(roles.gaps);
     for gap in &mut gaps {
         gap.account_id = Some(account_id.clone());

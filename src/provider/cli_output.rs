@@ -16,8 +16,8 @@ mod convert;
 mod shapes;
 
 use shapes::{
-    AuthorizationDetails, CallerIdentity, DhcpOptionSets, Instances, NetworkInterfaces, Pages, ProfileAssociations,
-    RawInstance, RawVpcAttribute, RouteTables, SecurityGroups, Subnets, Volumes, Vpcs, Zones,
+    AuthorizationDetails, CallerIdentity, DhcpOptionSets, Instances, NetworkInterfaces, OidcProviders, Pages,
+    ProfileAssociations, RawInstance, RawVpcAttribute, RouteTables, SecurityGroups, Subnets, Volumes, Vpcs, Zones,
 };
 
 /// Largest file that is read.
@@ -39,6 +39,9 @@ pub const FILES: [(&str, Call); 13] = [
     ("describe-availability-zones.json", Call::DescribeAvailabilityZones),
     ("get-account-authorization-details.json", Call::GetAccountAuthorizationDetails),
 ];
+
+/// Output of `aws iam list-open-id-connect-providers`, which a folder may omit.
+const OIDC_PROVIDERS: &str = "list-open-id-connect-providers.json";
 
 /// Error that makes a folder unusable.
 #[derive(Debug, thiserror::Error)]
@@ -100,8 +103,12 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
                     .to_owned(),
             );
         }
-        convert::roles(details, &target, &mut account, token.is_none() && !is_filtered);
+        account.has_all_roles = token.is_none() && !is_filtered;
+        let has_all_roles = account.has_all_roles;
+        convert::roles(details, &target, &mut account, has_all_roles);
     }
+    let providers: Option<OidcProviders> = files.optional(OIDC_PROVIDERS)?;
+    account.oidc_providers = providers.map(OidcProviders::arns);
     let mut inventory = Inventory::new(Provider::Aws, None);
     inventory.gaps = files.gaps;
     for gap in &mut inventory.gaps {
@@ -189,6 +196,9 @@ impl Answers {
             instance_profiles: Vec::new(),
             roles: Vec::new(),
             managed_policies: Vec::new(),
+            has_all_roles: false,
+            missing_roles: Vec::new(),
+            oidc_providers: None,
         })
     }
 
@@ -274,6 +284,15 @@ impl Files<'_> {
     /// Parsed file; a gap if it is missing.
     fn answer<T: DeserializeOwned>(&mut self, read: Call) -> Result<Option<T>, FolderError> {
         let name = file_name(read);
+        let found = self.optional(name)?;
+        if found.is_none() {
+            self.gap(read, REASON_NOT_PROVIDED, format!("the folder holds no `{name}`"));
+        }
+        Ok(found)
+    }
+
+    /// Content of a file that a folder may omit.
+    fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, FolderError> {
         let path = self.folder.join(name);
         let file = path.display().to_string();
         let bytes = match std::fs::metadata(&path) {
@@ -288,10 +307,7 @@ impl Files<'_> {
                 }
                 bytes
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.gap(read, REASON_NOT_PROVIDED, format!("the folder holds no `{name}`"));
-                return Ok(None);
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(FolderError::Read { file, source }),
         };
         // Otherwise only the first of several pages appended to one file would be read.

@@ -240,7 +240,8 @@ fn resource(resource: &ResourceRef) -> Value {
         | ResourceKind::Cluster
         | ResourceKind::ClusterConfig
         | ResourceKind::Workload
-        | ResourceKind::StorageClass => "Other",
+        | ResourceKind::StorageClass
+        | ResourceKind::ServiceAccount => "Other",
     };
     let id = cut(resource.arn.as_deref().unwrap_or(&resource.id), 512);
     present(json!({"Type": kind, "Id": id, "Region": resource.region}))

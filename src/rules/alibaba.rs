@@ -102,7 +102,8 @@ pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name
         | ResourceKind::Cluster
         | ResourceKind::ClusterConfig
         | ResourceKind::Workload
-        | ResourceKind::StorageClass => None,
+        | ResourceKind::StorageClass
+        | ResourceKind::ServiceAccount => None,
     };
     ResourceRef {
         kind,

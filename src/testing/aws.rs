@@ -260,3 +260,10 @@ pub(crate) fn fires(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) {
 pub(crate) fn silent(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) {
     assert_silent(rule, &changed(rule, change));
 }
+
+/// Asserts that the rule has nothing to check after a change.
+#[track_caller]
+pub(crate) fn does_not_apply(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) {
+    let (findings, outcome) = changed(rule, change);
+    assert!(findings.is_empty() && outcome == Outcome::NotApplicable, "{} applies: {outcome:?}", rule.id);
+}

@@ -353,6 +353,9 @@ fn inventory(identities: Identities, regions: Vec<Region>) -> Inventory {
         instance_profiles: identities.profiles,
         roles: identities.roles,
         managed_policies: identities.policies,
+        has_all_roles: false,
+        missing_roles: Vec::new(),
+        oidc_providers: None,
     });
     inventory.canonicalise();
     // The attributes of a VPC are asked for only where something lives.

@@ -70,7 +70,8 @@ macro_rules! tagged_kinds {
                     | ResourceKind::Cluster
                     | ResourceKind::ClusterConfig
                     | ResourceKind::Workload
-                    | ResourceKind::StorageClass => Box::new(std::iter::empty()),
+                    | ResourceKind::StorageClass
+                    | ResourceKind::ServiceAccount => Box::new(std::iter::empty()),
                 }
             }
 

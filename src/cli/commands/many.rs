@@ -208,6 +208,7 @@ impl<'r> Run<'r> {
                 all: args.many.all_clusters,
                 nodes: None,
                 controller_roles: &scope.baselines.controller_roles,
+                service_account_roles: Vec::new(),
             }),
             ..session::request(&args.source.connection, &args.output.terminal, None)
         };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::inventory::kubernetes::List;
-use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES};
+use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES, ROLE_VARIABLE};
 
 /// Parts of a value that are recorded.
 #[derive(Clone, Copy)]
@@ -14,13 +14,13 @@ pub(super) enum Keep {
     Members(&'static [(&'static str, Keep)]),
     /// These parts of each item.
     Items(&'static Keep),
-    /// Names of the list items that have one of these names.
-    Names(&'static [&'static str]),
+    /// Names of the list items that have one of these names, with the value of those that name a role.
+    Variables(&'static [&'static str]),
     /// Members whose names contain one of these texts.
     Named(&'static [&'static str]),
 }
 
-use Keep::{All, Items, Members, Named, Names};
+use Keep::{All, Items, Members, Named, Variables};
 
 pub(super) fn kept(value: Value, keep: Keep) -> Value {
     match (value, keep) {
@@ -29,7 +29,7 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
         (Value::Object(mut members), Members(wanted)) => {
             let found = wanted.iter().filter_map(|(name, keep)| {
                 let value = kept(members.remove(*name)?, *keep);
-                let is_nothing = matches!(keep, Names(_)) && value.as_array().is_some_and(Vec::is_empty);
+                let is_nothing = matches!(keep, Variables(_)) && value.as_array().is_some_and(Vec::is_empty);
                 (!is_nothing).then(|| ((*name).to_owned(), value))
             });
             Value::Object(found.collect::<Map<String, Value>>())
@@ -39,10 +39,16 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
             let is_named = |name: &str| texts.iter().any(|text| name.contains(text));
             Value::Object(members.into_iter().filter(|(name, _)| is_named(name)).collect())
         }
-        (Value::Array(items), Names(wanted)) => {
-            let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
-            let known = items.iter().filter_map(name).filter(|name| wanted.contains(&name.as_str()));
-            known.map(|name| serde_json::json!({"name": name})).collect()
+        (Value::Array(items), Variables(wanted)) => {
+            let text = |item: &Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
+            let known = items.iter().filter_map(|item| Some((item, text(item, "name")?)));
+            let known = known.filter(|(_, name)| wanted.contains(&name.as_str()));
+            known
+                .map(|(item, name)| match text(item, "value").filter(|_| name == ROLE_VARIABLE) {
+                    Some(role) => serde_json::json!({"name": name, "value": role}),
+                    None => serde_json::json!({"name": name}),
+                })
+                .collect()
         }
         (Value::Object(_) | Value::Array(_), _) => Value::Null,
     }
@@ -67,11 +73,18 @@ const POD: Keep = Members(&[
             ("command", All),
             ("args", All),
             // Names of the credentials, never their values.
-            ("env", Names(CREDENTIAL_VARIABLES)),
+            ("env", Variables(CREDENTIAL_VARIABLES)),
         ])),
     ),
     ("initContainers", Items(&Members(&[("image", All), ("imagePullPolicy", All)]))),
     ("imagePullSecrets", Items(&Members(&[("name", All)]))),
+    (
+        "volumes",
+        Items(&Members(&[(
+            "projected",
+            Members(&[("sources", Items(&Members(&[("serviceAccountToken", Members(&[("audience", All)]))])))]),
+        )])),
+    ),
 ]);
 
 const KINDS: [(&str, Keep); 2] = [("apiVersion", All), ("kind", All)];

@@ -34,6 +34,8 @@ pub(super) struct Identities {
     pub(super) profiles: Vec<InstanceProfile>,
     pub(super) roles: Vec<Role>,
     pub(super) policies: Vec<ManagedPolicy>,
+    /// ARNs of the roles of ServiceAccounts that do not exist.
+    pub(super) missing_roles: Vec<String>,
     pub(super) gaps: Vec<Gap>,
 }
 
@@ -45,12 +47,14 @@ pub(super) struct Wanted<'a> {
     /// Roles of the account that are the controller's own, by ARN, as the operator names them; without any, roles whose
     /// trust policy names the controller's service account are searched.
     pub(super) controller_roles: Option<BTreeSet<&'a str>>,
+    /// Roles of the account that ServiceAccounts of the cluster name, by ARN.
+    pub(super) service_account_roles: BTreeSet<&'a str>,
 }
 
 pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>, how: IamReads) -> Identities {
     let profiles = wanted.profiles;
     let is_named = wanted.controller_roles.as_ref().is_some_and(|roles| !roles.is_empty());
-    if profiles.is_empty() && !is_named {
+    if profiles.is_empty() && !is_named && wanted.service_account_roles.is_empty() {
         return Identities::default();
     }
     let reader = RoleReader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
@@ -67,6 +71,7 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
                 left.retain(|arn| !seen.contains(*arn));
                 join_all(left.into_iter().map(|arn| reader.profile(arn))).await;
                 reader.named(wanted).await;
+                reader.service_accounts(wanted).await;
                 return reader.into_found();
             }
             // Not every caller may read a whole account; the roles can still be read one by one.
@@ -84,7 +89,7 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
             None => reader.trusting().await,
         }
     };
-    tokio::join!(of_nodes, of_controller);
+    tokio::join!(of_nodes, of_controller, reader.service_accounts(wanted));
     reader.into_found()
 }
 
@@ -199,6 +204,26 @@ impl RoleReader<'_> {
                         let message = format!("the role `{name}` of this account has another path than `{arn}`");
                         self.gap(API, arn, &CallError::new("NoSuchEntity", message));
                     }
+                }
+                Err(error) => self.gap(API, arn, &error),
+            }
+        }))
+        .await;
+    }
+
+    /// Reads the roles that ServiceAccounts name, except those already read.
+    async fn service_accounts(&self, wanted: &Wanted<'_>) {
+        const API: Read = Read::GetRole;
+        let arns = wanted.service_account_roles.iter().filter(|arn| self.claim(arn));
+        join_all(arns.map(|arn| async move {
+            let name = arn.rsplit('/').next().unwrap_or(arn);
+            match self.caller.call(API.action(), "", || self.client.get_role().role_name(name).send()).await {
+                Ok(answer) => match answer.role.filter(|role| role.arn == *arn) {
+                    Some(role) => Box::pin(self.role_with(&role, async { Ok(Some(role.clone())) })).await,
+                    None => self.found(|found| found.missing_roles.push((*arn).to_owned())),
+                },
+                Err(error) if error.is_no_such_entity() => {
+                    self.found(|found| found.missing_roles.push((*arn).to_owned()))
                 }
                 Err(error) => self.gap(API, arn, &error),
             }

@@ -16,6 +16,8 @@ macro_rules! shapes {
 
 shapes! {
     CallerIdentity { account: String, arn: String }
+    OidcProviders { #[serde(rename = "OpenIDConnectProviderList")] list: Vec<OidcProvider> }
+    OidcProvider { arn: String }
     Instances { reservations: Vec<Reservation>, next_token: Option<String> }
     Reservation { owner_id: Option<String>, instances: Vec<RawInstance> }
     RawInstance {
@@ -232,4 +234,13 @@ pages! {
     NetworkInterfaces.network_interfaces: RawInterface, DescribeNetworkInterfaces;
     Volumes.volumes: RawVolume, DescribeVolumes;
     ProfileAssociations.iam_instance_profile_associations: RawProfileAssociation, DescribeInstanceProfileAssociations;
+}
+
+impl OidcProviders {
+    /// ARNs of the providers, sorted.
+    pub(super) fn arns(self) -> Vec<String> {
+        let mut arns: Vec<String> = self.list.into_iter().map(|provider| provider.arn).collect();
+        arns.sort();
+        arns
+    }
 }

@@ -39,7 +39,8 @@ pub(super) fn convert_role(
         Some(named) => detail.arn.as_deref().is_some_and(|arn| named.contains(arn)),
         None => trusts_the_controller(trust_policy.as_deref()),
     };
-    if held.is_empty() && !is_controllers {
+    let is_named = detail.arn.as_deref().is_some_and(|arn| wanted.service_account_roles.contains(arn));
+    if held.is_empty() && !is_controllers && !is_named {
         return None;
     }
     // A missing part makes the entry useless: its profile is then read separately.

@@ -172,7 +172,8 @@ impl Writer {
             | ResourceKind::Cluster
             | ResourceKind::ClusterConfig
             | ResourceKind::Workload
-            | ResourceKind::StorageClass => return Err(unknown()),
+            | ResourceKind::StorageClass
+            | ResourceKind::ServiceAccount => return Err(unknown()),
         }
         Ok(())
     }

@@ -1,0 +1,141 @@
+//! Pods that assume an AWS role by web identity: a ServiceAccount names the role in an annotation, for which a webhook
+//! mounts the token, or the pod does both itself.
+//! Sources: aws/amazon-eks-pod-identity-webhook README.md and `pkg/handler/handler.go#MutatePod`; Amazon EKS User
+//! Guide, "IAM roles for service accounts".
+
+use super::arguments::Component;
+use super::document::{Document, DocumentKind};
+use super::evidence::Evidence;
+use super::source::{Object, Place};
+use super::workload::Workload;
+
+/// Annotation in which a ServiceAccount names its role.
+pub(crate) const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
+
+/// Annotation that sets the audience of the token.
+const AUDIENCE_ANNOTATION: &str = "eks.amazonaws.com/audience";
+
+/// Default audience of the webhook.
+const DEFAULT_AUDIENCE: &str = "sts.amazonaws.com";
+
+/// Option of the webhook for the audience of the tokens that it mounts.
+const AUDIENCE_OPTION: &str = "token-audience";
+
+/// Name of the webhook that mounts the tokens.
+const WEBHOOK: &str = "iam-for-pods.amazonaws.com";
+
+/// A ServiceAccount that assumes a role by web identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebIdentity<'e> {
+    pub namespace: &'e str,
+    pub service_account: &'e str,
+    pub role_arn: &'e str,
+    /// Audience of its token; `None` if unknown.
+    pub audience: Option<&'e str>,
+    /// Workload that names the role in its environment; `None` for an annotation of the ServiceAccount.
+    pub workload: Option<&'e Workload>,
+    /// Place of the name of the role.
+    pub place: Place,
+}
+
+impl WebIdentity<'_> {
+    /// `NAMESPACE/NAME` of the ServiceAccount.
+    #[must_use]
+    pub fn account_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.service_account)
+    }
+
+    /// Subject of its token.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace, self.service_account)
+    }
+}
+
+impl Evidence {
+    /// ServiceAccounts that were given, with namespace and name.
+    pub fn service_accounts(&self) -> impl Iterator<Item = (&str, &str, Object<'_>)> {
+        self.documents_by_kind(DocumentKind::ServiceAccount).map(Document::object).map(|object| {
+            let text =
+                |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
+            (text("namespace", "default"), text("name", ""), object)
+        })
+    }
+
+    /// ServiceAccounts that assume a role by web identity, in the order of the evidence.
+    #[must_use]
+    pub fn web_identities(&self) -> Vec<WebIdentity<'_>> {
+        let default = self.webhook_audience();
+        let annotated = self.service_accounts().filter_map(|(namespace, service_account, object)| {
+            let annotation = |key: &str| object.text(&["metadata", "annotations", key]).filter(|text| !text.is_empty());
+            Some(WebIdentity {
+                namespace,
+                service_account,
+                role_arn: annotation(ROLE_ANNOTATION)?,
+                audience: annotation(AUDIENCE_ANNOTATION).or(default),
+                workload: None,
+                place: object.at(&["metadata", "annotations", ROLE_ANNOTATION])?.place(),
+            })
+        });
+        let mounted = self.workloads.iter().filter(|workload| !workload.is_owned).filter_map(|workload| {
+            let own = workload.web_identity.as_ref()?;
+            Some(WebIdentity {
+                namespace: &workload.namespace,
+                service_account: &workload.service_account,
+                role_arn: &own.role_arn.value,
+                audience: own.audience.as_deref(),
+                workload: Some(workload),
+                place: own.role_arn.place.clone(),
+            })
+        });
+        annotated.chain(mounted).collect()
+    }
+
+    /// True if the webhook that mounts tokens for annotated ServiceAccounts is registered.
+    #[must_use]
+    pub fn has_token_webhook(&self) -> bool {
+        let mut webhooks = self.documents_by_kind(DocumentKind::Webhook).map(Document::object);
+        webhooks.any(|object| {
+            let mut names = object.items(&["webhooks"]).filter_map(|webhook| webhook.text(&["name"]));
+            names.any(|name| name == WEBHOOK)
+                || object.text(&["metadata", "name"]).is_some_and(|name| name.contains("pod-identity-webhook"))
+        })
+    }
+
+    /// Audience of the tokens that the webhook mounts, if an annotation names none. EKS runs the webhook with its
+    /// default; elsewhere it may be set otherwise, unless its options are known.
+    fn webhook_audience(&self) -> Option<&str> {
+        let is_webhook = |workload: &&Workload| {
+            let mut images = workload.containers.iter().map(|container| container.image.value.as_str());
+            images.any(|image| image.contains("pod-identity-webhook"))
+        };
+        let words = |workload: &'_ Workload| -> Option<String> {
+            let mut words = workload.containers.iter().flat_map(|container| &container.words);
+            let prefix = format!("--{AUDIENCE_OPTION}=");
+            words.find_map(|word| word.value.strip_prefix(&prefix).map(str::to_owned))
+        };
+        let is_eks = self.nodes.iter().flatten().any(crate::nodes::KubernetesNode::is_eks);
+        match self.workloads.iter().find(is_webhook) {
+            // With another audience than the default, the annotations do not say enough.
+            Some(webhook) if words(webhook).is_some_and(|audience| audience != DEFAULT_AUDIENCE) => None,
+            Some(_) => Some(DEFAULT_AUDIENCE),
+            None => is_eks.then_some(DEFAULT_AUDIENCE),
+        }
+    }
+
+    /// Issuers of the tokens of ServiceAccounts, without `https://`, as the API servers are started with; empty if unknown.
+    /// Source: Kubernetes documentation, kube-apiserver, `--service-account-issuer`.
+    #[must_use]
+    pub fn token_issuers(&self) -> Vec<&str> {
+        let mut issuers: Vec<&str> = self
+            .arguments()
+            .iter()
+            .filter_map(|arguments| arguments.component_value(Component::ApiServer, "service-account-issuer"))
+            .map(|issuer| issuer.strip_prefix("https://").unwrap_or(issuer).trim_end_matches('/'))
+            .filter(|issuer| !issuer.is_empty())
+            .collect();
+        issuers.sort_unstable();
+        issuers.dedup();
+        issuers
+    }
+}
