@@ -3,6 +3,7 @@
 //! Alibaba Cloud has rooms of the same names in `alibaba`.
 
 pub(crate) mod clusters;
+pub(crate) mod companions;
 pub(crate) mod grant;
 pub(crate) mod inventory;
 pub(crate) mod roles;

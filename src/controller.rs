@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::membership::NodeRole;
 
 pub(crate) mod alibaba;
+pub(crate) mod companion;
 
 /// A version of the cloud controller manager. `1.31` means the newest patch of that minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,6 +16,7 @@ pub(crate) mod aws;
 mod check_result;
 mod cloud_controller;
 mod cluster_configuration;
+mod controller_role;
 mod iam;
 mod instance;
 mod instance_tags;
@@ -73,7 +74,7 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 23] = [
+    let families: [&'static [Rule]; 24] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_kubernetes::RULES,
@@ -83,6 +84,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         alibaba_service::RULES,
         cloud_controller::RULES,
         cluster_configuration::RULES,
+        controller_role::RULES,
         iam::RULES,
         instance::RULES,
         instance_tags::RULES,

@@ -58,6 +58,7 @@ fn run<'v>(
         view,
         gaps,
         roles: &roles,
+        role_options: auditor.role_audit,
         controller_version: auditor.role_audit.controller_version,
         credentials_elsewhere: auditor.role_audit.credentials_elsewhere,
         cloud_routes: auditor.cloud_routes,

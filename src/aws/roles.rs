@@ -16,9 +16,10 @@ use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
 mod compare;
 mod controller_roles;
 
-use compare::{compare, environment, more_privileged, policy_set};
+use compare::{compare, environment, more_privileged};
 use controller_roles::controller_roles;
 
+pub(crate) use compare::{environment_of, policy_set};
 pub(crate) use controller_roles::trusts_the_controller;
 
 impl RoleAuditOptions {

@@ -104,6 +104,15 @@ fn values_of(statement: &Statement, key: &str) -> Vec<String> {
     conditions.flat_map(|condition| &condition.values).map(ToString::to_string).collect()
 }
 
+/// True if a role trusts EKS Pod Identity. Source: Amazon EKS User Guide, "Create IAM role with trust policy required by EKS
+/// Pod Identity".
+pub(crate) fn names_pod_identity(role: &Role) -> bool {
+    let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());
+    let entries = document.iter().flat_map(|document| &document.statements).flat_map(|one| &one.principal);
+    let mut entries = entries.flat_map(|principal| &principal.entries);
+    entries.any(|(kind, value)| kind == "Service" && **value == *"pods.eks.amazonaws.com")
+}
+
 /// Decides if a role can be assumed with a token.
 #[must_use]
 pub(crate) fn trust(role: &Role, token: &Token<'_>) -> Trust {

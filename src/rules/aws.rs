@@ -7,6 +7,7 @@ use crate::controller::ControllerVersion;
 use crate::inventory::{Gap, Provider};
 use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
+use crate::role_audit::RoleAuditOptions;
 use crate::tags;
 
 use super::check_result::CheckResult;
@@ -37,6 +38,8 @@ pub struct Context<'a> {
     pub gaps: &'a [Gap],
     /// The roles, compared with their baselines.
     pub roles: &'a RoleAudits<'a>,
+    /// Options of the comparison of roles.
+    pub role_options: &'a RoleAuditOptions,
     pub controller_version: Option<ControllerVersion>,
     /// `--controller-credentials elsewhere`.
     pub credentials_elsewhere: bool,

@@ -101,6 +101,16 @@ impl Cluster {
         self.nodes.iter_mut().find(is_it).unwrap()
     }
 
+    /// Adds a role with an inline policy that no instance uses.
+    pub(crate) fn add_role(&mut self, name: &str, policy: &str) {
+        let mut role = self.role(WORKER_ROLE).clone();
+        role.arn = format!("arn:aws:iam::111122223333:role/{name}");
+        role.name = name.to_owned();
+        role.attached_policies = Some(Vec::new());
+        role.inline_policies = Some(vec![InlinePolicy { name: name.to_owned(), document: Some(policy.to_owned()) }]);
+        self.account().roles.push(role);
+    }
+
     /// The managed policy of the role of the workers.
     pub(crate) fn worker_policy(&mut self) -> &mut String {
         self.policy("rancher-worker")

@@ -18,7 +18,7 @@ use super::{
 
 /// The parsed policies of a role, or the reasons why they cannot be evaluated. One unread policy makes the whole role
 /// unknown: it may contain the missing Allow, or a Deny.
-pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<PolicySet, Vec<RoleGap>> {
+pub(crate) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<PolicySet, Vec<RoleGap>> {
     let mut identity: Vec<NamedDocument> = Vec::new();
     let mut boundary = None;
     let mut malformed: Vec<RoleGapCause> = Vec::new();
@@ -349,6 +349,11 @@ pub(super) fn more_privileged<'a>(
 
 /// Context of every request of the nodes. Source: AWS IAM User Guide, "AWS global condition context keys".
 pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> Environment {
+    environment_of(account, role, users.regions.iter().map(|region| (*region).to_owned()).collect())
+}
+
+/// Environment of the requests of a role in these regions.
+pub(crate) fn environment_of(account: &Account, role: &Role, regions: Vec<String>) -> Environment {
     let context = Context::from_iter([
         ("aws:PrincipalAccount", account.account_id.as_str()),
         ("aws:PrincipalArn", &role.arn),
@@ -363,7 +368,7 @@ pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> 
     Environment {
         partition: account.partition.clone(),
         account_id: account.account_id.clone(),
-        regions: users.regions.iter().map(|region| (*region).to_owned()).collect(),
+        regions,
         context,
         // A role has no user name.
         absent: vec!["aws:multifactorauthage".to_owned(), "aws:username".to_owned()],

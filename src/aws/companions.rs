@@ -1,0 +1,266 @@
+//! Controllers next to the cloud controller, the roles that they use, and what these grant.
+
+use crate::aws::view::{ClusterView, RegionView};
+use crate::aws::web_identity::names_pod_identity;
+use crate::aws::{Account, Role};
+use crate::baseline;
+use crate::controller::ControllerVersion;
+use crate::controller::companion::{Companion, CompanionRow, NeededAction, Trigger, identify};
+use crate::kubernetes::{DocumentKind, Evidence, Workload, WorkloadKind};
+use crate::policy::{
+    self, Assessment, Catalogue, Environment, EscalationPath, Need, PolicySet, PreparedPolicies, Question, Verdict,
+};
+use crate::role_audit::RoleAuditOptions;
+
+use super::roles::policy_set;
+
+/// A controller that runs in the cluster.
+pub(crate) struct CompanionRun<'e> {
+    pub(crate) row: &'static CompanionRow,
+    pub(crate) version: Option<ControllerVersion>,
+    pub(crate) workload: &'e Workload,
+}
+
+impl CompanionRun<'_> {
+    /// `NAME VERSION`.
+    pub(crate) fn label(&self) -> String {
+        match self.version {
+            Some(version) => format!("{} {version}", self.row.name),
+            None => self.row.name.to_owned(),
+        }
+    }
+
+    /// Actions that it needs as it is configured.
+    pub(crate) fn needed(&self, view: &ClusterView<'_>) -> Vec<&'static NeededAction> {
+        let words = || self.workload.containers.iter().flat_map(|container| &container.words).map(|word| &word.value);
+        let is_on =
+            |gate: &str| words().any(|word| word.contains("feature-gates") && word.contains(&format!("{gate}=true")));
+        let is_made = |needed: &&NeededAction| {
+            let is_of_version = match (needed.since, self.version) {
+                (Some(since), Some(version)) => version >= since,
+                // A version that is not known may be older.
+                (Some(_), None) => false,
+                (None, _) => true,
+            };
+            is_of_version
+                && match needed.trigger {
+                    Trigger::Always => true,
+                    Trigger::Gate(gate) => is_on(gate),
+                    Trigger::Variable(name) => self.workload.environment.iter().any(|one| one == name),
+                    Trigger::NoRoleTags => !view.regions.iter().any(has_role_tags),
+                }
+        };
+        self.row.needed.iter().filter(is_made).collect()
+    }
+}
+
+/// True if a subnet in a VPC of the nodes has a role tag for load balancers.
+fn has_role_tags(region: &RegionView<'_>) -> bool {
+    let is_role = |key: &str| matches!(key, "kubernetes.io/role/elb" | "kubernetes.io/role/internal-elb");
+    let subnets = region.region.subnets.iter();
+    subnets.into_iter().any(|subnet| subnet.tags.iter().any(|tag| is_role(&tag.key)))
+}
+
+/// Controllers among the workloads. CSI drivers also run on each node, where they call nothing.
+pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
+    let own = evidence.workloads.iter().filter(|workload| {
+        !workload.is_owned
+            && workload.replicas > 0
+            && matches!(workload.kind, WorkloadKind::Deployment | WorkloadKind::StatefulSet)
+    });
+    let found = own.filter_map(|workload| {
+        let mut images = workload.containers.iter().filter_map(|container| identify(&container.image.value));
+        let (row, version) = images.next()?;
+        Some(CompanionRun { row, version, workload })
+    });
+    found.filter(|run| is_used(run, evidence)).collect()
+}
+
+/// True if a controller is known to make its calls: external-dns with Route 53, the EFS driver with a class that
+/// provisions.
+fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
+    let words = || run.workload.containers.iter().flat_map(|container| &container.words);
+    match run.row.companion {
+        Companion::ExternalDns => words().any(|word| word.value == "--provider=aws"),
+        Companion::EfsCsi => evidence
+            .documents_by_kind(DocumentKind::StorageClass)
+            .any(|document| document.object().text(&["provisioner"]) == Some("efs.csi.aws.com")),
+        Companion::LoadBalancerController | Companion::EbsCsi | Companion::ClusterAutoscaler | Companion::Karpenter => {
+            true
+        }
+    }
+}
+
+/// A controller with the role that it uses, and how that is known.
+pub(crate) struct CompanionRole<'a> {
+    pub(crate) run: CompanionRun<'a>,
+    pub(crate) account: &'a Account,
+    pub(crate) role: &'a Role,
+}
+
+/// Roles of the controllers: those of their ServiceAccounts, or of their environment; for Karpenter with Pod Identity,
+/// the role that its guide names.
+/// Source: aws/karpenter-provider-aws `website/content/en/preview/getting-started/getting-started-with-karpenter`.
+pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evidence) -> Vec<CompanionRole<'a>> {
+    let identities = evidence.web_identities();
+    let accounts = &view.inventory.accounts;
+    let mut found = Vec::new();
+    for run in companions(evidence) {
+        let workload = run.workload;
+        let mut own = identities.iter().filter(|identity| {
+            identity.workload.map_or(
+                identity.namespace == workload.namespace && identity.service_account == workload.service_account,
+                |mounted| std::ptr::eq(mounted, workload),
+            )
+        });
+        let by_arn = own.next().and_then(|identity| {
+            accounts
+                .iter()
+                .find_map(|account| Some((account, account.roles.iter().find(|role| role.arn == identity.role_arn)?)))
+        });
+        let by_name = || {
+            let name = format!("{}-karpenter", view.cluster_id);
+            let is_it = |role: &&Role| role.name == name && names_pod_identity(role);
+            let is_karpenter = run.row.companion == Companion::Karpenter;
+            accounts
+                .iter()
+                .filter(|_| is_karpenter)
+                .find_map(|account| Some((account, account.roles.iter().find(is_it)?)))
+        };
+        if let Some((account, role)) = by_arn.or_else(by_name) {
+            found.push(CompanionRole { run, account, role });
+        }
+    }
+    found
+}
+
+/// What the role of a controller grants.
+pub(crate) struct CompanionAudit {
+    /// Actions that it needs and the role does not grant at all, with the assessment.
+    pub(crate) lacking: Vec<(&'static str, Assessment)>,
+    /// Number of needed actions.
+    pub(crate) needed: usize,
+    /// Escalation paths through actions that nothing published for the controller needs.
+    pub(crate) paths: Vec<EscalationPath>,
+    /// Statements that name a lacking action, in the words of the policies: resources and conditions.
+    pub(crate) limits: Vec<String>,
+}
+
+/// Compares a role with the needs of a controller. `None` if a policy was not read or is malformed.
+pub(crate) fn audit(
+    one: &CompanionRole<'_>,
+    view: &ClusterView<'_>,
+    options: &RoleAuditOptions,
+) -> Option<CompanionAudit> {
+    let set = policy_set(one.account, one.role, &options.scps).ok()?;
+    let prepared = PreparedPolicies::new(&set);
+    let catalogue = options.catalogue();
+    let environment = environment(one.account, one.role, view);
+    let needed = one.run.needed(view);
+    let lacking = lacking(&needed, &prepared, &environment, catalogue);
+    let limits = lacking.iter().flat_map(|(action, _)| limits(&set, action)).collect();
+    let mut needs: Vec<Need> = vec![Need::everywhere("ec2:Describe*")];
+    for name in one.run.row.baselines {
+        let known = baseline::find(name).and_then(|embedded| embedded.baseline(None).ok());
+        needs.extend(known.iter().flat_map(baseline::Baseline::needs));
+    }
+    needs.extend(needed.iter().map(|needed| Need::everywhere(needed.action)));
+    let beyond = policy::excess(&set, &prepared, &needs, &environment, catalogue);
+    Some(CompanionAudit { lacking, needed: needed.len(), paths: beyond.paths, limits })
+}
+
+/// Actions that the policies grant nowhere.
+fn lacking(
+    needed: &[&'static NeededAction],
+    prepared: &PreparedPolicies,
+    environment: &Environment,
+    catalogue: &Catalogue,
+) -> Vec<(&'static str, Assessment)> {
+    let assess = |action: &'static str| prepared.assess(Question::on(action, &[]), environment, catalogue);
+    let all = needed.iter().map(|needed| (needed.action, assess(needed.action)));
+    let found: Vec<(&'static str, Assessment)> =
+        all.filter(|(_, one)| matches!(one.verdict, Verdict::Missing | Verdict::Denied)).collect();
+    // A role that only registers targets is published as well, for TargetGroupBindings alone.
+    // Source: kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md.
+    let lacks = |action: &str| found.iter().any(|(one, _)| *one == action);
+    let registers = needed.iter().any(|one| one.action == REGISTERS) && !lacks(REGISTERS);
+    if registers && CREATES.iter().all(|action| lacks(action)) {
+        return Vec::new();
+    }
+    found
+}
+
+const REGISTERS: &str = "elasticloadbalancing:RegisterTargets";
+const CREATES: [&str; 3] = [
+    "elasticloadbalancing:CreateListener",
+    "elasticloadbalancing:CreateLoadBalancer",
+    "elasticloadbalancing:CreateTargetGroup",
+];
+
+/// Resources and conditions of the statements that allow an action somewhere else.
+fn limits(set: &PolicySet, action: &str) -> Vec<String> {
+    let folded = action.to_lowercase();
+    let mut found = Vec::new();
+    for statement in set.identity().flat_map(|named| &named.document.statements) {
+        let allows = statement.effect == policy::Effect::Allow && !statement.action.negated;
+        if !allows || !statement.action.folded.iter().any(|pattern| policy::matches(pattern, &folded)) {
+            continue;
+        }
+        let resources = statement.resource.iter().flat_map(|resource| &resource.patterns);
+        found.extend(resources.filter(|pattern| ***pattern != *"*").map(|pattern| format!("`{pattern}`")));
+        found.extend(statement.conditions.iter().map(|condition| {
+            let values: Vec<String> = condition.values.iter().map(ToString::to_string).collect();
+            format!("{} `{}` = `{}`", condition.operator, condition.key, values.join("`, `"))
+        }));
+    }
+    found
+}
+
+fn environment(account: &Account, role: &Role, view: &ClusterView<'_>) -> Environment {
+    let regions = view.regions.iter().filter(|region| region.account.account_id == account.account_id);
+    super::roles::environment_of(account, role, regions.map(|region| region.region.name.clone()).collect())
+}
+
+/// Roles of the nodes, by account and name.
+fn node_roles<'a>(view: &'a ClusterView<'a>) -> Vec<(&'a Account, &'a Role)> {
+    let members = view.regions.iter().flat_map(|region| region.members.iter().map(move |one| (region.account, one)));
+    let found = members.filter_map(|(account, member)| {
+        let arn = member.instance.instance_profile_arn.as_deref()?;
+        let profile = account.instance_profiles.iter().find(|profile| profile.arn == arn)?;
+        let name = profile.roles.first()?;
+        Some((account, account.roles.iter().find(|role| role.name == *name)?))
+    });
+    let mut roles: Vec<(&Account, &Role)> = found.collect();
+    roles.sort_by_key(|(account, role)| (&account.account_id, &role.name));
+    roles.dedup_by_key(|(account, role)| (&account.account_id, &role.name));
+    roles
+}
+
+/// True if the nodes have roles that were read.
+pub(crate) fn has_node_roles(view: &ClusterView<'_>) -> bool {
+    !node_roles(view).is_empty()
+}
+
+/// Names of the roles of the nodes, if none of them grants a change that a controller makes.
+pub(crate) fn lacks_on_nodes<'a>(
+    run: &CompanionRun<'_>,
+    view: &'a ClusterView<'a>,
+    options: &RoleAuditOptions,
+) -> Option<Vec<&'a str>> {
+    let needed = run.needed(view);
+    let mut names = Vec::new();
+    for (account, role) in node_roles(view) {
+        let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
+        let environment = environment(account, role, view);
+        let writes: Vec<&&NeededAction> = needed.iter().filter(|one| !one.action.contains(":Describe")).collect();
+        let grants = |one: &&&NeededAction| {
+            let answer = prepared.assess(Question::on(one.action, &[]), &environment, options.catalogue());
+            !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
+        };
+        if writes.iter().any(|one| grants(&one)) {
+            return None;
+        }
+        names.push(role.name.as_str());
+    }
+    (!names.is_empty()).then_some(names)
+}

@@ -1,0 +1,262 @@
+//! Controllers next to the cloud controller, and the actions without which their everyday work fails. Actions that only
+//! an optional feature calls are left out, unless the feature is visibly switched on.
+//! Sources: the policies that the projects publish, by tag: kubernetes-sigs/aws-load-balancer-controller
+//! `docs/install/iam_policy.json`; kubernetes-sigs/aws-ebs-csi-driver `docs/example-iam-policy.json`;
+//! kubernetes-sigs/aws-efs-csi-driver `docs/iam-policy-example.json`; kubernetes/autoscaler
+//! `cluster-autoscaler/cloudprovider/aws/README.md`; aws/karpenter-provider-aws
+//! `website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml`;
+//! kubernetes-sigs/external-dns `docs/tutorials/aws.md`.
+
+use super::ControllerVersion;
+
+/// A controller with rights in AWS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Companion {
+    LoadBalancerController,
+    EbsCsi,
+    EfsCsi,
+    ClusterAutoscaler,
+    Karpenter,
+    ExternalDns,
+}
+
+/// Condition under which a controller makes a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    Always,
+    /// A feature gate is on.
+    Gate(&'static str),
+    /// A container has an environment variable of this name.
+    Variable(&'static str),
+    /// No subnet of the nodes' VPC has a role tag for load balancers.
+    NoRoleTags,
+}
+
+/// An action that a controller needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NeededAction {
+    pub(crate) action: &'static str,
+    /// First version that calls it.
+    pub(crate) since: Option<ControllerVersion>,
+    pub(crate) trigger: Trigger,
+}
+
+/// What identifies a controller, and what it needs.
+#[derive(Debug)]
+pub(crate) struct CompanionRow {
+    pub(crate) companion: Companion,
+    /// Name in reports.
+    pub(crate) name: &'static str,
+    /// Last part of the name of its image.
+    image: &'static str,
+    pub(crate) needed: &'static [NeededAction],
+    /// Embedded baselines that its role may have without being excessive.
+    pub(crate) baselines: &'static [&'static str],
+}
+
+const fn always(action: &'static str) -> NeededAction {
+    NeededAction { action, since: None, trigger: Trigger::Always }
+}
+
+const fn since(action: &'static str, version: (u32, u32, u32)) -> NeededAction {
+    let (major, minor, patch) = version;
+    NeededAction { since: Some(ControllerVersion::new(major, minor, patch)), ..always(action) }
+}
+
+const fn only(action: &'static str, trigger: Trigger) -> NeededAction {
+    NeededAction { trigger, ..always(action) }
+}
+
+const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
+    always("ec2:AuthorizeSecurityGroupIngress"),
+    always("ec2:CreateSecurityGroup"),
+    always("ec2:CreateTags"),
+    always("ec2:DeleteSecurityGroup"),
+    since("ec2:DescribeAvailabilityZones", (2, 2, 0)),
+    always("ec2:DescribeInstances"),
+    always("ec2:DescribeNetworkInterfaces"),
+    always("ec2:DescribeSecurityGroups"),
+    always("ec2:DescribeSubnets"),
+    always("ec2:DescribeVpcs"),
+    always("ec2:RevokeSecurityGroupIngress"),
+    NeededAction { trigger: Trigger::NoRoleTags, ..since("ec2:DescribeRouteTables", (2, 13, 0)) },
+    always("elasticloadbalancing:AddTags"),
+    always("elasticloadbalancing:CreateListener"),
+    always("elasticloadbalancing:CreateLoadBalancer"),
+    always("elasticloadbalancing:CreateRule"),
+    always("elasticloadbalancing:CreateTargetGroup"),
+    always("elasticloadbalancing:DeleteListener"),
+    always("elasticloadbalancing:DeleteLoadBalancer"),
+    always("elasticloadbalancing:DeleteRule"),
+    always("elasticloadbalancing:DeleteTargetGroup"),
+    always("elasticloadbalancing:DeregisterTargets"),
+    since("elasticloadbalancing:DescribeListenerAttributes", (2, 9, 0)),
+    always("elasticloadbalancing:DescribeListeners"),
+    always("elasticloadbalancing:DescribeLoadBalancerAttributes"),
+    always("elasticloadbalancing:DescribeLoadBalancers"),
+    always("elasticloadbalancing:DescribeRules"),
+    always("elasticloadbalancing:DescribeTags"),
+    always("elasticloadbalancing:DescribeTargetGroupAttributes"),
+    always("elasticloadbalancing:DescribeTargetGroups"),
+    always("elasticloadbalancing:DescribeTargetHealth"),
+    always("elasticloadbalancing:ModifyListener"),
+    always("elasticloadbalancing:ModifyLoadBalancerAttributes"),
+    always("elasticloadbalancing:ModifyTargetGroup"),
+    always("elasticloadbalancing:ModifyTargetGroupAttributes"),
+    always("elasticloadbalancing:RegisterTargets"),
+    only("acm:RequestCertificate", Trigger::Gate("EnableCertificateManagement")),
+    only("tag:GetResources", Trigger::Gate("EnableRGTAPI")),
+];
+
+const EBS_CSI: &[NeededAction] = &[
+    always("ec2:AttachVolume"),
+    always("ec2:CreateTags"),
+    always("ec2:CreateVolume"),
+    always("ec2:DeleteVolume"),
+    always("ec2:DescribeAvailabilityZones"),
+    always("ec2:DescribeInstances"),
+    always("ec2:DescribeVolumes"),
+    always("ec2:DetachVolume"),
+];
+
+const EFS_CSI: &[NeededAction] = &[
+    since("ec2:DescribeAvailabilityZones", (1, 4, 0)),
+    always("elasticfilesystem:CreateAccessPoint"),
+    always("elasticfilesystem:DeleteAccessPoint"),
+    always("elasticfilesystem:DescribeAccessPoints"),
+    always("elasticfilesystem:DescribeFileSystems"),
+    since("elasticfilesystem:DescribeMountTargets", (1, 4, 0)),
+    since("elasticfilesystem:TagResource", (1, 5, 4)),
+];
+
+const CLUSTER_AUTOSCALER: &[NeededAction] = &[
+    always("autoscaling:DescribeAutoScalingGroups"),
+    always("autoscaling:DescribeAutoScalingInstances"),
+    always("autoscaling:SetDesiredCapacity"),
+    always("autoscaling:TerminateInstanceInAutoScalingGroup"),
+];
+
+const KARPENTER: &[NeededAction] = &[
+    always("ec2:CreateFleet"),
+    always("ec2:CreateLaunchTemplate"),
+    always("ec2:CreateTags"),
+    always("ec2:DeleteLaunchTemplate"),
+    always("ec2:DescribeImages"),
+    always("ec2:DescribeInstanceTypeOfferings"),
+    always("ec2:DescribeInstanceTypes"),
+    always("ec2:DescribeInstances"),
+    always("ec2:DescribeLaunchTemplates"),
+    always("ec2:DescribeSecurityGroups"),
+    always("ec2:DescribeSubnets"),
+    always("ec2:RunInstances"),
+    always("ec2:TerminateInstances"),
+    always("iam:PassRole"),
+    only("sqs:DeleteMessage", Trigger::Variable("INTERRUPTION_QUEUE")),
+    only("sqs:GetQueueUrl", Trigger::Variable("INTERRUPTION_QUEUE")),
+    only("sqs:ReceiveMessage", Trigger::Variable("INTERRUPTION_QUEUE")),
+];
+
+const EXTERNAL_DNS: &[NeededAction] = &[
+    always("route53:ChangeResourceRecordSets"),
+    always("route53:ListHostedZones"),
+    always("route53:ListResourceRecordSets"),
+];
+
+/// Known controllers.
+pub(crate) const COMPANIONS: &[CompanionRow] = &[
+    CompanionRow {
+        companion: Companion::LoadBalancerController,
+        name: "AWS Load Balancer Controller",
+        image: "aws-load-balancer-controller",
+        needed: LOAD_BALANCER_CONTROLLER,
+        baselines: &["lbc"],
+    },
+    CompanionRow {
+        companion: Companion::EbsCsi,
+        name: "EBS CSI driver",
+        image: "aws-ebs-csi-driver",
+        needed: EBS_CSI,
+        baselines: &["ebs-csi"],
+    },
+    CompanionRow {
+        companion: Companion::EfsCsi,
+        name: "EFS CSI driver",
+        image: "aws-efs-csi-driver",
+        needed: EFS_CSI,
+        baselines: &["efs-csi"],
+    },
+    CompanionRow {
+        companion: Companion::ClusterAutoscaler,
+        name: "cluster autoscaler",
+        image: "cluster-autoscaler",
+        needed: CLUSTER_AUTOSCALER,
+        baselines: &["cluster-autoscaler"],
+    },
+    CompanionRow {
+        companion: Companion::Karpenter,
+        name: "Karpenter",
+        image: "karpenter/controller",
+        needed: KARPENTER,
+        baselines: &["karpenter-controller"],
+    },
+    CompanionRow {
+        companion: Companion::ExternalDns,
+        name: "external-dns",
+        image: "external-dns",
+        needed: EXTERNAL_DNS,
+        baselines: &[],
+    },
+];
+
+/// Controller of an image, and its version if the tag states one.
+pub(crate) fn identify(image: &str) -> Option<(&'static CompanionRow, Option<ControllerVersion>)> {
+    let image = image.split('@').next().unwrap_or_default();
+    // A port has a slash after it.
+    let (name, tag) = image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((image, ""));
+    let is_it = |row: &&CompanionRow| {
+        name == row.image || name.strip_suffix(row.image).is_some_and(|before| before.ends_with('/'))
+    };
+    let row = COMPANIONS.iter().find(is_it)?;
+    Some((row, tag.parse().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_identify_controllers_and_versions() {
+        let of =
+            |image: &str| identify(image).map(|(row, version)| (row.companion, version.map(|one| one.to_string())));
+        for (image, expected) in [
+            (
+                "public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4",
+                Some((Companion::LoadBalancerController, Some("2.13.4".to_owned()))),
+            ),
+            (
+                "602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-ebs-csi-driver:v1.44.0@sha256:0a",
+                Some((Companion::EbsCsi, Some("1.44.0".to_owned()))),
+            ),
+            ("localhost:5000/cluster-autoscaler", Some((Companion::ClusterAutoscaler, None))),
+            ("public.ecr.aws/karpenter/controller:1.6.0", Some((Companion::Karpenter, Some("1.6.0".to_owned())))),
+            ("registry.k8s.io/external-dns/external-dns:latest", Some((Companion::ExternalDns, None))),
+            ("example.com/my-external-dns:v1", None),
+            ("nginx", None),
+        ] {
+            assert_eq!(of(image), expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn actions_exist_and_baselines_are_embedded() {
+        let catalogue = crate::policy::Catalogue::embedded();
+        for row in COMPANIONS {
+            for needed in row.needed {
+                assert!(catalogue.action(&needed.action.to_lowercase()).is_some(), "{}", needed.action);
+            }
+            for name in row.baselines {
+                assert!(crate::baseline::find(name).is_some(), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+use crate::aws::companions::{CompanionAudit, CompanionRole, audit, companion_roles};
+use crate::policy::Verdict;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{NO_ROLE, reference};
+
+pub(super) const RULE: Rule = Rule {
+    id: "controller-action-missing",
+    title: "the role of a controller lacks actions that it calls",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Role],
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) uses a role of its ServiceAccount or of its environment, and the role grants an action nowhere in the account and region that its version calls in everyday work, or a Deny or a boundary revokes it. Actions that are granted under conditions or on some resources are skipped, and so are those of features that are not visibly on.",
+    impact: "the controller fails with AccessDenied: load balancers, volumes or nodes are not created, changed or removed",
+    fix: "Attach the policy that the project publishes for the release.",
+    sources: &[
+        "kubernetes-sigs/aws-load-balancer-controller docs/install/iam_policy.json",
+        "kubernetes-sigs/aws-ebs-csi-driver docs/example-iam-policy.json",
+        "kubernetes-sigs/aws-efs-csi-driver docs/iam-policy-example.json",
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
+        "aws/karpenter-provider-aws website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml",
+        "kubernetes-sigs/external-dns docs/tutorials/aws.md",
+    ],
+    example: "role `lbc` of AWS Load Balancer Controller 2.13.4 (Deployment kube-system/aws-load-balancer-controller) lacks 1 of 37 actions: elasticloadbalancing:DescribeListenerAttributes",
+    reads: &[Read::GetRole],
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for one in companion_roles(context.view, context.kubernetes) {
+        let Some(audited) = audit(&one, context.view, context.role_options) else { continue };
+        checked += 1;
+        if !audited.lacking.is_empty() {
+            found.push(violation(&one, &audited));
+        }
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable(NO_ROLE);
+    }
+    CheckResult::counted(checked, found)
+}
+
+fn violation(one: &CompanionRole<'_>, audited: &CompanionAudit) -> Violation {
+    let names: Vec<&str> = audited.lacking.iter().map(|(action, _)| *action).collect();
+    let role = text::printable(&one.role.name);
+    let run = &one.run;
+    let is_denied = audited.lacking.iter().all(|(_, assessment)| assessment.verdict == Verdict::Denied);
+    let verb = if is_denied { "is denied" } else { "lacks" };
+    let mut deciders: Vec<String> = audited
+        .lacking
+        .iter()
+        .flat_map(|(_, assessment)| &assessment.because)
+        .map(|by| match by.statement {
+            Some(at) => format!("statement {at} of `{}`", text::printable(&by.policy)),
+            None if one.role.permissions_boundary.as_ref() == Some(&by.policy) => {
+                format!("the boundary `{}`", text::printable(&by.policy))
+            }
+            None => format!("the control policy `{}`", text::printable(&by.policy)),
+        })
+        .collect();
+    deciders.sort();
+    deciders.dedup();
+    let by = match deciders.as_slice() {
+        [] => String::new(),
+        some => format!(" by {}", text::list(&some.iter().map(String::as_str).collect::<Vec<_>>(), 3)),
+    };
+    let mut limits = audited.limits.clone();
+    limits.sort();
+    limits.dedup();
+    let elsewhere = match limits.as_slice() {
+        [] => String::new(),
+        some => {
+            let shown: Vec<String> = some.iter().map(|limit| text::printable(limit).into_owned()).collect();
+            format!(
+                "; statements allow them only for {}",
+                text::list(&shown.iter().map(String::as_str).collect::<Vec<_>>(), 4)
+            )
+        }
+    };
+    let message = format!(
+        "role `{role}` of {} ({}) {verb} {} of {} actions{by}: {}{elsewhere}",
+        run.label(),
+        text::printable(&run.workload.full_name()),
+        names.len(),
+        audited.needed,
+        text::list(&names, 8)
+    );
+    let fix = if is_denied {
+        "change the Deny, the boundary or the control policy: adding an Allow cannot help".to_owned()
+    } else {
+        format!("attach the policy that the project publishes for this release of the {}", run.row.name)
+    };
+    Violation::new(Severity::Error, reference(one), message, Fix::none(fix)).at(&run.workload.place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: aws-load-balancer-controller
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: aws-load-balancer-controller
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: aws-load-balancer-controller
+      containers:
+      - name: controller
+        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+        args:
+        - --cluster-name=c-m-4x8z2k9q
+";
+
+    /// The controller with its published policy, in which one text is replaced.
+    fn with_policy(c: &mut aws::Cluster, from: &str, to: &str) {
+        let policy = include_str!("../../../policies/lbc.json");
+        assert!(policy.contains(from), "{from}");
+        c.manifests = WORLD;
+        c.add_role("lbc", &policy.replace(from, to));
+    }
+
+    #[test]
+    fn fires() {
+        for (from, to) in [
+            ("ec2:DescribeSubnets", "ec2:DescribeTags"),
+            ("elasticloadbalancing:DescribeListenerAttributes", "elasticloadbalancing:DescribeListeners"),
+            ("elasticloadbalancing:RegisterTargets", "elasticloadbalancing:DeregisterTargets"),
+        ] {
+            aws::fires(&RULE, |c| with_policy(c, from, to));
+        }
+        aws::fires(&RULE, |c| {
+            c.manifests = WORLD;
+            c.add_role("lbc", r#"{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"elasticloadbalancing:CreateLoadBalancer","Resource":"*"}]}"#);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| with_policy(c, "ec2:DescribeSubnets", "ec2:DescribeSubnets"));
+        // Only features that are off call it.
+        aws::silent(&RULE, |c| with_policy(c, "ec2:DescribeCoipPools", "ec2:DescribeTags"));
+        // A published policy for TargetGroupBindings alone.
+        aws::silent(&RULE, |c| {
+            c.manifests = WORLD;
+            c.add_role("lbc", r#"{"Statement":[{"Effect":"Allow","Action":["elasticloadbalancing:RegisterTargets","elasticloadbalancing:Describe*","ec2:Describe*"],"Resource":"*"}]}"#);
+        });
+    }
+}

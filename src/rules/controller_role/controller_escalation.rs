@@ -1,0 +1,101 @@
+use crate::aws::companions::{audit, companion_roles};
+use crate::policy::Impact;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{NO_ROLE, reference};
+
+pub(super) const RULE: Rule = Rule {
+    id: "controller-escalation",
+    title: "the role of a controller opens a privilege escalation path",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Role],
+    condition: "The role of a controller grants every action of a known path to more permissions or to code on other machines, and at least one of them is in no policy that its project publishes.",
+    impact: "whoever controls the pods of the controller can use this path",
+    fix: "Attach the policy that the project publishes, and nothing more.",
+    sources: &["docs/policy-engine.md, Beyond the baseline"],
+    example: "role `lbc` of AWS Load Balancer Controller 2.13.4 can attach any policy to a role, including its own (iam:AttachRolePolicy): privilege escalation",
+    reads: &[Read::GetRole],
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for one in companion_roles(context.view, context.kubernetes) {
+        let Some(audited) = audit(&one, context.view, context.role_options) else { continue };
+        checked += 1;
+        let paths: Vec<_> =
+            audited.paths.iter().filter(|path| path.gain != Impact::DataAccess && path.certain).collect();
+        if paths.is_empty() {
+            continue;
+        }
+        let described: Vec<String> = paths
+            .iter()
+            .take(3)
+            .map(|path| {
+                let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
+                format!("{} ({})", path.so_that, actions.join(", "))
+            })
+            .collect();
+        let more = match paths.len() - described.len() {
+            0 => String::new(),
+            rest => format!("; and {}", text::count(rest, "more path")),
+        };
+        let message = format!(
+            "role `{}` of {} can {}{more}: privilege escalation",
+            text::printable(&one.role.name),
+            one.run.label(),
+            described.join("; ")
+        );
+        let fix = Fix::none(format!(
+            "attach the policy that the project publishes for the {}, and nothing more",
+            one.run.row.name
+        ));
+        found.push(Violation::new(Severity::Warning, reference(&one), message, fix).at(&one.run.workload.place));
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable(NO_ROLE);
+    }
+    CheckResult::counted(checked, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ebs-csi-controller
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: ebs-csi-controller-sa
+      containers:
+      - name: ebs-plugin
+        image: registry.k8s.io/provider-aws/aws-ebs-csi-driver:v1.58.0
+        env:
+        - name: AWS_ROLE_ARN
+          value: arn:aws:iam::111122223333:role/ebs
+";
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.manifests = WORLD;
+            c.add_role("ebs", r#"{"Statement":[{"Effect":"Allow","Action":["iam:*","ec2:*"],"Resource":"*"}]}"#);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.manifests = WORLD;
+            c.add_role("ebs", include_str!("../../../policies/ebs-csi.json"));
+        });
+    }
+}
