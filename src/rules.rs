@@ -20,6 +20,7 @@ mod controller_role;
 mod iam;
 mod instance;
 mod instance_tags;
+mod karpenter;
 mod kubernetes_context;
 mod load_balancer_subnets;
 mod metadata;
@@ -74,7 +75,7 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 24] = [
+    let families: [&'static [Rule]; 25] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_kubernetes::RULES,
@@ -88,6 +89,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         iam::RULES,
         instance::RULES,
         instance_tags::RULES,
+        karpenter::RULES,
         metadata::RULES,
         network::RULES,
         node::RULES,

@@ -30,6 +30,12 @@ impl CompanionRun<'_> {
         }
     }
 
+    /// Value of an argument of its containers.
+    pub(crate) fn argument(&self, name: &str) -> Option<&str> {
+        let mut words = self.workload.containers.iter().flat_map(|container| &container.words);
+        words.find_map(|word| word.value.strip_prefix("--")?.strip_prefix(name)?.strip_prefix('='))
+    }
+
     /// Actions that it needs as it is configured.
     pub(crate) fn needed(&self, view: &ClusterView<'_>) -> Vec<&'static NeededAction> {
         let words = || self.workload.containers.iter().flat_map(|container| &container.words).map(|word| &word.value);
@@ -76,15 +82,16 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
     found.filter(|run| is_used(run, evidence)).collect()
 }
 
-/// True if a controller is known to make its calls: external-dns with Route 53, the EFS driver with a class that
-/// provisions.
+/// True if a controller makes its calls: external-dns with Route 53; the EFS driver unless no class provisions.
 fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
     let words = || run.workload.containers.iter().flat_map(|container| &container.words);
     match run.row.companion {
         Companion::ExternalDns => words().any(|word| word.value == "--provider=aws"),
-        Companion::EfsCsi => evidence
-            .documents_by_kind(DocumentKind::StorageClass)
-            .any(|document| document.object().text(&["provisioner"]) == Some("efs.csi.aws.com")),
+        Companion::EfsCsi => {
+            let mut classes = evidence.documents_by_kind(DocumentKind::StorageClass);
+            !evidence.document_lists.contains(&DocumentKind::StorageClass)
+                || classes.any(|document| document.object().text(&["provisioner"]) == Some("efs.csi.aws.com"))
+        }
         Companion::LoadBalancerController | Companion::EbsCsi | Companion::ClusterAutoscaler | Companion::Karpenter => {
             true
         }
@@ -247,17 +254,15 @@ pub(crate) fn lacks_on_nodes<'a>(
     view: &'a ClusterView<'a>,
     options: &RoleAuditOptions,
 ) -> Option<Vec<&'a str>> {
-    let needed = run.needed(view);
     let mut names = Vec::new();
     for (account, role) in node_roles(view) {
         let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
         let environment = environment(account, role, view);
-        let writes: Vec<&&NeededAction> = needed.iter().filter(|one| !one.action.contains(":Describe")).collect();
-        let grants = |one: &&&NeededAction| {
-            let answer = prepared.assess(Question::on(one.action, &[]), &environment, options.catalogue());
+        let grants = |action: &&'static str| {
+            let answer = prepared.assess(Question::on(action, &[]), &environment, options.catalogue());
             !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
         };
-        if writes.iter().any(|one| grants(&one)) {
+        if run.row.hallmarks.iter().any(|action| grants(&action)) {
             return None;
         }
         names.push(role.name.as_str());

@@ -71,6 +71,9 @@ pub struct Account {
     /// True if `roles` has every role of the account.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_all_roles: bool,
+    /// Names of the instance profiles of all roles; absent if these were not all read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_names: Option<Vec<String>>,
     /// ARNs of roles that were requested and do not exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_roles: Vec<String>,

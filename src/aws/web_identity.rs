@@ -113,6 +113,16 @@ pub(crate) fn names_pod_identity(role: &Role) -> bool {
     entries.any(|(kind, value)| kind == "Service" && **value == *"pods.eks.amazonaws.com")
 }
 
+/// True if a role lets EKS Pod Identity assume it with session tags.
+pub(crate) fn tags_pod_sessions(role: &Role) -> bool {
+    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { return true };
+    let eks = Caller::Service("pods.eks.amazonaws.com".to_owned());
+    ["sts:AssumeRole", "sts:TagSession"].iter().all(|action| {
+        let decision = trusts(&document, &eks, action, &Context::default());
+        matches!(decision, Decision::Allowed | Decision::Undecided)
+    })
+}
+
 /// Decides if a role can be assumed with a token.
 #[must_use]
 pub(crate) fn trust(role: &Role, token: &Token<'_>) -> Trust {

@@ -50,6 +50,8 @@ pub(crate) struct CompanionRow {
     /// Last part of the name of its image.
     image: &'static str,
     pub(crate) needed: &'static [NeededAction],
+    /// Actions that nothing else on a node needs.
+    pub(crate) hallmarks: &'static [&'static str],
     /// Embedded baselines that its role may have without being excessive.
     pub(crate) baselines: &'static [&'static str],
 }
@@ -169,6 +171,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         name: "AWS Load Balancer Controller",
         image: "aws-load-balancer-controller",
         needed: LOAD_BALANCER_CONTROLLER,
+        hallmarks: &["elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:RegisterTargets"],
         baselines: &["lbc"],
     },
     CompanionRow {
@@ -176,6 +179,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         name: "EBS CSI driver",
         image: "aws-ebs-csi-driver",
         needed: EBS_CSI,
+        hallmarks: &["ec2:AttachVolume", "ec2:CreateVolume"],
         baselines: &["ebs-csi"],
     },
     CompanionRow {
@@ -183,6 +187,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         name: "EFS CSI driver",
         image: "aws-efs-csi-driver",
         needed: EFS_CSI,
+        hallmarks: &["elasticfilesystem:CreateAccessPoint"],
         baselines: &["efs-csi"],
     },
     CompanionRow {
@@ -190,6 +195,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         name: "cluster autoscaler",
         image: "cluster-autoscaler",
         needed: CLUSTER_AUTOSCALER,
+        hallmarks: &["autoscaling:SetDesiredCapacity"],
         baselines: &["cluster-autoscaler"],
     },
     CompanionRow {
@@ -197,6 +203,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         name: "Karpenter",
         image: "karpenter/controller",
         needed: KARPENTER,
+        hallmarks: &["ec2:CreateFleet", "ec2:RunInstances"],
         baselines: &["karpenter-controller"],
     },
     CompanionRow {
@@ -204,6 +211,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         name: "external-dns",
         image: "external-dns",
         needed: EXTERNAL_DNS,
+        hallmarks: &["route53:ChangeResourceRecordSets"],
         baselines: &[],
     },
 ];

@@ -70,6 +70,10 @@ pub enum DocumentKind {
     LeaderMigration,
     /// `ServiceAccount`.
     ServiceAccount,
+    /// `EC2NodeClass` of Karpenter.
+    Ec2NodeClass,
+    /// `NodePool` of Karpenter.
+    NodePool,
 }
 
 /// Distribution, as far as a file identifies it.
@@ -254,7 +258,7 @@ const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 36] = [
+const KINDS: [(&str, &str, DocumentKind); 38] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -287,6 +291,8 @@ const KINDS: [(&str, &str, DocumentKind); 36] = [
     ("storage.k8s.io", "CSINode", DocumentKind::CsiNode),
     ("", "PersistentVolume", DocumentKind::PersistentVolume),
     ("", "ServiceAccount", DocumentKind::ServiceAccount),
+    ("karpenter.k8s.aws", "EC2NodeClass", DocumentKind::Ec2NodeClass),
+    ("karpenter.sh", "NodePool", DocumentKind::NodePool),
     ("controllermanager.config.k8s.io", "LeaderMigrationConfiguration", DocumentKind::LeaderMigration),
     ("kubelet.config.k8s.io", "KubeletConfiguration", DocumentKind::KubeletConfiguration),
     ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),

@@ -218,6 +218,7 @@ async fn read_known_account(
         roles: Vec::new(),
         managed_policies: Vec::new(),
         has_all_roles: false,
+        profile_names: None,
         missing_roles: Vec::new(),
         oidc_providers: None,
     };

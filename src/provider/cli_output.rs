@@ -197,6 +197,7 @@ impl Answers {
             roles: Vec::new(),
             managed_policies: Vec::new(),
             has_all_roles: false,
+            profile_names: None,
             missing_roles: Vec::new(),
             oidc_providers: None,
         })

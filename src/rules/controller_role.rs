@@ -9,6 +9,9 @@ use super::Rule;
 mod controller_action_missing;
 mod controller_escalation;
 mod controller_rights_absent;
+mod lbc_installed_twice;
+mod lbc_vpc_mismatch;
+mod lbc_webhook_left;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/controller_role.rs"));
 

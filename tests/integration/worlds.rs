@@ -354,6 +354,7 @@ fn inventory(identities: Identities, regions: Vec<Region>) -> Inventory {
         roles: identities.roles,
         managed_policies: identities.policies,
         has_all_roles: false,
+        profile_names: None,
         missing_roles: Vec::new(),
         oidc_providers: None,
     });

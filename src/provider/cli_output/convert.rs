@@ -163,9 +163,11 @@ pub(super) fn roles(details: AuthorizationDetails, region: &Region, account: &mu
         region.instances.iter().filter_map(|instance| instance.instance_profile_arn.as_deref()).collect();
     let mut wanted_policies: BTreeSet<String> = BTreeSet::new();
     let mut found: BTreeSet<String> = BTreeSet::new();
+    let mut names: Vec<String> = Vec::new();
     for role in details.role_detail_list {
-        let profiles = role.instance_profile_list.into_iter().map(|profile| profile.arn);
-        let profiles: Vec<String> = profiles.filter(|arn| used.contains(arn.as_str())).collect();
+        let profiles: Vec<String> = role.instance_profile_list.into_iter().map(|profile| profile.arn).collect();
+        names.extend(profiles.iter().filter_map(|arn| arn.rsplit('/').next()).map(str::to_owned));
+        let profiles: Vec<String> = profiles.into_iter().filter(|arn| used.contains(arn.as_str())).collect();
         for arn in profiles {
             found.insert(arn.clone());
             account.instance_profiles.push(InstanceProfile { arn, exists: true, roles: vec![role.role_name.clone()] });
@@ -208,6 +210,8 @@ pub(super) fn roles(details: AuthorizationDetails, region: &Region, account: &mu
     // GAAD lists profiles under their roles only: one that an instance shows and no role has either holds no role or
     // was deleted. Both leave the instance without credentials.
     if complete {
+        names.sort();
+        account.profile_names = Some(names);
         let orphaned = used.iter().filter(|arn| !found.contains(**arn));
         account.instance_profiles.extend(orphaned.map(|arn| InstanceProfile {
             arn: (*arn).to_owned(),

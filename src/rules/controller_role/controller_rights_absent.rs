@@ -49,8 +49,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         checked += 1;
         let Some(names) = lacks_on_nodes(&run, context.view, context.role_options) else { continue };
-        let writes = run.row.needed.iter().map(|needed| needed.action);
-        let example = writes.into_iter().find(|action| action.contains(":Create") || action.contains(":Set"));
+        let example = run.row.hallmarks.first().copied();
         let name = workload.full_name();
         let names: Vec<String> = names.iter().map(|name| format!("`{}`", text::printable(name))).collect();
         let message = format!(

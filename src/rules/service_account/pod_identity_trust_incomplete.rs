@@ -1,0 +1,81 @@
+use crate::aws::companions::companion_roles;
+use crate::aws::web_identity::{names_pod_identity, tags_pod_sessions};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "pod-identity-trust-incomplete",
+    title: "a role for EKS Pod Identity does not allow session tags",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Role],
+    condition: "The role that a controller gets by EKS Pod Identity trusts `pods.eks.amazonaws.com` with `sts:AssumeRole` but not with `sts:TagSession`.",
+    impact: "EKS cannot assume the role, and the pods get no credentials",
+    fix: "Allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`.",
+    sources: &["Amazon EKS User Guide, \"Create IAM role with trust policy required by EKS Pod Identity\""],
+    example: "role `prod-karpenter` of Karpenter 1.6.0 does not allow sts:TagSession to pods.eks.amazonaws.com",
+    reads: &[Read::GetRole],
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let roles = companion_roles(context.view, context.kubernetes);
+    let roles: Vec<_> = roles.iter().filter(|one| names_pod_identity(one.role)).collect();
+    if roles.is_empty() {
+        return CheckResult::not_applicable("no controller is known to use a role by EKS Pod Identity");
+    }
+    let lacking = roles.iter().filter(|one| !tags_pod_sessions(one.role));
+    let found = lacking.map(|one| {
+        let message = format!(
+            "role `{}` of {} does not allow sts:TagSession to pods.eks.amazonaws.com",
+            text::printable(&one.role.name),
+            one.run.label()
+        );
+        let resource = ResourceRef {
+            arn: Some(one.role.arn.clone()),
+            name: Some(one.role.name.clone()),
+            ..ResourceRef::bare(ResourceKind::Role, &one.role.arn)
+        };
+        let fix = Fix::none("allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`");
+        Violation::new(Severity::Error, resource, message, fix).at(&one.run.workload.place)
+    });
+    CheckResult::counted(roles.len(), found.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: karpenter
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: karpenter
+      containers:
+      - image: public.ecr.aws/karpenter/controller:1.6.0
+";
+
+    fn trusting(c: &mut aws::Cluster, actions: &str) {
+        c.manifests = WORLD;
+        let name = format!("{}-karpenter", aws::ID);
+        c.add_role(&name, include_str!("../../../policies/karpenter-controller.json"));
+        c.role(&name).trust_policy = Some(format!(
+            r#"{{"Statement":[{{"Effect":"Allow","Principal":{{"Service":"pods.eks.amazonaws.com"}},"Action":{actions}}}]}}"#
+        ));
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| trusting(c, r#""sts:AssumeRole""#));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| trusting(c, r#"["sts:AssumeRole","sts:TagSession"]"#));
+    }
+}
