@@ -30,6 +30,27 @@ impl CompanionRun<'_> {
         }
     }
 
+    /// True if its Pods were given and have no credentials but those of their node: a webhook would have added its
+    /// variables to them. With EKS Pod Identity in use, that is not known.
+    pub(crate) fn uses_node_role(&self, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
+        if uses_pod_identity(view, evidence) {
+            return false;
+        }
+        let mut pods = evidence
+            .workloads
+            .iter()
+            .filter(|pod| {
+                let images = || pod.containers.iter().filter_map(|container| identify(&container.image.value));
+                pod.kind == WorkloadKind::Pod
+                    && pod.is_owned
+                    && pod.namespace == self.workload.namespace
+                    && pod.service_account == self.workload.service_account
+                    && images().any(|(row, _)| row.companion == self.row.companion)
+            })
+            .peekable();
+        pods.peek().is_some() && self.workload.credentials.is_empty() && pods.all(|pod| pod.credentials.is_empty())
+    }
+
     /// Value of an argument of its containers.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
         let mut words = self.workload.containers.iter().flat_map(|container| &container.words);
@@ -96,6 +117,13 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
             true
         }
     }
+}
+
+/// True if a Pod Identity agent runs, or a role of the account is for it: its associations are not read.
+fn uses_pod_identity(view: &ClusterView<'_>, evidence: &Evidence) -> bool {
+    let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers).map(|one| &one.image.value);
+    images.any(|image| image.contains("pod-identity-agent"))
+        || view.inventory.accounts.iter().flat_map(|account| &account.roles).any(names_pod_identity)
 }
 
 /// A controller with the role that it uses, and how that is known.

@@ -380,6 +380,7 @@ pub(super) fn from_values(
         is_owned: false,
         is_static: false,
         replicas: 1,
+        status: None,
         node_selector,
         required_affinity: None,
         tolerations,

@@ -54,6 +54,8 @@ pub struct Workload {
     pub is_static: bool,
     /// `spec.replicas`; 1 if not set.
     pub replicas: i64,
+    /// Its state, in an object of a live cluster.
+    pub status: Option<WorkloadStatus>,
     /// `spec.template.spec.nodeSelector`.
     pub node_selector: Vec<(Located<String>, String)>,
     /// Required terms of `affinity.nodeAffinity`, one of which must match; `None` if there is no such requirement.
@@ -81,6 +83,19 @@ pub struct Workload {
     pub place: Place,
     /// Start of its pod specification.
     pub pod_place: Place,
+}
+
+/// State of a workload, or of a pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkloadStatus {
+    /// Ready pods.
+    pub ready: i64,
+    /// Pods that there should be.
+    pub desired: i64,
+    /// Reasons for which containers of a pod do not run, such as `CrashLoopBackOff`.
+    pub waiting: Vec<String>,
+    /// Reason for which no node takes a pod.
+    pub unschedulable: Option<String>,
 }
 
 /// A role that a container assumes by a token which its pod mounts.
@@ -279,6 +294,7 @@ impl Workload {
             is_owned: object.items(&["metadata", "ownerReferences"]).next().is_some(),
             is_static,
             replicas: object.number(&["spec", "replicas"]).unwrap_or(1),
+            status: status(kind, object),
             node_selector: selector.collect(),
             required_affinity: pod.at(&required).map(|terms| terms.items(&[]).map(affinity_term).collect()),
             tolerations: pod.items(&["tolerations"]).map(toleration).collect(),
@@ -306,6 +322,37 @@ impl Workload {
             place: name.place,
             pod_place: pod.place(),
         })
+    }
+}
+
+/// State of a workload, if a controller or a kubelet has reported one.
+/// Sources: kubernetes/api `apps/v1/types.go#DeploymentStatus`, `#DaemonSetStatus`; `core/v1/types.go#PodStatus`.
+fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
+    let status = object.at(&["status"])?;
+    let number = |key: &str| status.number(&[key]);
+    match kind {
+        WorkloadKind::Deployment | WorkloadKind::StatefulSet => {
+            let desired = number("replicas")?;
+            Some(WorkloadStatus { ready: number("readyReplicas").unwrap_or(0), desired, ..WorkloadStatus::default() })
+        }
+        WorkloadKind::DaemonSet => {
+            let desired = number("desiredNumberScheduled")?;
+            Some(WorkloadStatus { ready: number("numberReady").unwrap_or(0), desired, ..WorkloadStatus::default() })
+        }
+        WorkloadKind::Pod => {
+            let containers =
+                ["initContainerStatuses", "containerStatuses"].into_iter().flat_map(|key| status.items(&[key]));
+            let waiting = containers.filter_map(|one| one.text(&["state", "waiting", "reason"]).map(str::to_owned));
+            let refused = status
+                .items(&["conditions"])
+                .find(|one| one.text(&["type"]) == Some("PodScheduled") && one.text(&["status"]) == Some("False"));
+            let unschedulable = refused.map(|one| one.text(&["message"]).or(one.text(&["reason"])).unwrap_or_default());
+            Some(WorkloadStatus {
+                waiting: waiting.collect(),
+                unschedulable: unschedulable.map(str::to_owned),
+                ..WorkloadStatus::default()
+            })
+        }
     }
 }
 

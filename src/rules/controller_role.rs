@@ -8,6 +8,8 @@ use super::Rule;
 
 mod controller_action_missing;
 mod controller_escalation;
+mod controller_metadata_unreachable;
+mod controller_not_running;
 mod controller_rights_absent;
 mod lbc_installed_twice;
 mod lbc_vpc_mismatch;

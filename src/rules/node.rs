@@ -13,6 +13,7 @@ mod ccm_wrong_cloud_provider;
 mod instance_without_node;
 mod node_address_of_another_instance;
 mod node_name_mismatch;
+mod node_network_unavailable;
 mod node_provided_ip_mismatch;
 mod node_provider_id_invalid;
 mod node_provider_id_shared;

@@ -1,0 +1,113 @@
+use crate::aws::companions::companions;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "controller-metadata-unreachable",
+    title: "a controller needs the metadata service, and its Pods cannot reach it",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Workload],
+    condition: "The running Pods of a controller have no credentials but those of their node and are not on the host network, and every node requires tokens of its metadata service with a hop limit of 1.",
+    impact: "the controller gets no credentials: every call of it fails",
+    fix: "Create a role for its ServiceAccount, run it on the host network, or set the hop limit to 2.",
+    sources: &[
+        "Amazon EC2 User Guide, \"Configure the Instance Metadata Service options\"",
+        "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
+    ],
+    example: "Deployment kube-system/aws-load-balancer-controller has no role, and the hop limit 1 of the nodes keeps its Pods from the metadata service",
+    reads: &[Read::DescribeInstances],
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let options: Vec<_> = context
+        .view
+        .regions
+        .iter()
+        .flat_map(|region| &region.members)
+        .map(|member| member.instance.metadata_options.as_ref())
+        .collect();
+    let is_closed = !options.is_empty()
+        && options.iter().all(|options| {
+            options.is_some_and(|one| {
+                one.http_put_response_hop_limit == Some(1) && one.http_tokens.as_deref() == Some("required")
+            })
+        });
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for run in
+        companions(context.kubernetes).into_iter().filter(|run| run.uses_node_role(context.view, context.kubernetes))
+    {
+        if run.workload.is_on_host_network {
+            continue;
+        }
+        checked += 1;
+        if !is_closed {
+            continue;
+        }
+        let name = run.workload.full_name();
+        let message = format!(
+            "{} has no role, and the hop limit 1 of the nodes keeps its Pods from the metadata service",
+            text::printable(&name)
+        );
+        let fix =
+            Fix::none("create a role for its ServiceAccount, run it on the host network, or set the hop limit to 2");
+        let resource = ResourceRef::bare(ResourceKind::Workload, &name);
+        found.push(Violation::new(Severity::Warning, resource, message, fix).at(&run.workload.place));
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable("no running controller is known to use the roles of the nodes");
+    }
+    CheckResult::counted(checked, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cluster-autoscaler
+  namespace: kube-system
+  uid: a-2
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: cluster-autoscaler-0a
+  namespace: kube-system
+  uid: a-3
+  ownerReferences:
+  - kind: ReplicaSet
+    name: cluster-autoscaler-0
+spec:
+  containers:
+  - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+";
+
+    fn with_hop_limit(c: &mut aws::Cluster, limit: i32) {
+        c.manifests = WORLD;
+        for options in c.region().instances.iter_mut().filter_map(|one| one.metadata_options.as_mut()) {
+            options.http_put_response_hop_limit = Some(limit);
+            options.http_tokens = Some("required".to_owned());
+        }
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| with_hop_limit(c, 1));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| with_hop_limit(c, 2));
+    }
+}
