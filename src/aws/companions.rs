@@ -286,11 +286,11 @@ pub(crate) fn lacks_on_nodes<'a>(
     for (account, role) in node_roles(view) {
         let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
         let environment = environment(account, role, view);
-        let grants = |action: &&'static str| {
+        let grants = |action: &'static str| {
             let answer = prepared.assess(Question::on(action, &[]), &environment, options.catalogue());
             !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
         };
-        if run.row.hallmarks.iter().any(|action| grants(&action)) {
+        if run.row.hallmarks.iter().copied().any(grants) {
             return None;
         }
         names.push(role.name.as_str());

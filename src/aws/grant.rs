@@ -215,10 +215,7 @@ mod tests {
             instance_profiles: Vec::new(),
             roles: Vec::new(),
             managed_policies: Vec::new(),
-            has_all_roles: false,
-            profile_names: None,
-            missing_roles: Vec::new(),
-            oidc_providers: None,
+            ..Account::default()
         }
     }
 

@@ -51,7 +51,7 @@ pub struct Inventory {
 }
 
 /// One account: its identity, its IAM side (global) and its regions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {
     /// The twelve-digit account id.

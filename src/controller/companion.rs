@@ -1,5 +1,5 @@
 //! Controllers next to the cloud controller, and the actions without which their everyday work fails. Actions that only
-//! an optional feature calls are left out, unless the feature is visibly switched on.
+//! an optional feature calls are omitted, unless the feature is visibly switched on.
 //! Sources: the policies that the projects publish, by tag: kubernetes-sigs/aws-load-balancer-controller
 //! `docs/install/iam_policy.json`; kubernetes-sigs/aws-ebs-csi-driver `docs/example-iam-policy.json`;
 //! kubernetes-sigs/aws-efs-csi-driver `docs/iam-policy-example.json`; kubernetes/autoscaler

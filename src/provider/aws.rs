@@ -178,6 +178,27 @@ async fn read_account(request: &Request<'_>, session: &Session, caller: &Caller)
     read_known_account(request, session, caller, identity).await
 }
 
+/// Identities to read besides those of the instance profiles: roles of the account that the operator or ServiceAccounts
+/// name.
+fn wanted_identities<'a>(
+    request: &'a Request<'_>,
+    account_id: &str,
+    profiles: &'a BTreeSet<String>,
+) -> iam::Wanted<'a> {
+    let is_here = |arn: &&str| arn.split(':').nth(4) == Some(account_id);
+    let scope = request.cluster.as_ref();
+    let named = scope.map(|scope| scope.controller_roles).filter(|roles| !roles.is_empty());
+    iam::Wanted {
+        profiles,
+        controller_roles: named.map(|roles| roles.iter().map(String::as_str).filter(is_here).collect()),
+        service_account_roles: scope
+            .iter()
+            .flat_map(|scope| scope.service_account_roles.iter().copied())
+            .filter(is_here)
+            .collect(),
+    }
+}
+
 async fn read_known_account(
     request: &Request<'_>,
     session: &Session,
@@ -217,10 +238,7 @@ async fn read_known_account(
         instance_profiles: Vec::new(),
         roles: Vec::new(),
         managed_policies: Vec::new(),
-        has_all_roles: false,
-        profile_names: None,
-        missing_roles: Vec::new(),
-        oidc_providers: None,
+        ..Account::default()
     };
     let started: Vec<_> = regions.iter().map(|name| ec2::read_region(session.ec2(name), name, caller)).collect();
     let mut waiting = started.into_iter();
@@ -248,18 +266,7 @@ async fn read_known_account(
         let vpcs = &needs.vpcs;
         async move { ec2::read_vpc_attributes(&client, region, vpcs, caller).await }
     });
-    let named = request.cluster.as_ref().map(|scope| scope.controller_roles).filter(|roles| !roles.is_empty());
-    let is_here = |arn: &&str| arn.split(':').nth(4) == Some(account_id.as_str());
-    let wanted = iam::Wanted {
-        profiles: &needs.profiles,
-        controller_roles: named.map(|roles| roles.iter().map(String::as_str).filter(is_here).collect()),
-        service_account_roles: request
-            .cluster
-            .iter()
-            .flat_map(|scope| scope.service_account_roles.iter().copied())
-            .filter(is_here)
-            .collect(),
-    };
+    let wanted = wanted_identities(request, &account_id, &needs.profiles);
     let (attribute_gaps, roles) =
         tokio::join!(join_all(attributes), iam::read(&session, caller, &wanted, request.iam_reads));
     gaps.extend(attribute_gaps.into_iter().flatten());

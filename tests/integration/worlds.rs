@@ -353,10 +353,7 @@ fn inventory(identities: Identities, regions: Vec<Region>) -> Inventory {
         instance_profiles: identities.profiles,
         roles: identities.roles,
         managed_policies: identities.policies,
-        has_all_roles: false,
-        profile_names: None,
-        missing_roles: Vec::new(),
-        oidc_providers: None,
+        ..Account::default()
     });
     inventory.canonicalise();
     // The attributes of a VPC are asked for only where something lives.

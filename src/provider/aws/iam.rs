@@ -223,7 +223,7 @@ impl RoleReader<'_> {
                     None => self.found(|found| found.missing_roles.push((*arn).to_owned())),
                 },
                 Err(error) if error.is_no_such_entity() => {
-                    self.found(|found| found.missing_roles.push((*arn).to_owned()))
+                    self.found(|found| found.missing_roles.push((*arn).to_owned()));
                 }
                 Err(error) => self.gap(API, arn, &error),
             }

@@ -22,7 +22,6 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/external-dns docs/tutorials/aws.md",
     ],
     example: "role `lbc` of AWS Load Balancer Controller 2.13.4 (Deployment kube-system/aws-load-balancer-controller) lacks 1 of 37 actions: elasticloadbalancing:DescribeListenerAttributes",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 

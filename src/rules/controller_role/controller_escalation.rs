@@ -11,11 +11,10 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Role],
     condition: "The role of a controller grants every action of a known path to more permissions or to code on other machines, and at least one of them is in no policy that its project publishes.",
-    impact: "whoever controls the pods of the controller can use this path",
+    impact: "a compromised Pod of the controller can use this path",
     fix: "Attach the policy that the project publishes, and nothing more.",
     sources: &["docs/policy-engine.md, Beyond the baseline"],
     example: "role `lbc` of AWS Load Balancer Controller 2.13.4 can attach any policy to a role, including its own (iam:AttachRolePolicy): privilege escalation",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 

@@ -15,7 +15,6 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
     ],
     example: "Deployment kube-system/aws-load-balancer-controller has no role, and role `node` of the nodes grants nothing that it changes, such as elasticloadbalancing:CreateLoadBalancer",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 

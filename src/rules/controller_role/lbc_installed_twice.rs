@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller is installed twice for one cluster name",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "Two Deployments of the AWS Load Balancer Controller have the same `--cluster-name` and the same `--ingress-class`, and neither is limited to other namespaces by `--watch-namespace`. Each elects a leader of its own.",
+    condition: "Two Deployments of the AWS Load Balancer Controller have the same `--cluster-name` and the same `--ingress-class`, and neither is limited to other namespaces by `--watch-namespace`. Each elects a separate leader.",
     impact: "both change the same load balancers and security groups: targets and rules appear and disappear",
     fix: "Uninstall one of them, or give each its own `--ingress-class` and `--watch-namespace`.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/config/runtime_config.go#BindFlags"],

@@ -1,4 +1,4 @@
-use crate::kubernetes::{Document, DocumentKind};
+use crate::kubernetes::{Document, DocumentKind, Object};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
@@ -43,7 +43,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             || "create the EC2NodeClass, or correct the name".to_owned(),
             |nearest| format!("write `{}`, or create the EC2NodeClass", text::printable(nearest)),
         );
-        let place = pool.at(&class).map_or_else(|| pool.place(), |class| class.place());
+        let place = pool.at(&class).map_or_else(|| pool.place(), Object::place);
         let violation = Violation::new(Severity::Error, reference("NodePool", pool_name), message, Fix::none(fix));
         found.push(violation.at(&place));
     }

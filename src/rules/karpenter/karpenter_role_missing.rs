@@ -13,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
     fix: "Create it, or correct the name.",
     sources: &["aws/karpenter-provider-aws pkg/controllers/nodeclass/instanceprofile.go"],
     example: "EC2NodeClass default names the role `KarpenterNodeRole-old`, which does not exist",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 
@@ -59,7 +58,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 || format!("create the {noun}, or correct the name"),
                 |nearest| format!("did you mean `{}`?", text::printable(nearest)),
             );
-            let place = object.at(&["spec", key]).map_or_else(|| object.place(), |value| value.place());
+            let place = object.at(&["spec", key]).map_or_else(|| object.place(), crate::kubernetes::Object::place);
             let violation = Violation::new(Severity::Error, reference("EC2NodeClass", class), message, Fix::none(fix));
             found.push(violation.with_respect_to(key).at(&place));
         }

@@ -61,7 +61,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 text::printable(&required)
             );
             let fix = Fix::none(format!("tag the {noun}s of the cluster with it, or correct the terms"));
-            let place = object.at(&["spec", key]).map_or_else(|| object.place(), |terms| terms.place());
+            let place = object.at(&["spec", key]).map_or_else(|| object.place(), Object::place);
             let violation = Violation::new(Severity::Error, reference("EC2NodeClass", class), message, fix);
             found.push(violation.with_respect_to(key).at(&place));
         }

@@ -13,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
     fix: "Allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`.",
     sources: &["Amazon EKS User Guide, \"Create IAM role with trust policy required by EKS Pod Identity\""],
     example: "role `prod-karpenter` of Karpenter 1.6.0 does not allow sts:TagSession to pods.eks.amazonaws.com",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 

@@ -15,7 +15,6 @@ pub(super) const RULE: Rule = Rule {
     fix: "Create the role, or correct the annotation, and restart the pods.",
     sources: &["Amazon EKS User Guide, \"Assign IAM roles to Kubernetes service accounts\""],
     example: "ServiceAccount kube-system/aws-load-balancer-controller names the role `arn:aws:iam::123456789012:role/lbc`, which does not exist",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 

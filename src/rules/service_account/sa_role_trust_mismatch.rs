@@ -19,7 +19,6 @@ pub(super) const RULE: Rule = Rule {
         "aws/amazon-eks-pod-identity-webhook README.md",
     ],
     example: "ServiceAccount kube-system/aws-load-balancer-controller cannot assume role `lbc`: its trust policy requires `sub` `system:serviceaccount:default:aws-load-balancer-controller`",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 

@@ -17,7 +17,6 @@ pub(super) const RULE: Rule = Rule {
         "AWS IAM User Guide, \"Create a role for OpenID Connect federation\"",
     ],
     example: "every ServiceAccount of the cluster can assume role `lbc`, which ServiceAccount kube-system/aws-load-balancer-controller names",
-    reads: &[Read::GetRole],
     ..Rule::joined(check)
 };
 

@@ -82,6 +82,7 @@ impl Writer {
             instance_profiles: Vec::new(),
             roles,
             managed_policies,
+            ..Account::default()
         });
         seen.canonicalise();
         Ok(Estate::Aws(seen))
