@@ -1,12 +1,12 @@
 //! Controllers next to the cloud controller, the roles that they use, and what these grant.
 
-use crate::aws::view::{ClusterView, RegionView};
+use crate::aws::view::ClusterView;
 use crate::aws::web_identity::names_pod_identity;
 use crate::aws::{Account, Role};
 use crate::baseline;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{Companion, CompanionRow, NeededAction, Trigger, identify};
-use crate::kubernetes::{DocumentKind, Evidence, Workload, WorkloadKind};
+use crate::kubernetes::{DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind};
 use crate::policy::{
     self, Assessment, Catalogue, Environment, EscalationPath, Need, PolicySet, PreparedPolicies, Question, Verdict,
 };
@@ -48,13 +48,24 @@ impl CompanionRun<'_> {
                     && images().any(|(row, _)| row.companion == self.row.companion)
             })
             .peekable();
-        pods.peek().is_some() && self.workload.credentials.is_empty() && pods.all(|pod| pod.credentials.is_empty())
+        let has_none = |workload: &Workload| workload.credentials.is_empty() && !workload.has_hidden_credentials;
+        pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
     }
 
     /// Value of an argument of its containers.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
         let mut words = self.workload.containers.iter().flat_map(|container| &container.words);
-        words.find_map(|word| word.value.strip_prefix("--")?.strip_prefix(name)?.strip_prefix('='))
+        let mut value = None;
+        while let Some(word) = words.next() {
+            let Some(rest) = word.value.strip_prefix("--").and_then(|rest| rest.strip_prefix(name)) else { continue };
+            // `--name=value`, or `--name` and the value as the next word.
+            match rest.strip_prefix('=') {
+                Some(given) => value = Some(given),
+                None if rest.is_empty() => value = words.next().map(|next| next.value.as_str()),
+                None => {}
+            }
+        }
+        value
     }
 
     /// Actions that it needs as it is configured.
@@ -74,18 +85,28 @@ impl CompanionRun<'_> {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),
                     Trigger::Variable(name) => self.workload.environment.iter().any(|one| one == name),
-                    Trigger::NoRoleTags => !view.regions.iter().any(has_role_tags),
+                    Trigger::NoRoleTags => {
+                        lacks_role_tags(view)
+                            && !words().any(|word| word.contains("SubnetDiscoveryByReachability=false"))
+                    }
+                    Trigger::NotIsolated => {
+                        !view.inventory.accounts.iter().any(|account| account.partition.starts_with("aws-iso"))
+                    }
                 }
         };
         self.row.needed.iter().filter(is_made).collect()
     }
 }
 
-/// True if a subnet in a VPC of the nodes has a role tag for load balancers.
-fn has_role_tags(region: &RegionView<'_>) -> bool {
+/// True if the VPCs of the nodes have subnets, and none of them has a role tag for load balancers.
+fn lacks_role_tags(view: &ClusterView<'_>) -> bool {
     let is_role = |key: &str| matches!(key, "kubernetes.io/role/elb" | "kubernetes.io/role/internal-elb");
-    let subnets = region.region.subnets.iter();
-    subnets.into_iter().any(|subnet| subnet.tags.iter().any(|tag| is_role(&tag.key)))
+    let mut subnets = Vec::new();
+    for region in &view.regions {
+        let vpcs: Vec<&str> = region.members.iter().filter_map(|member| member.instance.vpc_id.as_deref()).collect();
+        subnets.extend(region.region.subnets.iter().filter(|subnet| vpcs.contains(&subnet.vpc_id.as_str())));
+    }
+    !subnets.is_empty() && !subnets.iter().any(|subnet| subnet.tags.iter().any(|tag| is_role(&tag.key)))
 }
 
 /// Controllers among the workloads. CSI drivers also run on each node, where they call nothing.
@@ -103,19 +124,26 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
     found.filter(|run| is_used(run, evidence)).collect()
 }
 
-/// True if a controller makes its calls: external-dns with Route 53; the EFS driver unless no class provisions.
+/// True if a controller calls AWS with its role: external-dns and the cluster autoscaler with this provider, external-dns
+/// unless it assumes another role, the EFS driver unless no class provisions.
+/// Sources: kubernetes-sigs/external-dns `docs/tutorials/aws.md`; kubernetes/autoscaler
+/// `cluster-autoscaler/cloudprovider/builder/builder_all.go#DefaultCloudProvider`; kubernetes-sigs/aws-efs-csi-driver
+/// `pkg/driver/controller.go#CreateVolume`.
 fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
-    let words = || run.workload.containers.iter().flat_map(|container| &container.words);
     match run.row.companion {
-        Companion::ExternalDns => words().any(|word| word.value == "--provider=aws"),
+        Companion::ExternalDns => {
+            run.argument("provider") == Some("aws") && run.argument("aws-assume-role").is_none_or(str::is_empty)
+        }
+        Companion::ClusterAutoscaler => run.argument("cloud-provider") == Some("aws"),
         Companion::EfsCsi => {
-            let mut classes = evidence.documents_by_kind(DocumentKind::StorageClass);
+            let mut classes = evidence.documents_by_kind(DocumentKind::StorageClass).map(|one| one.object());
             !evidence.document_lists.contains(&DocumentKind::StorageClass)
-                || classes.any(|document| document.object().text(&["provisioner"]) == Some("efs.csi.aws.com"))
+                || classes.any(|class| {
+                    class.text(&["provisioner"]) == Some("efs.csi.aws.com")
+                        && class.text(&["parameters", "provisioningMode"]) == Some("efs-ap")
+                })
         }
-        Companion::LoadBalancerController | Companion::EbsCsi | Companion::ClusterAutoscaler | Companion::Karpenter => {
-            true
-        }
+        Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter => true,
     }
 }
 
@@ -131,6 +159,8 @@ pub(crate) struct CompanionRole<'a> {
     pub(crate) run: CompanionRun<'a>,
     pub(crate) account: &'a Account,
     pub(crate) role: &'a Role,
+    /// True for a role that EKS Pod Identity provides.
+    pub(crate) is_by_pod_identity: bool,
 }
 
 /// Roles of the controllers: those of their ServiceAccounts, or of their environment; for Karpenter with Pod Identity,
@@ -140,15 +170,19 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
     let identities = evidence.web_identities();
     let accounts = &view.inventory.accounts;
     let mut found = Vec::new();
-    for run in companions(evidence) {
+    // The SDK prefers keys to any role.
+    for run in companions(evidence).into_iter().filter(|run| !run.workload.has_keys) {
         let workload = run.workload;
-        let mut own = identities.iter().filter(|identity| {
+        let is_own = |identity: &&WebIdentity<'_>| {
             identity.workload.map_or(
                 identity.namespace == workload.namespace && identity.service_account == workload.service_account,
                 |mounted| std::ptr::eq(mounted, workload),
             )
-        });
-        let by_arn = own.next().and_then(|identity| {
+        };
+        // A variable of the container has precedence over the annotation.
+        let mounted = identities.iter().filter(is_own).find(|identity| identity.workload.is_some());
+        let own = mounted.or_else(|| identities.iter().find(is_own));
+        let by_arn = own.and_then(|identity| {
             accounts
                 .iter()
                 .find_map(|account| Some((account, account.roles.iter().find(|role| role.arn == identity.role_arn)?)))
@@ -162,8 +196,9 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
                 .filter(|_| is_karpenter)
                 .find_map(|account| Some((account, account.roles.iter().find(is_it)?)))
         };
+        let is_by_pod_identity = by_arn.is_none();
         if let Some((account, role)) = by_arn.or_else(by_name) {
-            found.push(CompanionRole { run, account, role });
+            found.push(CompanionRole { run, account, role, is_by_pod_identity });
         }
     }
     found
@@ -256,22 +291,25 @@ fn environment(account: &Account, role: &Role, view: &ClusterView<'_>) -> Enviro
     super::roles::environment_of(account, role, regions.map(|region| region.region.name.clone()).collect())
 }
 
-/// Roles of the nodes, by account and name.
+/// Roles of the nodes, by account and name; empty if one of them was not read.
 fn node_roles<'a>(view: &'a ClusterView<'a>) -> Vec<(&'a Account, &'a Role)> {
     let members = view.regions.iter().flat_map(|region| region.members.iter().map(move |one| (region.account, one)));
-    let found = members.filter_map(|(account, member)| {
-        let arn = member.instance.instance_profile_arn.as_deref()?;
-        let profile = account.instance_profiles.iter().find(|profile| profile.arn == arn)?;
-        let name = profile.roles.first()?;
-        Some((account, account.roles.iter().find(|role| role.name == *name)?))
-    });
-    let mut roles: Vec<(&Account, &Role)> = found.collect();
+    let profiles =
+        members.filter_map(|(account, member)| Some((account, member.instance.instance_profile_arn.as_deref()?)));
+    let found: Option<Vec<(&Account, &Role)>> = profiles
+        .map(|(account, arn)| {
+            let profile = account.instance_profiles.iter().find(|profile| profile.arn == arn)?;
+            let name = profile.roles.first()?;
+            Some((account, account.roles.iter().find(|role| role.name == *name)?))
+        })
+        .collect();
+    let mut roles = found.unwrap_or_default();
     roles.sort_by_key(|(account, role)| (&account.account_id, &role.name));
     roles.dedup_by_key(|(account, role)| (&account.account_id, &role.name));
     roles
 }
 
-/// True if the nodes have roles that were read.
+/// True if the nodes have roles, all of which were read.
 pub(crate) fn has_node_roles(view: &ClusterView<'_>) -> bool {
     !node_roles(view).is_empty()
 }

@@ -54,8 +54,6 @@ pub(crate) enum Refusal {
     Subject { values: Vec<String> },
     /// `aud` does not match.
     Audience { values: Vec<String> },
-    /// Another condition does not hold, or a Deny applies.
-    Condition,
 }
 
 /// Issuer of a provider: the part of its ARN after `oidc-provider/`.
@@ -81,13 +79,8 @@ fn named_providers(document: &Document) -> Vec<(&Statement, &str)> {
 }
 
 /// Context of a request with a token of an issuer. Keys of other issuers are not part of it.
-fn context(document: &Document, issuer: &str, subject: &str, audience: &str) -> Context {
+fn context(issuer: &str, subject: &str, audience: &str) -> Context {
     let mut context = Context::default();
-    for condition in document.statements.iter().flat_map(|statement| &statement.conditions) {
-        if is_key_of_token(&condition.key) {
-            context.insert(&condition.key, ContextValue::Many(Vec::new()));
-        }
-    }
     context.insert(&format!("{issuer}:sub"), ContextValue::One(subject.to_owned()));
     context.insert(&format!("{issuer}:aud"), ContextValue::One(audience.to_owned()));
     context
@@ -104,23 +97,36 @@ fn values_of(statement: &Statement, key: &str) -> Vec<String> {
     conditions.flat_map(|condition| &condition.values).map(ToString::to_string).collect()
 }
 
-/// True if a role trusts EKS Pod Identity. Source: Amazon EKS User Guide, "Create IAM role with trust policy required by EKS
-/// Pod Identity".
-pub(crate) fn names_pod_identity(role: &Role) -> bool {
-    let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());
-    let entries = document.iter().flat_map(|document| &document.statements).flat_map(|one| &one.principal);
-    let mut entries = entries.flat_map(|principal| &principal.entries);
-    entries.any(|(kind, value)| kind == "Service" && **value == *"pods.eks.amazonaws.com")
+/// Service of EKS Pod Identity.
+const POD_IDENTITY: &str = "pods.eks.amazonaws.com";
+
+/// Actions that EKS Pod Identity calls and a role does not allow it; empty as well if the role does not name it.
+/// Conditions narrow who may use the role, and are not judged.
+/// Source: Amazon EKS User Guide, "Create IAM role with trust policy required by EKS Pod Identity".
+pub(crate) fn lacking_for_pod_identity(role: &Role) -> Vec<&'static str> {
+    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
+        return Vec::new();
+    };
+    let statements: Vec<&Statement> = document.statements.iter().filter(|one| names_service(one)).collect();
+    let allows = |action: &str| {
+        let folded = action.to_lowercase();
+        let covers = |one: &&Statement| one.action.folded.iter().any(|pattern| matches(pattern, &folded));
+        statements.iter().any(|one| covers(one) != one.action.negated)
+    };
+    let called = ["sts:AssumeRole", "sts:TagSession"];
+    if statements.is_empty() { Vec::new() } else { called.into_iter().filter(|action| !allows(action)).collect() }
 }
 
-/// True if a role lets EKS Pod Identity assume it with session tags.
-pub(crate) fn tags_pod_sessions(role: &Role) -> bool {
-    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { return true };
-    let eks = Caller::Service("pods.eks.amazonaws.com".to_owned());
-    ["sts:AssumeRole", "sts:TagSession"].iter().all(|action| {
-        let decision = trusts(&document, &eks, action, &Context::default());
-        matches!(decision, Decision::Allowed | Decision::Undecided)
-    })
+/// True for a statement that allows something to EKS Pod Identity.
+fn names_service(statement: &Statement) -> bool {
+    let mut entries = statement.principal.iter().filter(|one| !one.negated).flat_map(|one| &one.entries);
+    statement.effect == Effect::Allow && entries.any(|(kind, value)| kind == "Service" && **value == *POD_IDENTITY)
+}
+
+/// True if a role trusts EKS Pod Identity.
+pub(crate) fn names_pod_identity(role: &Role) -> bool {
+    let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());
+    document.iter().flat_map(|document| &document.statements).any(names_service)
 }
 
 /// Decides if a role can be assumed with a token.
@@ -158,39 +164,51 @@ fn through(document: &Document, statement: &Statement, provider: &str, role: &Ro
     let audience = token.audience.or(audiences.first().map(String::as_str)).unwrap_or_default();
     let decide = |subject: &str| {
         let caller = Caller::Federated(provider.to_owned());
-        trusts(document, &caller, ACTION, &context(document, issuer, subject, audience))
+        trusts(document, &caller, ACTION, &context(issuer, subject, audience))
     };
     match decide(token.subject) {
         Decision::Allowed => Trust::Admitted { is_open: decide(ANY_SUBJECT) == Decision::Allowed },
-        Decision::Undecided => Trust::Unknown,
-        Decision::ExplicitlyDenied | Decision::ImplicitlyDenied => {
-            Trust::Refused(explain(statement, issuer, token.subject, token.audience))
+        // Keys that are not known here, such as the address of the caller, may decide.
+        Decision::Undecided | Decision::ExplicitlyDenied => Trust::Unknown,
+        Decision::ImplicitlyDenied => {
+            explain(statement, issuer, token.subject, token.audience).map_or(Trust::Unknown, Trust::Refused)
         }
     }
 }
 
-/// The first condition of a statement that a token does not meet.
-fn explain(statement: &Statement, issuer: &str, subject: &str, audience: Option<&str>) -> Refusal {
+/// The first condition of a statement that a token certainly does not meet.
+fn explain(statement: &Statement, issuer: &str, subject: &str, audience: Option<&str>) -> Option<Refusal> {
     let (sub, aud) = (format!("{issuer}:sub"), format!("{issuer}:aud"));
     let is_foreign = |condition: &&Condition| {
         let key = &condition.key;
         is_key_of_token(key) && !key.eq_ignore_ascii_case(&sub) && !key.eq_ignore_ascii_case(&aud)
     };
-    if let Some(condition) = statement.conditions.iter().find(is_foreign) {
-        return Refusal::OtherKey { key: condition.key.to_string(), issuer: issuer.to_owned() };
+    let requires = |condition: &&Condition| comparison(condition).is_some();
+    if let Some(condition) = statement.conditions.iter().filter(requires).find(is_foreign) {
+        return Some(Refusal::OtherKey { key: condition.key.to_string(), issuer: issuer.to_owned() });
     }
     let fails = |key: &str, value: &str| {
         let conditions = statement.conditions.iter().filter(|condition| condition.key.eq_ignore_ascii_case(key));
         conditions.into_iter().any(|condition| {
-            let is_pattern = condition.operator.to_lowercase().contains("stringlike");
-            !condition.values.iter().any(|one| if is_pattern { matches(one, value) } else { **one == *value })
+            comparison(condition).is_some_and(|is_equal| !condition.values.iter().any(|one| is_equal(one, value)))
         })
     };
     if fails(&sub, subject) {
-        return Refusal::Subject { values: values_of(statement, &sub) };
+        return Some(Refusal::Subject { values: values_of(statement, &sub) });
     }
     if audience.is_some_and(|audience| fails(&aud, audience)) {
-        return Refusal::Audience { values: values_of(statement, &aud) };
+        return Some(Refusal::Audience { values: values_of(statement, &aud) });
     }
-    Refusal::Condition
+    None
+}
+
+/// Comparison of a condition that an absent key does not meet, and one of its values must; `None` for any other.
+fn comparison(condition: &Condition) -> Option<fn(&str, &str) -> bool> {
+    let operator = condition.operator.to_lowercase();
+    match operator.strip_prefix("foranyvalue:").unwrap_or(&operator) {
+        "stringequals" => Some(|one, value| one == value),
+        "stringlike" => Some(matches),
+        "stringequalsignorecase" => Some(str::eq_ignore_ascii_case),
+        _ => None,
+    }
 }

@@ -28,8 +28,10 @@ pub(crate) enum Trigger {
     Gate(&'static str),
     /// A container has an environment variable of this name.
     Variable(&'static str),
-    /// No subnet of the nodes' VPC has a role tag for load balancers.
+    /// The VPCs of the nodes have subnets, and none of them has a role tag for load balancers.
     NoRoleTags,
+    /// The region is not an isolated one, whose load balancers lack the call.
+    NotIsolated,
 }
 
 /// An action that a controller needs.
@@ -47,8 +49,8 @@ pub(crate) struct CompanionRow {
     pub(crate) companion: Companion,
     /// Name in reports.
     pub(crate) name: &'static str,
-    /// Last part of the name of its image.
-    image: &'static str,
+    /// Last parts of the names of its images.
+    images: &'static [&'static str],
     pub(crate) needed: &'static [NeededAction],
     /// Actions that nothing else on a node needs.
     pub(crate) hallmarks: &'static [&'static str],
@@ -92,7 +94,10 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     always("elasticloadbalancing:DeleteRule"),
     always("elasticloadbalancing:DeleteTargetGroup"),
     always("elasticloadbalancing:DeregisterTargets"),
-    since("elasticloadbalancing:DescribeListenerAttributes", (2, 9, 0)),
+    NeededAction {
+        trigger: Trigger::NotIsolated,
+        ..since("elasticloadbalancing:DescribeListenerAttributes", (2, 9, 0))
+    },
     always("elasticloadbalancing:DescribeListeners"),
     always("elasticloadbalancing:DescribeLoadBalancerAttributes"),
     always("elasticloadbalancing:DescribeLoadBalancers"),
@@ -133,7 +138,6 @@ const EFS_CSI: &[NeededAction] = &[
 
 const CLUSTER_AUTOSCALER: &[NeededAction] = &[
     always("autoscaling:DescribeAutoScalingGroups"),
-    always("autoscaling:DescribeAutoScalingInstances"),
     always("autoscaling:SetDesiredCapacity"),
     always("autoscaling:TerminateInstanceInAutoScalingGroup"),
 ];
@@ -169,7 +173,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::LoadBalancerController,
         name: "AWS Load Balancer Controller",
-        image: "aws-load-balancer-controller",
+        images: &["aws-load-balancer-controller", "aws-alb-ingress-controller"],
         needed: LOAD_BALANCER_CONTROLLER,
         hallmarks: &["elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:RegisterTargets"],
         baselines: &["lbc"],
@@ -177,7 +181,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::EbsCsi,
         name: "EBS CSI driver",
-        image: "aws-ebs-csi-driver",
+        images: &["aws-ebs-csi-driver"],
         needed: EBS_CSI,
         hallmarks: &["ec2:AttachVolume", "ec2:CreateVolume"],
         baselines: &["ebs-csi"],
@@ -185,7 +189,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::EfsCsi,
         name: "EFS CSI driver",
-        image: "aws-efs-csi-driver",
+        images: &["aws-efs-csi-driver"],
         needed: EFS_CSI,
         hallmarks: &["elasticfilesystem:CreateAccessPoint"],
         baselines: &["efs-csi"],
@@ -193,7 +197,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::ClusterAutoscaler,
         name: "cluster autoscaler",
-        image: "cluster-autoscaler",
+        images: &["cluster-autoscaler"],
         needed: CLUSTER_AUTOSCALER,
         hallmarks: &["autoscaling:SetDesiredCapacity"],
         baselines: &["cluster-autoscaler"],
@@ -201,7 +205,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::Karpenter,
         name: "Karpenter",
-        image: "karpenter/controller",
+        images: &["karpenter/controller"],
         needed: KARPENTER,
         hallmarks: &["ec2:CreateFleet", "ec2:RunInstances"],
         baselines: &["karpenter-controller"],
@@ -209,7 +213,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::ExternalDns,
         name: "external-dns",
-        image: "external-dns",
+        images: &["external-dns"],
         needed: EXTERNAL_DNS,
         hallmarks: &["route53:ChangeResourceRecordSets"],
         baselines: &[],
@@ -222,10 +226,15 @@ pub(crate) fn identify(image: &str) -> Option<(&'static CompanionRow, Option<Con
     // A port has a slash after it.
     let (name, tag) = image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((image, ""));
     let is_it = |row: &&CompanionRow| {
-        name == row.image || name.strip_suffix(row.image).is_some_and(|before| before.ends_with('/'))
+        let is_its = |image: &&str| name == *image || name.strip_suffix(*image).is_some_and(|one| one.ends_with('/'));
+        row.images.iter().any(is_its)
     };
     let row = COMPANIONS.iter().find(is_it)?;
-    Some((row, tag.parse().ok()))
+    let version: Option<ControllerVersion> = tag.parse().ok();
+    // Version 1 of the ALB Ingress Controller is another program.
+    let is_old = row.companion == Companion::LoadBalancerController
+        && version.is_some_and(|version| version < ControllerVersion::new(2, 0, 0));
+    (!is_old).then_some((row, version))
 }
 
 #[cfg(test)]

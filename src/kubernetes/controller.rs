@@ -391,6 +391,8 @@ pub(super) fn from_values(
         init_images: Vec::new(),
         credentials: Vec::new(),
         environment: Vec::new(),
+        has_keys: false,
+        has_hidden_credentials: false,
         web_identity: None,
         pull_secrets: Vec::new(),
         place: place.clone(),

@@ -109,15 +109,14 @@ impl Evidence {
             let mut images = workload.containers.iter().map(|container| container.image.value.as_str());
             images.any(|image| image.contains("pod-identity-webhook"))
         };
-        let words = |workload: &'_ Workload| -> Option<String> {
-            let mut words = workload.containers.iter().flat_map(|container| &container.words);
-            let prefix = format!("--{AUDIENCE_OPTION}=");
-            words.find_map(|word| word.value.strip_prefix(&prefix).map(str::to_owned))
+        let names_audience = |webhook: &Workload| {
+            let mut words = webhook.containers.iter().flat_map(|container| &container.words);
+            words.any(|word| word.value.contains(AUDIENCE_OPTION))
         };
         let is_eks = self.nodes.iter().flatten().any(crate::nodes::KubernetesNode::is_eks);
         match self.workloads.iter().find(is_webhook) {
-            // With another audience than the default, the annotations do not say enough.
-            Some(webhook) if words(webhook).is_some_and(|audience| audience != DEFAULT_AUDIENCE) => None,
+            // It may be another than the default.
+            Some(webhook) if names_audience(webhook) => None,
             Some(_) => Some(DEFAULT_AUDIENCE),
             None => is_eks.then_some(DEFAULT_AUDIENCE),
         }
@@ -130,7 +129,9 @@ impl Evidence {
         let mut issuers: Vec<&str> = self
             .arguments()
             .iter()
-            .filter_map(|arguments| arguments.component_value(Component::ApiServer, "service-account-issuer"))
+            .flat_map(|arguments| arguments.component_arguments(Component::ApiServer))
+            .filter(|argument| argument.name == "service-account-issuer")
+            .map(|argument| argument.value)
             .map(|issuer| issuer.strip_prefix("https://").unwrap_or(issuer).trim_end_matches('/'))
             .filter(|issuer| !issuer.is_empty())
             .collect();

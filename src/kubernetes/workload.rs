@@ -36,6 +36,7 @@ impl WorkloadKind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact about its pods")]
 pub struct Workload {
     pub kind: WorkloadKind,
     /// `apiVersion`.
@@ -75,6 +76,10 @@ pub struct Workload {
     pub credentials: Vec<&'static str>,
     /// Names of the environment variables of its containers. Values are not stored.
     pub environment: Vec<String>,
+    /// True if a container always has an access key of AWS in its environment.
+    pub has_keys: bool,
+    /// True if credentials may come from what is not visible: whole Secrets as environment, configuration files.
+    pub has_hidden_credentials: bool,
     /// Role that its containers assume by a token which the pod mounts itself.
     pub web_identity: Option<MountedIdentity>,
     /// Names of `imagePullSecrets`; its `ServiceAccount` may add others.
@@ -219,6 +224,12 @@ pub(super) const CREDENTIAL_VARIABLES: &[&str] = &[
 /// Variable that names the role for a token.
 pub(super) const ROLE_VARIABLE: &str = "AWS_ROLE_ARN";
 
+/// Variable that names the file with the token.
+pub(super) const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
+
+/// Variables through which the SDK finds credentials that are not visible in a pod.
+const HIDDEN_VARIABLES: [&str; 2] = ["AWS_CONFIG_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"];
+
 /// Pod annotations through which a proxy of the metadata service assigns a role (kube2iam, kiam).
 pub(super) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];
 
@@ -313,6 +324,8 @@ impl Workload {
                 .collect(),
             environment: variables(pod).map(str::to_owned).collect(),
             credentials: credentials(kind, object, pod),
+            has_keys: has_keys(pod),
+            has_hidden_credentials: has_hidden_credentials(pod),
             web_identity: mounted_identity(pod),
             pull_secrets: pod
                 .items(&["imagePullSecrets"])
@@ -358,17 +371,42 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
 
 /// Role of the environment of a container, with the audience of the token that the pod projects.
 fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {
-    let mut variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
-    let role_arn = variables.find(|one| one.text(&["name"]) == Some(ROLE_VARIABLE))?.located(&["value"])?;
+    let variable = |container: Object<'_>, name: &str| {
+        container.items(&["env"]).find(|one| one.text(&["name"]) == Some(name)).and_then(|one| one.located(&["value"]))
+    };
+    // The SDK needs both.
+    let role_arn = pod.items(&["containers"]).find_map(|container| {
+        variable(container, TOKEN_VARIABLE)?;
+        variable(container, ROLE_VARIABLE)
+    })?;
     let sources = pod.items(&["volumes"]).flat_map(|volume| volume.items(&["projected", "sources"]));
     let mut audiences = sources.filter_map(|source| source.text(&["serviceAccountToken", "audience"]));
     let audience = audiences.next().filter(|first| audiences.all(|other| other == *first)).map(str::to_owned);
     role_arn.value.starts_with("arn:").then_some(MountedIdentity { role_arn, audience })
 }
 
-/// Names of the environment variables of the containers of a pod.
+/// True if a container has an access key, unless it is from a Secret that need not exist.
+fn has_keys(pod: Object<'_>) -> bool {
+    let mut variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
+    variables.any(|one| {
+        one.text(&["name"]) == Some("AWS_ACCESS_KEY_ID")
+            && one.switch(&["valueFrom", "secretKeyRef", "optional"]) != Some(true)
+    })
+}
+
+/// True if a container takes whole Secrets as its environment, or a configuration file of the SDK.
+fn has_hidden_credentials(pod: Object<'_>) -> bool {
+    pod.items(&["containers"]).any(|container| {
+        let mut mounts = container.items(&["volumeMounts"]).filter_map(|mount| mount.text(&["mountPath"]));
+        container.items(&["envFrom"]).next().is_some() || mounts.any(|path| path.contains("/.aws"))
+    }) || variables(pod).any(|name| HIDDEN_VARIABLES.contains(&name))
+}
+
+/// Names of the environment variables of the containers of a pod that are not empty.
 fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
-    pod.items(&["containers"]).flat_map(|container| container.items(&["env"]).filter_map(|one| one.text(&["name"])))
+    let is_set = |one: &Object<'_>| one.text(&["value"]) != Some("");
+    pod.items(&["containers"])
+        .flat_map(move |container| container.items(&["env"]).filter(is_set).filter_map(|one| one.text(&["name"])))
 }
 
 /// Sources of cloud credentials of the containers of a pod.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::inventory::kubernetes::List;
-use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES, ROLE_VARIABLE};
+use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES, ROLE_VARIABLE, TOKEN_VARIABLE};
 
 /// Parts of a value that are recorded.
 #[derive(Clone, Copy)]
@@ -14,7 +14,9 @@ pub(super) enum Keep {
     Members(&'static [(&'static str, Keep)]),
     /// These parts of each item.
     Items(&'static Keep),
-    /// Names of the list items that have one of these names, with the value of those that name a role.
+    /// These parts of each item that has one of them; nothing if there is none.
+    Some(&'static Keep),
+    /// Names of the list items that have one of these names, with the value of those that name a role or the file of a token.
     Variables(&'static [&'static str]),
     /// Members whose names contain one of these texts.
     Named(&'static [&'static str]),
@@ -29,12 +31,18 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
         (Value::Object(mut members), Members(wanted)) => {
             let found = wanted.iter().filter_map(|(name, keep)| {
                 let value = kept(members.remove(*name)?, *keep);
-                let is_nothing = matches!(keep, Variables(_)) && value.as_array().is_some_and(Vec::is_empty);
+                let is_nothing =
+                    matches!(keep, Variables(_) | Keep::Some(_)) && value.as_array().is_some_and(Vec::is_empty);
                 (!is_nothing).then(|| ((*name).to_owned(), value))
             });
             Value::Object(found.collect::<Map<String, Value>>())
         }
         (Value::Array(items), Items(keep)) => items.into_iter().map(|item| kept(item, *keep)).collect(),
+        (Value::Array(items), Keep::Some(keep)) => items
+            .into_iter()
+            .map(|item| kept(item, *keep))
+            .filter(|item| item.as_object().is_none_or(|members| !members.is_empty()))
+            .collect(),
         (Value::Object(members), Named(texts)) => {
             let is_named = |name: &str| texts.iter().any(|text| name.contains(text));
             Value::Object(members.into_iter().filter(|(name, _)| is_named(name)).collect())
@@ -44,9 +52,11 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
             let known = items.iter().filter_map(|item| Some((item, text(item, "name")?)));
             let known = known.filter(|(_, name)| wanted.contains(&name.as_str()));
             known
-                .map(|(item, name)| match text(item, "value").filter(|_| name == ROLE_VARIABLE) {
-                    Some(role) => serde_json::json!({"name": name, "value": role}),
-                    None => serde_json::json!({"name": name}),
+                .map(|(item, name)| {
+                    match text(item, "value").filter(|_| name == ROLE_VARIABLE || name == TOKEN_VARIABLE) {
+                        Some(role) => serde_json::json!({"name": name, "value": role}),
+                        None => serde_json::json!({"name": name}),
+                    }
                 })
                 .collect()
         }
@@ -74,13 +84,16 @@ const POD: Keep = Members(&[
             ("args", All),
             // Names of the credentials, never their values.
             ("env", Variables(CREDENTIAL_VARIABLES)),
+            // The Secrets that it names, never their content.
+            ("envFrom", Keep::Some(&All)),
+            ("volumeMounts", Keep::Some(&Members(&[("mountPath", All)]))),
         ])),
     ),
     ("initContainers", Items(&Members(&[("image", All), ("imagePullPolicy", All)]))),
     ("imagePullSecrets", Items(&Members(&[("name", All)]))),
     (
         "volumes",
-        Items(&Members(&[(
+        Keep::Some(&Members(&[(
             "projected",
             Members(&[("sources", Items(&Members(&[("serviceAccountToken", Members(&[("audience", All)]))])))]),
         )])),

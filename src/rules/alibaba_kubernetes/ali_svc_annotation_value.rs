@@ -16,11 +16,11 @@ pub(super) const RULE: Rule = Rule {
         "error if the controller cannot parse the value; warning if the service refuses it",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` or `forward-port` that is not written as expected or names an unknown protocol, or an `address-type`, `charge-type`, `ip-version` or switch that is none of the documented values.",
+    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` that is not written as expected or names an unknown protocol, or an `address-type`, `charge-type`, `ip-version` or switch that is none of the documented values.",
     impact: "the sync of the Service ends with an error, and it stays pending or keeps its old listeners",
-    fix: "Correct the value: integers without a unit, `https:443,http:80`, `80:443`, `internet` or `intranet`, `on` or `off`.",
+    fix: "Correct the value: integers without a unit, `https:443,http:80`, `internet` or `intranet`, `on` or `off`.",
     sources: &[
-        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/listeners.go#buildListenerFromServicePort, #protocol, #forwardPort",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/listeners.go#buildListenerFromServicePort, #protocol",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#BuildLocalModel",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/listeners.go#nlbListenerProtocol",
         "Alibaba Cloud SLB documentation, CreateLoadBalancer, CreateLoadBalancerHTTPListener",
@@ -64,6 +64,10 @@ const ENUMERATIONS: [(&str, &[&str]); 11] = [
     ("sticky-session", &["off", "on"]),
 ];
 
+/// Those that the controller sends for listeners of HTTP and HTTPS alone.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/slb/listener.go`.
+const OF_HTTP: [&str; 3] = ["health-check-flag", "http2-enabled", "sticky-session"];
+
 /// The same for network load balancers.
 const ENUMERATIONS_OF_NLB: [(&str, &[&str]); 2] =
     [("address-type", &["internet", "intranet"]), ("ip-version", &["dualstack", "ipv4"])];
@@ -96,15 +100,16 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         checked += 1;
         for refused in refused_values(service, kind, version) {
             let name = service.full_name();
-            let key = service.annotation_places.keys().find(|key| key.ends_with(&format!("-{}", refused.name)));
+            let keys = PREFIXES.iter().map(|prefix| format!("{prefix}{}", refused.name));
+            let key = keys.into_iter().find(|key| service.annotation_places.contains_key(key));
             let message = format!(
                 "Service {} has `{}: {}`, which {}",
                 text::printable(&name),
-                key.map_or(refused.name, String::as_str),
+                key.as_deref().unwrap_or(refused.name),
                 text::printable(refused.value),
                 refused.defect
             );
-            let place = key.and_then(|key| service.annotation_places.get(key)).map(|(place, _)| place);
+            let place = key.as_ref().and_then(|key| service.annotation_places.get(key)).map(|(place, _)| place);
             let resource = ResourceRef::bare(ResourceKind::Service, &name);
             let violation = Violation::new(refused.severity, resource, message, Fix::none(refused.fix));
             found.push(violation.with_respect_to(refused.name).at(place.unwrap_or(&service.place)));
@@ -132,7 +137,8 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
     }
     // What a reused load balancer and its listeners are belongs to its owner: the controller does not send it.
     let enumerations = if annotation(service, "id").is_some() { &[] } else { enumerations };
-    for (name, accepted) in enumerations {
+    let has_http = annotation(service, "protocol-port").is_some_and(|ports| ports.contains("http"));
+    for (name, accepted) in enumerations.iter().filter(|(name, _)| has_http || !OF_HTTP.contains(name)) {
         if let Some(value) = value(name).filter(|value| !accepted.contains(&value.to_lowercase().as_str())) {
             let choice = accepted.join("` or `");
             let (defect, fix) = (format!("is neither `{}`", accepted.join("` nor `")), format!("write `{choice}`"));
@@ -140,7 +146,7 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
         }
     }
     if let Some(value) = value("protocol-port")
-        && let Some(defect) = protocol_defect(value, kind)
+        && let Some(defect) = protocol_defect(value, service, kind)
     {
         let fix = match kind {
             LoadBalancerKind::Clb => "write PROTOCOL:PORT, for example `https:443,http:80`",
@@ -148,42 +154,33 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
         };
         refused.push(Refused { name: "protocol-port", value, severity: Severity::Error, defect, fix: fix.to_owned() });
     }
-    if kind == LoadBalancerKind::Clb
-        && let Some(value) = value("forward-port")
-        && annotation(service, "protocol-port").is_some_and(|ports| ports.contains("http:"))
-        && value.split(',').any(|pair| !is_pair_of_ports(pair))
-    {
-        let (defect, fix) = ("is not written as PORT:PORT", "write for example `80:443`");
-        refused.push(Refused {
-            name: "forward-port",
-            value,
-            severity: Severity::Error,
-            defect: defect.to_owned(),
-            fix: fix.to_owned(),
-        });
-    }
     refused
 }
 
-fn is_pair_of_ports(pair: &str) -> bool {
-    let mut ports = pair.split(':');
-    ports.by_ref().take(2).filter(|port| port.parse::<u32>().is_ok()).count() == 2 && ports.next().is_none()
-}
-
-/// Defect of a `protocol-port`, to follow "which". The controller reads the items until one has the port of the
-/// listener, so that an item after those of all ports has no effect.
-fn protocol_defect(value: &str, kind: LoadBalancerKind) -> Option<String> {
-    let first = value.split(',').next().unwrap_or_default();
-    let Some((protocol, _)) = first.split_once(':') else {
-        return Some("is not written as PROTOCOL:PORT".to_owned());
-    };
-    let (is_known, known) = match kind {
-        LoadBalancerKind::Clb => (PROTOCOLS.contains(&protocol), PROTOCOLS.join(", ")),
-        LoadBalancerKind::Nlb => {
-            (PROTOCOLS_OF_NLB.contains(&protocol.to_uppercase().as_str()), PROTOCOLS_OF_NLB.join(", "))
+/// Defect of a `protocol-port`, to follow "which". For each port of the Service, the controller reads the items until
+/// one has the port; an item after that has no effect.
+fn protocol_defect(value: &str, service: &Service, kind: LoadBalancerKind) -> Option<String> {
+    service.ports.iter().find_map(|port| {
+        for item in value.split(',') {
+            let Some((protocol, rest)) = item.split_once(':') else {
+                return Some("is not written as PROTOCOL:PORT".to_owned());
+            };
+            let (is_known, known) = match kind {
+                LoadBalancerKind::Clb => (PROTOCOLS.contains(&protocol), PROTOCOLS.join(", ")),
+                LoadBalancerKind::Nlb => {
+                    (PROTOCOLS_OF_NLB.contains(&protocol.to_uppercase().as_str()), PROTOCOLS_OF_NLB.join(", "))
+                }
+            };
+            if !is_known {
+                let protocol = text::printable(protocol);
+                return Some(format!("names the protocol `{protocol}`; the listener can be {known}"));
+            }
+            if rest.split(':').next() == Some(&port.port.to_string()) {
+                return None;
+            }
         }
-    };
-    (!is_known).then(|| format!("names the protocol `{}`; the listener can be {known}", text::printable(protocol)))
+        None
+    })
 }
 
 #[cfg(test)]
@@ -199,6 +196,8 @@ metadata:
     service.beta.kubernetes.io/alibaba-cloud-loadbalancer-address-type: internal
 spec:
   type: LoadBalancer
+  ports:
+  - port: 443
 ";
 
     #[test]
@@ -210,7 +209,8 @@ spec:
             "persistence-timeout: 30s",
             "protocol-port: '443'",
             "protocol-port: 'HTTPS:443'",
-            "health-check-flag: 'true'",
+            "protocol-port: 'https:80,HTTP:443'",
+            "protocol-port: 'https:443'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-health-check-flag: 'true'",
             "ip-version: dualstack",
         ] {
             lint::fires(&RULE, &with(annotation));
@@ -228,8 +228,8 @@ spec:
             "bandwidth: '5'",
             "protocol-port: 'https:443,http:80'",
             "address-type: Intranet",
-            "health-check-flag: 'on'",
-            "forward-port: 'x'",
+            "health-check-flag: 'true'",
+            "protocol-port: 'https:443,HTTP:80'",
             "cps: many",
             "address-type: internal\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id: lb-bp1",
         ] {
@@ -238,13 +238,6 @@ spec:
         let nlb = DEFECT.to_owned() + "  loadBalancerClass: alibabacloud.com/nlb\n";
         for annotation in ["protocol-port: 'tcpssl:443'", "ip-version: DualStack", "bandwidth: 5M"] {
             lint::silent(&RULE, &nlb.replace("internal", "private"), "address-type: private", annotation);
-        }
-    }
-
-    #[test]
-    fn pairs_of_ports_are_two_numbers() {
-        for (pair, is_one) in [("80:443", true), ("80", false), ("80:x", false), ("80:443:1", false), ("", false)] {
-            assert_eq!(is_pair_of_ports(pair), is_one, "{pair}");
         }
     }
 }

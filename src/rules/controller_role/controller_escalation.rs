@@ -80,6 +80,8 @@ spec:
         env:
         - name: AWS_ROLE_ARN
           value: arn:aws:iam::111122223333:role/ebs
+        - name: AWS_WEB_IDENTITY_TOKEN_FILE
+          value: /var/run/secrets/token
 ";
 
     #[test]

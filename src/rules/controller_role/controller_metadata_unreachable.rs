@@ -78,6 +78,8 @@ spec:
     spec:
       containers:
       - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+        args:
+        - --cloud-provider=aws
 ---
 apiVersion: v1
 kind: Pod

@@ -1,7 +1,9 @@
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
+
 use crate::aws::companions::{CompanionRun, companions};
-use crate::kubernetes::{Evidence, WorkloadKind, WorkloadStatus};
+use crate::kubernetes::{Evidence, Workload, WorkloadKind};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
@@ -62,19 +64,37 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     CheckResult::counted(checked, found)
 }
 
+/// Time that a new Pod may take.
+const GRACE: SignedDuration = SignedDuration::from_mins(5);
+
+/// True for the name of a Pod of a Deployment: two parts follow.
+fn is_pod_name(pod: &str, deployment: &str) -> bool {
+    let rest = pod.strip_prefix(deployment).and_then(|rest| rest.strip_prefix('-'));
+    rest.is_some_and(|rest| rest.matches('-').count() == 1)
+}
+
 /// Lasting reasons that the Pods of a controller state.
 fn reasons<'e>(run: &CompanionRun<'_>, evidence: &'e Evidence) -> BTreeSet<&'e str> {
+    let now = evidence.known_time();
+    let is_new = |pod: &Workload| match (pod.created_at, now) {
+        (Some(created), Some(now)) => now.duration_since(created) < GRACE,
+        _ => false,
+    };
     let pods = evidence.workloads.iter().filter(|pod| {
         pod.kind == WorkloadKind::Pod
             && pod.namespace == run.workload.namespace
             && pod.service_account == run.workload.service_account
-            && pod.name.starts_with(&format!("{}-", run.workload.name))
+            && is_pod_name(&pod.name, &run.workload.name)
     });
-    let of_pod = |status: &'e WorkloadStatus| {
-        let waiting = status.waiting.iter().map(String::as_str).filter(|reason| LASTING.contains(reason));
-        waiting.chain(status.unschedulable.as_deref())
+    let of_pod = |pod: &'e Workload| {
+        let status = pod.status.as_ref();
+        let waiting = status.into_iter().flat_map(|status| &status.waiting).map(String::as_str);
+        let waiting = waiting.filter(|reason| LASTING.contains(reason));
+        // A new node may take it soon.
+        let refused = status.and_then(|status| status.unschedulable.as_deref()).filter(|_| !is_new(pod));
+        waiting.chain(refused)
     };
-    pods.filter_map(|pod| pod.status.as_ref()).flat_map(of_pod).collect()
+    pods.flat_map(of_pod).collect()
 }
 
 #[cfg(test)]
@@ -102,7 +122,7 @@ status:
 apiVersion: v1
 kind: Pod
 metadata:
-  name: ebs-csi-controller-0a
+  name: ebs-csi-controller-0a-x1
   namespace: kube-system
   uid: a-2
   ownerReferences:

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller is installed twice for one cluster name",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "Two Deployments of the AWS Load Balancer Controller have the same `--cluster-name` and the same `--ingress-class`, and neither is limited to other namespaces by `--watch-namespace`. Each elects a separate leader.",
+    condition: "Two Deployments of the AWS Load Balancer Controller in different namespaces have the same `--cluster-name` and the same `--ingress-class`, and neither is limited to other namespaces by `--watch-namespace`. Each elects a separate leader.",
     impact: "both change the same load balancers and security groups: targets and rules appear and disappear",
     fix: "Uninstall one of them, or give each its own `--ingress-class` and `--watch-namespace`.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/config/runtime_config.go#BindFlags"],
@@ -28,11 +28,15 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let mut by_scope: BTreeMap<(&str, &str, &str), Vec<&CompanionRun<'_>>> = BTreeMap::new();
     for run in &runs {
         let Some(name) = run.argument("cluster-name") else { continue };
-        let class = run.argument("ingress-class").unwrap_or_default();
+        let class = run.argument("ingress-class").unwrap_or("alb");
         let namespace = run.argument("watch-namespace").unwrap_or_default();
         by_scope.entry((name, class, namespace)).or_default().push(run);
     }
-    let twice = by_scope.into_iter().filter(|(_, runs)| runs.len() > 1);
+    // In one namespace they share the lease, and one of them waits.
+    let namespaces = |runs: &[&CompanionRun<'_>]| {
+        runs.iter().map(|run| run.workload.namespace.as_str()).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    let twice = by_scope.into_iter().filter(|(_, runs)| namespaces(runs) > 1);
     let found = twice.filter_map(|((cluster, ..), runs)| {
         let names: Vec<String> = runs.iter().map(|run| run.workload.full_name()).collect();
         let shown: Vec<String> = names.iter().map(|name| text::printable(name).into_owned()).collect();

@@ -26,7 +26,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let mut found = Vec::new();
     for pool in evidence.documents_by_kind(DocumentKind::NodePool).map(Document::object) {
         let class = ["spec", "template", "spec", "nodeClassRef"];
-        let is_of_aws = pool.text(&[&class[..], &["kind"]].concat()).is_none_or(|kind| kind == "EC2NodeClass");
+        let is_of_aws = pool.text(&[&class[..], &["kind"]].concat()).is_none_or(|kind| kind == "EC2NodeClass")
+            && pool.text(&[&class[..], &["group"]].concat()).is_none_or(|group| group == "karpenter.k8s.aws");
         let Some(name) = pool.text(&[&class[..], &["name"]].concat()).filter(|_| is_of_aws) else { continue };
         checked += 1;
         if node_classes(evidence).any(|(known, _)| known == name) {

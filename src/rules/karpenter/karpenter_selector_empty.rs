@@ -1,5 +1,6 @@
 use crate::inventory::Tag;
 use crate::kubernetes::Object;
+use crate::policy;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a selector of an EC2NodeClass matches nothing",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`subnetSelectorTerms` or `securityGroupSelectorTerms` of an EC2NodeClass match no subnet or security group of the regions that were read: of the terms one must match, of the tags in a term all, and the value `*` matches any.",
+    condition: "`subnetSelectorTerms` or `securityGroupSelectorTerms` of an EC2NodeClass match no subnet or security group of the regions that were read: of the terms one must match, of the tags in a term all, and `*` and `?` in a value match as in filters of EC2.",
     impact: "Karpenter makes no nodes of the class (`SubnetsNotFound`, `SecurityGroupsNotFound`)",
     fix: "Tag the subnets and the security groups, or correct the terms.",
     sources: &[
@@ -77,10 +78,9 @@ fn matches(term: Object<'_>, candidate: &Candidate<'_>) -> bool {
     if let Some(id) = term.text(&["id"]) {
         return id == candidate.id;
     }
-    let is_named = term.text(&["name"]).is_none_or(|name| candidate.name == Some(name));
-    let has_tag = |key: &str, value: &str| {
-        candidate.tags.iter().any(|tag| tag.key == key && (value == "*" || tag.value == value))
-    };
+    let is_named = term.text(&["name"]).is_none_or(|name| candidate.name.is_some_and(|own| policy::matches(name, own)));
+    let has_tag =
+        |key: &str, value: &str| candidate.tags.iter().any(|tag| tag.key == key && policy::matches(value, &tag.value));
     let mut tags = term.members(&["tags"]);
     is_named && tags.all(|(key, value)| value.scalar().is_some_and(|value| has_tag(&key.value, &value)))
 }

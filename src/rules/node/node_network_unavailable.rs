@@ -36,7 +36,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         (Some(created), Some(now)) => now.duration_since(created) < GRACE,
         _ => false,
     };
-    let writes_routes = |one: &CloudController| one.knows_flags && one.is_on("configure-cloud-routes", true);
+    let writes_routes = |one: &CloudController| {
+        one.knows_flags && one.is_on("configure-cloud-routes", true) && one.runs(&["node-route-controller", "route"])
+    };
     let controllers: Vec<&CloudController> = evidence.aws_controllers().filter(|one| one.knows_flags).collect();
     let cause = if controllers.is_empty() {
         ""

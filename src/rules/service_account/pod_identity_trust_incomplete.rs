@@ -1,14 +1,14 @@
 use crate::aws::companions::companion_roles;
-use crate::aws::web_identity::{names_pod_identity, tags_pod_sessions};
+use crate::aws::web_identity::lacking_for_pod_identity;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "pod-identity-trust-incomplete",
-    title: "a role for EKS Pod Identity does not allow session tags",
+    title: "a role for EKS Pod Identity does not allow what EKS calls",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "The role that a controller gets by EKS Pod Identity trusts `pods.eks.amazonaws.com` with `sts:AssumeRole` but not with `sts:TagSession`.",
+    condition: "The role that a controller gets by EKS Pod Identity trusts `pods.eks.amazonaws.com`, and does not allow it both `sts:AssumeRole` and `sts:TagSession`. Conditions of the trust policy are not judged.",
     impact: "EKS cannot assume the role, and the pods get no credentials",
     fix: "Allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`.",
     sources: &["Amazon EKS User Guide, \"Create IAM role with trust policy required by EKS Pod Identity\""],
@@ -18,16 +18,17 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     let roles = companion_roles(context.view, context.kubernetes);
-    let roles: Vec<_> = roles.iter().filter(|one| names_pod_identity(one.role)).collect();
+    let roles: Vec<_> = roles.iter().filter(|one| one.is_by_pod_identity).collect();
     if roles.is_empty() {
         return CheckResult::not_applicable("no controller is known to use a role by EKS Pod Identity");
     }
-    let lacking = roles.iter().filter(|one| !tags_pod_sessions(one.role));
-    let found = lacking.map(|one| {
+    let lacking = roles.iter().map(|one| (one, lacking_for_pod_identity(one.role)));
+    let found = lacking.filter(|(_, lacking)| !lacking.is_empty()).map(|(one, lacking)| {
         let message = format!(
-            "role `{}` of {} does not allow sts:TagSession to pods.eks.amazonaws.com",
+            "role `{}` of {} does not allow {} to pods.eks.amazonaws.com",
             text::printable(&one.role.name),
-            one.run.label()
+            one.run.label(),
+            lacking.join(" and ")
         );
         let resource = ResourceRef {
             arn: Some(one.role.arn.clone()),
@@ -76,5 +77,7 @@ spec:
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| trusting(c, r#"["sts:AssumeRole","sts:TagSession"]"#));
+        let narrowed = r#"["sts:AssumeRole","sts:TagSession"],"Condition":{"StringEquals":{"aws:RequestTag/kubernetes-namespace":"kube-system"}}"#;
+        aws::silent(&RULE, |c| trusting(c, narrowed));
     }
 }

@@ -101,10 +101,6 @@ fn describe(identity: &WebIdentity<'_>, why: &Refusal) -> (String, String) {
                 format!("write {audience} in the trust policy, or change the audience of the token"),
             )
         }
-        Refusal::Condition => (
-            "a condition of its trust policy does not hold, or a statement denies it".to_owned(),
-            "correct the trust policy".to_owned(),
-        ),
     }
 }
 

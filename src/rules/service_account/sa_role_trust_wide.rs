@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::aws::web_identity::Trust;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -27,7 +29,8 @@ fn check(context: &Context<'_>) -> CheckResult {
     }
     let open = assumed.iter().filter(|one| one.trust == Trust::Admitted { is_open: true });
     let mut found = Vec::new();
-    for one in open {
+    let mut seen = BTreeSet::new();
+    for one in open.filter(|one| seen.insert(&one.role.arn)) {
         let name = text::printable(&one.role.name);
         let message = format!(
             "every ServiceAccount of the cluster can assume role `{name}`, which {} names",

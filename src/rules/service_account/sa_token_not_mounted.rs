@@ -31,7 +31,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let mut users = evidence.workloads.iter().filter(|workload| {
             workload.namespace == identity.namespace && workload.service_account == identity.service_account
         });
-        if !users.any(|workload| workload.web_identity.is_none()) {
+        // Another webhook may have added the token to its Pods.
+        if users.clone().any(|workload| workload.credentials.contains(&"AWS_WEB_IDENTITY_TOKEN_FILE"))
+            || users.next().is_none()
+        {
             continue;
         }
         checked += 1;
@@ -99,7 +102,7 @@ webhooks:
     #[test]
     fn does_not_apply() {
         lint::does_not_apply(&RULE, &DEFECT.replace("uid: a-b", "labels: {}"));
-        let mounted = "image: app\n        env:\n        - name: AWS_ROLE_ARN\n          value: arn:aws:iam::123456789012:role/app";
+        let mounted = "image: app\n        env:\n        - name: AWS_ROLE_ARN\n          value: arn:aws:iam::123456789012:role/app\n        - name: AWS_WEB_IDENTITY_TOKEN_FILE\n          value: /token";
         lint::does_not_apply(&RULE, &DEFECT.replace("image: app", mounted));
     }
 }
