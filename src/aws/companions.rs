@@ -132,7 +132,10 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
 fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
     match run.row.companion {
         Companion::ExternalDns => {
-            run.argument("provider") == Some("aws") && run.argument("aws-assume-role").is_none_or(str::is_empty)
+            let is_set = |name: &str| run.workload.environment.iter().any(|one| one == name);
+            run.argument("provider") == Some("aws")
+                && run.argument("aws-assume-role").is_none_or(str::is_empty)
+                && !is_set("EXTERNAL_DNS_AWS_ASSUME_ROLE")
         }
         Companion::ClusterAutoscaler => run.argument("cloud-provider") == Some("aws"),
         Companion::EfsCsi => {

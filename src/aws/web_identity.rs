@@ -54,6 +54,8 @@ pub(crate) enum Refusal {
     Subject { values: Vec<String> },
     /// `aud` does not match.
     Audience { values: Vec<String> },
+    /// A statement without conditions denies it.
+    Denied,
 }
 
 /// Issuer of a provider: the part of its ARN after `oidc-provider/`.
@@ -67,10 +69,8 @@ fn account(arn: &str) -> Option<&str> {
 
 /// Providers that statements name, with the statement.
 fn named_providers(document: &Document) -> Vec<(&Statement, &str)> {
-    let statements = document.statements.iter().filter(|statement| {
-        let admits = |pattern: &str| matches(pattern, &ACTION.to_lowercase());
-        statement.effect == Effect::Allow && statement.action.folded.iter().any(|pattern| admits(pattern))
-    });
+    let statements = document.statements.iter();
+    let statements = statements.filter(|statement| statement.effect == Effect::Allow && covers(statement, ACTION));
     let federated = statements.flat_map(|statement| {
         let entries = statement.principal.iter().filter(|principal| !principal.negated).flat_map(|one| &one.entries);
         entries.filter(|(kind, _)| kind == "Federated").map(move |(_, value)| (statement, &**value))
@@ -107,26 +107,28 @@ pub(crate) fn lacking_for_pod_identity(role: &Role) -> Vec<&'static str> {
     let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
         return Vec::new();
     };
-    let statements: Vec<&Statement> = document.statements.iter().filter(|one| names_service(one)).collect();
-    let allows = |action: &str| {
-        let folded = action.to_lowercase();
-        let covers = |one: &&Statement| one.action.folded.iter().any(|pattern| matches(pattern, &folded));
-        statements.iter().any(|one| covers(one) != one.action.negated)
+    let named: Vec<&Statement> = document.statements.iter().filter(|one| names_service(one)).collect();
+    let is_allowed = |action: &str| {
+        let about = || named.iter().filter(|one| covers(one, action));
+        about().any(|one| one.effect == Effect::Allow)
+            && !about().any(|one| one.effect == Effect::Deny && one.conditions.is_empty())
     };
+    let is_named = named.iter().any(|one| one.effect == Effect::Allow);
     let called = ["sts:AssumeRole", "sts:TagSession"];
-    if statements.is_empty() { Vec::new() } else { called.into_iter().filter(|action| !allows(action)).collect() }
+    called.into_iter().filter(|action| is_named && !is_allowed(action)).collect()
 }
 
-/// True for a statement that allows something to EKS Pod Identity.
+/// True for a statement about EKS Pod Identity.
 fn names_service(statement: &Statement) -> bool {
     let mut entries = statement.principal.iter().filter(|one| !one.negated).flat_map(|one| &one.entries);
-    statement.effect == Effect::Allow && entries.any(|(kind, value)| kind == "Service" && **value == *POD_IDENTITY)
+    entries.any(|(kind, value)| kind == "Service" && **value == *POD_IDENTITY)
 }
 
 /// True if a role trusts EKS Pod Identity.
 pub(crate) fn names_pod_identity(role: &Role) -> bool {
     let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());
-    document.iter().flat_map(|document| &document.statements).any(names_service)
+    let mut statements = document.iter().flat_map(|document| &document.statements);
+    statements.any(|one| one.effect == Effect::Allow && names_service(one))
 }
 
 /// Decides if a role can be assumed with a token.
@@ -168,12 +170,30 @@ fn through(document: &Document, statement: &Statement, provider: &str, role: &Ro
     };
     match decide(token.subject) {
         Decision::Allowed => Trust::Admitted { is_open: decide(ANY_SUBJECT) == Decision::Allowed },
+        Decision::ExplicitlyDenied if is_denied_always(document, provider) => Trust::Refused(Refusal::Denied),
         // Keys that are not known here, such as the address of the caller, may decide.
         Decision::Undecided | Decision::ExplicitlyDenied => Trust::Unknown,
         Decision::ImplicitlyDenied => {
             explain(statement, issuer, token.subject, token.audience).map_or(Trust::Unknown, Trust::Refused)
         }
     }
+}
+
+/// True if a statement without conditions denies web identities of a provider.
+fn is_denied_always(document: &Document, provider: &str) -> bool {
+    document.statements.iter().any(|statement| {
+        let mut entries = statement.principal.iter().filter(|one| !one.negated).flat_map(|one| &one.entries);
+        statement.effect == Effect::Deny
+            && statement.conditions.is_empty()
+            && covers(statement, ACTION)
+            && entries.any(|(kind, value)| kind == "*" || (kind == "Federated" && **value == *provider))
+    })
+}
+
+/// True if a statement is about an action.
+fn covers(statement: &Statement, action: &str) -> bool {
+    let folded = action.to_lowercase();
+    statement.action.folded.iter().any(|pattern| matches(pattern, &folded)) != statement.action.negated
 }
 
 /// The first condition of a statement that a token certainly does not meet.
@@ -183,7 +203,10 @@ fn explain(statement: &Statement, issuer: &str, subject: &str, audience: Option<
         let key = &condition.key;
         is_key_of_token(key) && !key.eq_ignore_ascii_case(&sub) && !key.eq_ignore_ascii_case(&aud)
     };
-    let requires = |condition: &&Condition| comparison(condition).is_some();
+    // An absent key meets these.
+    let requires = |condition: &&Condition| {
+        comparison(condition).is_some() && !condition.operator.to_lowercase().ends_with("ifexists")
+    };
     if let Some(condition) = statement.conditions.iter().filter(requires).find(is_foreign) {
         return Some(Refusal::OtherKey { key: condition.key.to_string(), issuer: issuer.to_owned() });
     }
@@ -202,10 +225,11 @@ fn explain(statement: &Statement, issuer: &str, subject: &str, audience: Option<
     None
 }
 
-/// Comparison of a condition that an absent key does not meet, and one of its values must; `None` for any other.
+/// Comparison of a condition that one of its values must meet if the key is there; `None` for any other condition.
 fn comparison(condition: &Condition) -> Option<fn(&str, &str) -> bool> {
     let operator = condition.operator.to_lowercase();
-    match operator.strip_prefix("foranyvalue:").unwrap_or(&operator) {
+    let operator = operator.strip_prefix("foranyvalue:").unwrap_or(&operator);
+    match operator.strip_suffix("ifexists").unwrap_or(operator) {
         "stringequals" => Some(|one, value| one == value),
         "stringlike" => Some(matches),
         "stringequalsignorecase" => Some(str::eq_ignore_ascii_case),

@@ -372,7 +372,8 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
 /// Role of the environment of a container, with the audience of the token that the pod projects.
 fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {
     let variable = |container: Object<'_>, name: &str| {
-        container.items(&["env"]).find(|one| one.text(&["name"]) == Some(name)).and_then(|one| one.located(&["value"]))
+        let found = container.items(&["env"]).find(|one| one.text(&["name"]) == Some(name))?;
+        found.located(&["value"]).filter(|value| !value.value.is_empty())
     };
     // The SDK needs both.
     let role_arn = pod.items(&["containers"]).find_map(|container| {
@@ -404,6 +405,7 @@ fn has_hidden_credentials(pod: Object<'_>) -> bool {
 
 /// Names of the environment variables of the containers of a pod that are not empty.
 fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
+    // A recording has no values.
     let is_set = |one: &Object<'_>| one.text(&["value"]) != Some("");
     pod.items(&["containers"])
         .flat_map(move |container| container.items(&["env"]).filter(is_set).filter_map(|one| one.text(&["name"])))

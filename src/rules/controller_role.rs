@@ -1,10 +1,7 @@
 //! Rights of the controllers next to the cloud controller: load balancers, storage, autoscaling, DNS.
 
-use crate::aws::companions::CompanionRole;
-use crate::finding::ResourceRef;
-use crate::resource::ResourceKind;
-
 use super::Rule;
+use super::service_account::role_reference;
 
 mod controller_action_missing;
 mod controller_escalation;
@@ -18,13 +15,3 @@ mod lbc_webhook_left;
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/controller_role.rs"));
 
 const NO_ROLE: &str = "no controller with a role that was read, or no workloads were given";
-
-/// Reference to the role of a controller.
-fn reference(one: &CompanionRole<'_>) -> ResourceRef {
-    ResourceRef {
-        arn: Some(one.role.arn.clone()),
-        name: Some(one.role.name.clone()),
-        account_id: Some(one.account.account_id.clone()),
-        ..ResourceRef::bare(ResourceKind::Role, &one.role.arn)
-    }
-}

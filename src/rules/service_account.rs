@@ -53,6 +53,16 @@ fn reference(identity: &WebIdentity<'_>) -> ResourceRef {
     ResourceRef::bare(ResourceKind::ServiceAccount, identity.account_name())
 }
 
+/// Reference to a role in a report.
+pub(super) fn role_reference(role: &Role) -> ResourceRef {
+    ResourceRef {
+        arn: Some(role.arn.clone()),
+        name: Some(role.name.clone()),
+        account_id: role.arn.split(':').nth(4).map(str::to_owned),
+        ..ResourceRef::bare(ResourceKind::Role, &role.arn)
+    }
+}
+
 /// `ServiceAccount NAMESPACE/NAME`, with the workload that names the role in its environment.
 fn label(identity: &WebIdentity<'_>) -> String {
     let account = format!("ServiceAccount {}", crate::text::printable(&identity.account_name()));

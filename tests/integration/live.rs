@@ -275,6 +275,41 @@ fn the_role_that_the_controller_uses_is_read_and_compared() {
     }
 }
 
+/// Roles that ServiceAccounts of `--kubernetes` name are read once each, although no node uses them.
+#[test]
+fn roles_that_service_accounts_name_are_read() {
+    let world = world("clean-kops-irsa");
+    let own = "aws-cloud-controller-manager.kube-system.sa.kops.example.com";
+    let account = |name: &str, role: &str| {
+        format!(
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n  namespace: shop\n  annotations:\n    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/{role}\n---\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("accounts.yaml");
+    std::fs::write(&path, account("app", own) + &account("job", "nobody")).unwrap();
+    let path = path.display().to_string();
+    for more in [&[][..], &["--iam-reads", "account"]] {
+        let mock = Mock::serve(&world.inventory);
+        let (_, report) = scan(&mock, &world, &[&["--kubernetes", path.as_str()], more].concat());
+        let found = rules(&report);
+        assert!(found.contains(&"sa-role-missing") && found.contains(&"sa-role-trust-mismatch"), "{more:?}: {found:?}");
+        assert_eq!(not_audited(&report), [""; 0], "{more:?}: a role that does not exist is no gap");
+        let calls = mock.calls();
+        let asked = |role: &str| {
+            let gets = calls.iter().filter(|call| call.action == "iam:GetRole");
+            gets.filter(|call| call.parameters.get("RoleName").map(String::as_str) == Some(role)).count()
+        };
+        assert_eq!((asked("nobody"), asked(own) < 2), (1, true), "{more:?}: each once");
+    }
+    // Who may not read it is told so.
+    let refused = Fault::Error(403, "AccessDenied", "not authorized to perform: iam:GetRole");
+    let mock = Mock::serve(&world.inventory).fault_for("iam:GetRole", "nobody", refused);
+    let (_, report) = scan(&mock, &world, &["--kubernetes", &path]);
+    assert!(!rules(&report).contains(&"sa-role-missing"), "{report:#}");
+    assert_eq!(not_audited(&report), ["iam:GetRole: AccessDenied"]);
+}
+
 /// Faults that leave one list unknown: the list is not audited, nothing is found by mistake, and the rest is audited.
 #[test]
 fn lists_that_cannot_be_trusted_are_not_audited() {

@@ -3,7 +3,7 @@ use crate::policy::Verdict;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_ROLE, reference};
+use super::{NO_ROLE, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-action-missing",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "aws/karpenter-provider-aws website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml",
         "kubernetes-sigs/external-dns docs/tutorials/aws.md",
     ],
-    example: "role `lbc` of AWS Load Balancer Controller 2.13.4 (Deployment kube-system/aws-load-balancer-controller) lacks 1 of 37 actions: elasticloadbalancing:DescribeListenerAttributes",
+    example: "role `lbc` of AWS Load Balancer Controller 2.13.4 (Deployment kube-system/aws-load-balancer-controller) lacks 1 of 31 actions: elasticloadbalancing:DescribeListenerAttributes",
     ..Rule::joined(check)
 };
 
@@ -91,7 +91,7 @@ fn violation(one: &CompanionRole<'_>, audited: &CompanionAudit) -> Violation {
     } else {
         format!("attach the policy that the project publishes for this release of the {}", run.row.name)
     };
-    Violation::new(Severity::Error, reference(one), message, Fix::none(fix)).at(&run.workload.place)
+    Violation::new(Severity::Error, role_reference(one.role), message, Fix::none(fix)).at(&run.workload.place)
 }
 
 #[cfg(test)]

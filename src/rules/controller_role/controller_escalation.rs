@@ -3,7 +3,7 @@ use crate::policy::Impact;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_ROLE, reference};
+use super::{NO_ROLE, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-escalation",
@@ -51,7 +51,9 @@ fn check(context: &Context<'_>) -> CheckResult {
             "attach the policy that the project publishes for the {}, and nothing more",
             one.run.row.name
         ));
-        found.push(Violation::new(Severity::Warning, reference(&one), message, fix).at(&one.run.workload.place));
+        found.push(
+            Violation::new(Severity::Warning, role_reference(one.role), message, fix).at(&one.run.workload.place),
+        );
     }
     if checked == 0 {
         return CheckResult::not_applicable(NO_ROLE);

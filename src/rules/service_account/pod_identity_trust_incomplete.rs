@@ -3,6 +3,8 @@ use crate::aws::web_identity::lacking_for_pod_identity;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
+use super::role_reference;
+
 pub(super) const RULE: Rule = Rule {
     id: "pod-identity-trust-incomplete",
     title: "a role for EKS Pod Identity does not allow what EKS calls",
@@ -30,11 +32,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             one.run.label(),
             lacking.join(" and ")
         );
-        let resource = ResourceRef {
-            arn: Some(one.role.arn.clone()),
-            name: Some(one.role.name.clone()),
-            ..ResourceRef::bare(ResourceKind::Role, &one.role.arn)
-        };
+        let resource = role_reference(one.role);
         let fix = Fix::none("allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`");
         Violation::new(Severity::Error, resource, message, fix).at(&one.run.workload.place)
     });

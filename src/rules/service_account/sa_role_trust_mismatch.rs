@@ -3,7 +3,7 @@ use crate::kubernetes::WebIdentity;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{Assumed, NO_IDENTITY, assumed, label, reference};
+use super::{Assumed, NO_IDENTITY, assumed, label, reference, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "sa-role-trust-mismatch",
@@ -39,14 +39,9 @@ fn violation(one: &Assumed<'_>, why: &Refusal) -> Violation {
     let Assumed { identity, role, .. } = one;
     let (defect, fix) = describe(identity, why);
     let message = format!("{} cannot assume role `{}`: {defect}", label(identity), text::printable(&role.name));
-    let related = ResourceRef {
-        arn: Some(role.arn.clone()),
-        name: Some(role.name.clone()),
-        ..ResourceRef::bare(ResourceKind::Role, &role.arn)
-    };
     Violation::new(Severity::Error, reference(identity), message, Fix::none(fix))
         .with_respect_to(identity.role_arn)
-        .related(vec![related])
+        .related(vec![role_reference(role)])
         .at(&identity.place)
 }
 
@@ -90,6 +85,10 @@ fn describe(identity: &WebIdentity<'_>, why: &Refusal) -> (String, String) {
         Refusal::Subject { values } => (
             format!("its trust policy requires `sub` {}, and the token has {}", quoted(values), shown(&subject)),
             format!("write {} in the trust policy", shown(&subject)),
+        ),
+        Refusal::Denied => (
+            "a statement of its trust policy denies it".to_owned(),
+            "remove the Deny, or name the ServiceAccounts that it is meant for".to_owned(),
         ),
         Refusal::Audience { values } => {
             let audience = shown(identity.audience.unwrap_or_default());
@@ -151,6 +150,16 @@ metadata:
         ] {
             aws::fires(&RULE, |c| trusting(c, from, to));
         }
+        // Whatever the operator, the key of the token is there.
+        aws::fires(&RULE, |c| {
+            trusting(
+                c,
+                r#""StringEquals":{"oidc.example.com/prod:sub":"system:serviceaccount:shop:app""#,
+                r#""StringEqualsIfExists":{"oidc.example.com/prod:sub":"system:serviceaccount:a:b""#,
+            )
+        });
+        let deny = r#""Statement":[{"Effect":"Deny","Principal":"*","Action":"sts:*"},"#;
+        aws::fires(&RULE, |c| trusting(c, r#""Statement":["#, deny));
         aws::fires(&RULE, |c| {
             trusting(c, ISSUER, ISSUER);
             c.account().oidc_providers = Some(Vec::new());
@@ -162,6 +171,12 @@ metadata:
         for (from, to) in [
             ("StringEquals", "StringEquals"),
             ("StringEquals", "StringLike"),
+            (r#""Action":"sts:AssumeRoleWithWebIdentity""#, r#""NotAction":"sts:AssumeRole""#),
+            // One trust policy for two clusters.
+            (
+                r#""StringEquals":{"#,
+                r#""StringEqualsIfExists":{"oidc.example.com/staging:sub":"system:serviceaccount:shop:app","#,
+            ),
             (
                 "\"system:serviceaccount:shop:app\"",
                 "[\"system:serviceaccount:a:b\",\"system:serviceaccount:shop:app\"]",
@@ -178,5 +193,8 @@ metadata:
     #[test]
     fn does_not_apply() {
         aws::does_not_apply(&RULE, |c| c.manifests = ACCOUNT);
+        // The address of the caller is not known, and decides.
+        let condition = r#""Condition":{"IpAddress":{"aws:SourceIp":"203.0.113.0/24"},"#;
+        aws::does_not_apply(&RULE, |c| trusting(c, r#""Condition":{"#, condition));
     }
 }

@@ -4,7 +4,7 @@ use crate::aws::web_identity::Trust;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_IDENTITY, assumed, label};
+use super::{NO_IDENTITY, assumed, label, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "sa-role-trust-wide",
@@ -36,11 +36,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             "every ServiceAccount of the cluster can assume role `{name}`, which {} names",
             label(&one.identity)
         );
-        let resource = ResourceRef {
-            arn: Some(one.role.arn.clone()),
-            name: Some(one.role.name.clone()),
-            ..ResourceRef::bare(ResourceKind::Role, &one.role.arn)
-        };
+        let resource = role_reference(one.role);
         let subject = one.identity.subject();
         let fix = Fix::none(format!("require `sub` `{}` in the trust policy", text::printable(&subject)));
         found.push(Violation::new(Severity::Warning, resource, message, fix).at(&one.identity.place));
