@@ -88,7 +88,7 @@ fn describe(identity: &WebIdentity<'_>, why: &Refusal) -> (String, String) {
         ),
         Refusal::Denied => (
             "a statement of its trust policy denies it".to_owned(),
-            "remove the Deny, or name the ServiceAccounts that it is meant for".to_owned(),
+            "remove the Deny, or limit it to other ServiceAccounts".to_owned(),
         ),
         Refusal::Audience { values } => {
             let audience = shown(identity.audience.unwrap_or_default());
@@ -156,7 +156,7 @@ metadata:
                 c,
                 r#""StringEquals":{"oidc.example.com/prod:sub":"system:serviceaccount:shop:app""#,
                 r#""StringEqualsIfExists":{"oidc.example.com/prod:sub":"system:serviceaccount:a:b""#,
-            )
+            );
         });
         let deny = r#""Statement":[{"Effect":"Deny","Principal":"*","Action":"sts:*"},"#;
         aws::fires(&RULE, |c| trusting(c, r#""Statement":["#, deny));
