@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::aws::Inventory;
+use crate::aws::companions::companions;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
 use crate::aws::view::ClusterView;
 use crate::baseline::BaselineError;
+use crate::controller::companion::CompanionRow;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider};
 use crate::membership::Apart;
@@ -52,8 +54,12 @@ fn run<'v>(
 ) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
     let selected = rules::for_provider(auditor.rules, Provider::Aws);
     let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
-    let roles =
-        if wants_policies { crate::aws::roles::audit(view, auditor.role_audit)? } else { RoleAudits::default() };
+    let companions = on_nodes(auditor, view);
+    let roles = if wants_policies {
+        crate::aws::roles::audit(view, auditor.role_audit, &companions)?
+    } else {
+        RoleAudits::default()
+    };
     let context = Context {
         view,
         gaps,
@@ -66,6 +72,16 @@ fn run<'v>(
     };
     let outcomes = rules::run(&context, &selected);
     Ok((roles, outcomes))
+}
+
+/// Controllers whose Pods use the roles of the nodes.
+fn on_nodes(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<&'static CompanionRow> {
+    let runs = companions(auditor.kubernetes);
+    let mut rows: Vec<&CompanionRow> =
+        runs.iter().filter(|run| run.uses_node_role(view, auditor.kubernetes)).map(|run| run.row).collect();
+    rows.sort_by_key(|row| row.companion);
+    rows.dedup_by_key(|row| row.companion);
+    rows
 }
 
 /// Everything that is unknown about a cluster: reads that failed, and lists that its Nodes contradict.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::aws::inventory::{Account, Role};
 use crate::aws::view::{ClusterView, Distribution, Member};
 use crate::baseline::{self, Baseline, BaselineError};
+use crate::controller::companion::CompanionRow;
 use crate::controller::{Call, CallRole};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
@@ -171,6 +172,8 @@ struct Users<'a> {
     has_separate_controller: bool,
     /// True for the controller's own role.
     is_controllers: bool,
+    /// Controllers whose Pods use the role for want of another.
+    companions: Vec<&'static CompanionRow>,
 }
 
 impl Users<'_> {
@@ -235,17 +238,18 @@ impl<'a> ComparisonKey<'a> {
     }
 }
 
-/// Compares every role that nodes hold with its baseline.
+/// Compares every role that nodes hold with its baseline. `companions` are controllers that use the roles of the nodes.
 ///
 /// # Errors
 /// When a baseline is broken.
 pub(crate) fn audit<'a>(
     view: &'a ClusterView<'a>,
     options: &RoleAuditOptions,
+    companions: &[&'static CompanionRow],
 ) -> Result<RoleAudits<'a>, BaselineError> {
     let mut result = RoleAudits::default();
     for account in &view.inventory.accounts {
-        let (mut users, unknown) = role_users(view, account);
+        let (mut users, unknown) = role_users(view, account, companions);
         let controllers = controller_roles(view.cluster_id, account, options, &mut result.gaps);
         separate_controller_roles(view, account, &mut users, &controllers);
         result.gaps.extend(unread(view, account, &users, unknown));
@@ -259,6 +263,7 @@ pub(crate) fn audit<'a>(
 fn role_users<'a>(
     view: &'a ClusterView<'a>,
     account: &'a Account,
+    companions: &[&'static CompanionRow],
 ) -> (BTreeMap<&'a str, Users<'a>>, BTreeSet<&'a str>) {
     let profiles = account.instance_profiles.iter();
     let role_of_profile: BTreeMap<&str, Option<&str>> =
@@ -276,6 +281,7 @@ fn role_users<'a>(
                 Some(Some(role)) => {
                     let entry = users.entry(role).or_default();
                     entry.members.push(member);
+                    entry.companions = companions.to_vec();
                     entry.regions.insert(&region.region.name);
                     entry.distribution.get_or_insert(region.distribution);
                 }

@@ -2,7 +2,7 @@
 
 use crate::aws::view::Distribution;
 use crate::aws::{Account, Role};
-use crate::baseline::{Baseline, BaselineError};
+use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::{self, Call, CallRole, Controller, Need};
 use crate::inventory::Read;
 use crate::membership::{NodeRole, RoleSet};
@@ -120,7 +120,14 @@ pub(super) fn compare<'a>(
     }
     let mut kept = needed_calls(node_roles, options);
     kept.retain(|call| !needed.iter().any(|need| policy::contains(need, &call.to_lowercase())));
-    let documents: Vec<&Document> = compared.iter().map(|(baseline, _)| &baseline.document).collect();
+    let names = users.companions.iter().flat_map(|row| row.baselines);
+    let published: Vec<Baseline> = names
+        .filter_map(|name| baseline::find(name))
+        .map(|embedded| embedded.baseline(None))
+        .collect::<Result<_, _>>()?;
+    kept.extend(users.companions.iter().flat_map(|row| row.needed).map(|needed| needed.action.to_owned()));
+    let documents = compared.iter().map(|(baseline, _)| baseline).chain(&published).map(|one| &one.document);
+    let documents: Vec<&Document> = documents.collect();
     let tightened = policy::tightened(&documents, &kept);
     let mut actions: Vec<ActionAudit> = Vec::new();
     for audited in compared.into_iter().flat_map(|(_, actions)| actions) {
@@ -138,6 +145,16 @@ pub(super) fn compare<'a>(
     needs.push(policy::Need::everywhere("ec2:Describe*"));
     let explained = explained(account, role, set, &mut needs);
     let RoleComparison { policies, catalogue, environment, .. } = comparison;
+    let mut beyond = policy::excess(set, &policies, &needs, &environment, catalogue);
+    if !users.companions.is_empty() {
+        needs.extend(published.iter().flat_map(Baseline::needs));
+        let actions = users.companions.iter().flat_map(|row| row.needed);
+        needs.extend(actions.map(|needed| policy::Need::everywhere(needed.action)));
+        // Every Pod of the node can use the role: what a controller needs opens a path all the same.
+        let paths = beyond.paths;
+        beyond = policy::excess(set, &policies, &needs, &environment, catalogue);
+        beyond.paths = paths;
+    }
     Ok(RoleAudit {
         account,
         role,
@@ -150,7 +167,7 @@ pub(super) fn compare<'a>(
         is_baseline_given: options.controlplane.is_some() && held_roles.contains(NodeRole::Controlplane)
             || options.worker.is_some() && !held_roles.contains(NodeRole::Controlplane),
         actions,
-        beyond: policy::excess(set, &policies, &needs, &environment, catalogue),
+        beyond,
         more_privileged: more_privileged(account, role, set, &policies, &environment, catalogue),
         tightened,
         controller,

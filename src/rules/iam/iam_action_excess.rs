@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
         "warning for modifying actions on roles of workers, otherwise info",
     ),
     resources: ROLE,
-    condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE requires it. Well-known AWS managed policies (SSM core, VPC CNI, ECR and the like) are listed once, by name.",
+    condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller, nor by another controller whose running Pods use that role. `ec2:Describe*` counts as needed: RKE requires it. Well-known AWS managed policies (SSM core, VPC CNI, ECR and the like) are listed once, by name.",
     impact: "every pod on the node that reaches the metadata service has them too",
     fix: "Remove the permissions that nothing on the node uses.",
     sources: &[
@@ -89,13 +89,55 @@ mod tests {
     use super::RULE;
     use crate::testing::aws;
 
+    const RIGHTS_OF_CONTROLLER: &[&str] = &["elasticloadbalancing:CreateRule", "wafv2:AssociateWebACL"];
+
+    const CONTROLLER_ON_NODES: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: aws-load-balancer-controller
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: aws-load-balancer-controller
+      containers:
+      - name: controller
+        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: aws-load-balancer-controller-0a
+  namespace: kube-system
+  ownerReferences:
+  - kind: ReplicaSet
+    name: aws-load-balancer-controller-0
+spec:
+  serviceAccountName: aws-load-balancer-controller
+  containers:
+  - name: controller
+    image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+";
+
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| c.on_workers("Allow", &["sqs:SendMessage"]));
+        // Nothing uses the role of the nodes, or something else than its rights are for.
+        aws::fires(&RULE, |c| c.on_workers("Allow", RIGHTS_OF_CONTROLLER));
+        aws::fires(&RULE, |c| {
+            c.manifests = CONTROLLER_ON_NODES;
+            c.on_workers("Allow", &["sqs:SendMessage"]);
+        });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| c.on_workers("Allow", &["ecr:BatchGetImage"]));
+        // A controller whose Pods use the role of the nodes needs them.
+        aws::silent(&RULE, |c| {
+            c.manifests = CONTROLLER_ON_NODES;
+            c.on_workers("Allow", RIGHTS_OF_CONTROLLER);
+        });
     }
 }
