@@ -217,7 +217,13 @@ impl RoleReader<'_> {
         let arns = wanted.service_account_roles.iter().filter(|arn| self.claim(arn));
         join_all(arns.map(|arn| async move {
             let name = arn.rsplit('/').next().unwrap_or(arn);
-            match self.caller.call(API.action(), "", || self.client.get_role().role_name(name).send()).await {
+            let ask = || self.caller.call(API.action(), "", || self.client.get_role().role_name(name).send());
+            let mut answer = ask().await;
+            // IAM is eventually consistent: a role is missing only if it is missing twice.
+            if answer.as_ref().is_err_and(CallError::is_no_such_entity) {
+                answer = ask().await;
+            }
+            match answer {
                 Ok(answer) => match answer.role.filter(|role| role.arn == *arn) {
                     Some(role) => Box::pin(self.role_with(&role, async { Ok(Some(role.clone())) })).await,
                     None => self.found(|found| found.missing_roles.push((*arn).to_owned())),
