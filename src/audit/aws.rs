@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::Inventory;
-use crate::aws::companions::companions;
+use crate::aws::companions::companions_on_nodes;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
 use crate::aws::view::ClusterView;
@@ -76,9 +76,8 @@ fn run<'v>(
 
 /// Controllers whose Pods use the roles of the nodes.
 fn on_nodes(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<&'static CompanionRow> {
-    let runs = companions(auditor.kubernetes);
     let mut rows: Vec<&CompanionRow> =
-        runs.iter().filter(|run| run.uses_node_role(view, auditor.kubernetes)).map(|run| run.row).collect();
+        companions_on_nodes(view, auditor.kubernetes).into_iter().map(|run| run.row).collect();
     rows.sort_by_key(|row| row.companion);
     rows.dedup_by_key(|row| row.companion);
     rows

@@ -32,7 +32,7 @@ impl CompanionRun<'_> {
 
     /// True if its Pods were given and have no credentials but those of their node: a webhook would have added its
     /// variables to them. With EKS Pod Identity in use, that is not known.
-    pub(crate) fn uses_node_role(&self, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
+    fn uses_node_role(&self, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
         if uses_pod_identity(view, evidence) {
             return false;
         }
@@ -122,6 +122,11 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
         Some(CompanionRun { row, version, workload })
     });
     found.filter(|run| is_used(run, evidence)).collect()
+}
+
+/// Controllers whose Pods use the roles of the nodes.
+pub(crate) fn companions_on_nodes<'e>(view: &ClusterView<'_>, evidence: &'e Evidence) -> Vec<CompanionRun<'e>> {
+    companions(evidence).into_iter().filter(|run| run.uses_node_role(view, evidence)).collect()
 }
 
 /// True if a controller calls AWS with its role: external-dns and the cluster autoscaler with this provider, external-dns

@@ -1,4 +1,4 @@
-use crate::aws::companions::companions;
+use crate::aws::companions::companions_on_nodes;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -35,9 +35,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         });
     let mut checked = 0;
     let mut found = Vec::new();
-    for run in
-        companions(context.kubernetes).into_iter().filter(|run| run.uses_node_role(context.view, context.kubernetes))
-    {
+    for run in companions_on_nodes(context.view, context.kubernetes) {
         if run.workload.is_on_host_network {
             continue;
         }

@@ -1,4 +1,4 @@
-use crate::aws::companions::{companions, has_node_roles, lacks_on_nodes};
+use crate::aws::companions::{companions_on_nodes, has_node_roles, lacks_on_nodes};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -24,9 +24,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     }
     let mut checked = 0;
     let mut found = Vec::new();
-    for run in
-        companions(context.kubernetes).into_iter().filter(|run| run.uses_node_role(context.view, context.kubernetes))
-    {
+    for run in companions_on_nodes(context.view, context.kubernetes) {
         checked += 1;
         let Some(names) = lacks_on_nodes(&run, context.view, context.role_options) else { continue };
         let example = run.row.hallmarks.first().copied().unwrap_or_default();
