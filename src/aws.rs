@@ -2,7 +2,10 @@
 //!
 //! Alibaba Cloud has rooms of the same names in `alibaba`.
 
+pub(crate) mod autoscaler;
 pub(crate) mod clusters;
+pub(crate) mod companion_audit;
+pub(crate) mod companion_requests;
 pub(crate) mod companions;
 pub(crate) mod grant;
 pub(crate) mod inventory;

@@ -10,6 +10,7 @@ use crate::membership::NodeRole;
 
 pub(crate) mod alibaba;
 pub(crate) mod companion;
+pub(crate) mod companion_requests;
 
 /// A version of the cloud controller manager. `1.31` means the newest patch of that minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

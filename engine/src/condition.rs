@@ -322,11 +322,24 @@ impl Compiled {
         }
     }
 
+    /// True if no value of the key satisfies it, and its absence does not either: each value of the policy has a
+    /// variable without a value.
+    fn matches_nothing(&self, known: &Context, is_absent: impl Fn(&str) -> bool) -> bool {
+        let is_unset = |operand: &Operand| match operand {
+            Operand::Pieces(pieces) => pieces.iter().any(|piece| match piece {
+                Piece::Variable { key, default: None } => known.get(key).is_none() && is_absent(key),
+                _ => false,
+            }),
+            _ => false,
+        };
+        !self.operator.negated && !self.without_key() && !self.operands.is_empty() && self.operands.iter().all(is_unset)
+    }
+
     /// Evaluates the condition against a partly known context; `is_absent` accepts keys (lower-case) that requests
     /// cannot carry.
     pub(super) fn truth(&self, known: &Context, is_absent: impl Fn(&str) -> bool) -> Truth {
         if known.get(&self.key).is_none() && !is_absent(&self.key) {
-            return Truth::Unknown;
+            return if self.matches_nothing(known, is_absent) { Truth::False } else { Truth::Unknown };
         }
         let open = self.operands.iter().any(|wanted| match wanted {
             Operand::Pieces(pieces) => pieces.iter().any(|piece| match piece {
@@ -378,6 +391,18 @@ mod tests {
         assert_eq!(test("Null", "aws:Gone", &["false"]), Truth::False);
         assert_eq!(test("ForAllValues:StringEquals", "aws:Gone", &["a"]), Truth::True);
         assert_eq!(test("ForAnyValue:StringEquals", "aws:Gone", &["a"]), Truth::False);
+        // A variable without a value matches no value of an unknown key.
+        assert_eq!(test("StringEquals", "aws:SourceVpc", &["${aws:Gone}"]), Truth::False);
+        for (operator, values) in [
+            ("StringEquals", ["${aws:Gone}", "a"].as_slice()),
+            ("StringEquals", &["${aws:Gone, 'a'}"]),
+            ("StringEquals", &["${aws:Other}"]),
+            ("StringEqualsIfExists", &["${aws:Gone}"]),
+            ("StringNotEquals", &["${aws:Gone}"]),
+            ("ForAllValues:StringEquals", &["${aws:Gone}"]),
+        ] {
+            assert_eq!(test(operator, "aws:SourceVpc", values), Truth::Unknown, "{operator} {values:?}");
+        }
         assert_eq!(test("StringEquals", "aws:RequestedRegion", &["${aws:PrincipalTag/region}"]), Truth::Unknown);
         assert_eq!(test("StringEquals", "aws:RequestedRegion", &["${aws:Gone}"]), Truth::False);
         assert_eq!(test("StringNotEquals", "aws:RequestedRegion", &["${aws:Gone}"]), Truth::True);

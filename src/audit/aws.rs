@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::Inventory;
+use crate::aws::companion_audit::audited_companions;
 use crate::aws::companions::companions_on_nodes;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
@@ -60,10 +61,12 @@ fn run<'v>(
     } else {
         RoleAudits::default()
     };
+    let companions = audited_companions(view, auditor.kubernetes, auditor.role_audit);
     let context = Context {
         view,
         gaps,
         roles: &roles,
+        companions: &companions,
         role_options: auditor.role_audit,
         controller_version: auditor.role_audit.controller_version,
         credentials_elsewhere: auditor.role_audit.credentials_elsewhere,

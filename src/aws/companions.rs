@@ -1,20 +1,18 @@
-//! Controllers next to the cloud controller, the roles that they use, and what these grant.
+//! Controllers next to the cloud controller, and the roles that they use.
 
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::names_pod_identity;
 use crate::aws::{Account, Role};
-use crate::baseline;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{Companion, CompanionRow, NeededAction, Trigger, identify};
 use crate::kubernetes::{DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind};
-use crate::policy::{
-    self, Assessment, Catalogue, Environment, EscalationPath, Need, PolicySet, PreparedPolicies, Question, Verdict,
-};
+use crate::policy::{Environment, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
 
 use super::roles::policy_set;
 
 /// A controller that runs in the cluster.
+#[derive(Debug)]
 pub(crate) struct CompanionRun<'e> {
     pub(crate) row: &'static CompanionRow,
     pub(crate) version: Option<ControllerVersion>,
@@ -52,20 +50,33 @@ impl CompanionRun<'_> {
         pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
     }
 
-    /// Value of an argument of its containers.
+    /// Value of an argument of its containers; of a repeated one the last.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
+        self.arguments(name).pop()
+    }
+
+    /// Values of an argument that may be repeated.
+    pub(crate) fn arguments(&self, name: &str) -> Vec<&str> {
         let mut words = self.workload.containers.iter().flat_map(|container| &container.words);
-        let mut value = None;
+        let mut values = Vec::new();
         while let Some(word) = words.next() {
             let Some(rest) = word.value.strip_prefix("--").and_then(|rest| rest.strip_prefix(name)) else { continue };
             // `--name=value`, or `--name` and the value as the next word.
             match rest.strip_prefix('=') {
-                Some(given) => value = Some(given),
-                None if rest.is_empty() => value = words.next().map(|next| next.value.as_str()),
+                Some(given) => values.push(given),
+                None if rest.is_empty() => values.extend(words.next().map(|next| next.value.as_str())),
                 None => {}
             }
         }
-        value
+        values
+    }
+
+    /// Value of a switch of its environment; `None` if it is not known.
+    fn setting(&self, name: &str, default: bool) -> Option<bool> {
+        if !self.workload.environment.iter().any(|one| one == name) {
+            return Some(default);
+        }
+        self.workload.settings.get(name)?.to_lowercase().parse().ok()
     }
 
     /// Actions that it needs as it is configured.
@@ -85,6 +96,8 @@ impl CompanionRun<'_> {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),
                     Trigger::Variable(name) => self.workload.environment.iter().any(|one| one == name),
+                    Trigger::Ipv4 => self.setting("ENABLE_IPv4", true) == Some(true),
+                    Trigger::Ipv6 => self.setting("ENABLE_IPv6", false) == Some(true),
                     Trigger::NoRoleTags => {
                         lacks_role_tags(view)
                             && !words().any(|word| word.contains("SubnetDiscoveryByReachability=false"))
@@ -111,15 +124,16 @@ fn lacks_role_tags(view: &ClusterView<'_>) -> bool {
 
 /// Controllers among the workloads. CSI drivers also run on each node, where they call nothing.
 pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
-    let own = evidence.workloads.iter().filter(|workload| {
-        !workload.is_owned
-            && workload.replicas > 0
-            && matches!(workload.kind, WorkloadKind::Deployment | WorkloadKind::StatefulSet)
-    });
+    let own = evidence.workloads.iter().filter(|workload| !workload.is_owned && workload.replicas > 0);
     let found = own.filter_map(|workload| {
         let mut images = workload.containers.iter().filter_map(|container| identify(&container.image.value));
         let (row, version) = images.next()?;
-        Some(CompanionRun { row, version, workload })
+        let is_its_kind = match workload.kind {
+            WorkloadKind::Deployment | WorkloadKind::StatefulSet => row.companion != Companion::VpcCni,
+            WorkloadKind::DaemonSet => row.companion == Companion::VpcCni,
+            WorkloadKind::Pod => false,
+        };
+        is_its_kind.then_some(CompanionRun { row, version, workload })
     });
     found.filter(|run| is_used(run, evidence)).collect()
 }
@@ -151,7 +165,7 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
                         && class.text(&["parameters", "provisioningMode"]) == Some("efs-ap")
                 })
         }
-        Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter => true,
+        Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter | Companion::VpcCni => true,
     }
 }
 
@@ -163,6 +177,7 @@ fn uses_pod_identity(view: &ClusterView<'_>, evidence: &Evidence) -> bool {
 }
 
 /// A controller with the role that it uses, and how that is known.
+#[derive(Debug)]
 pub(crate) struct CompanionRole<'a> {
     pub(crate) run: CompanionRun<'a>,
     pub(crate) account: &'a Account,
@@ -212,89 +227,8 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
     found
 }
 
-/// What the role of a controller grants.
-pub(crate) struct CompanionAudit {
-    /// Actions that it needs and the role does not grant at all, with the assessment.
-    pub(crate) lacking: Vec<(&'static str, Assessment)>,
-    /// Number of needed actions.
-    pub(crate) needed: usize,
-    /// Escalation paths through actions that nothing published for the controller needs.
-    pub(crate) paths: Vec<EscalationPath>,
-    /// Statements that name a lacking action, in the words of the policies: resources and conditions.
-    pub(crate) limits: Vec<String>,
-}
-
-/// Compares a role with the needs of a controller. `None` if a policy was not read or is malformed.
-pub(crate) fn audit(
-    one: &CompanionRole<'_>,
-    view: &ClusterView<'_>,
-    options: &RoleAuditOptions,
-) -> Option<CompanionAudit> {
-    let set = policy_set(one.account, one.role, &options.scps).ok()?;
-    let prepared = PreparedPolicies::new(&set);
-    let catalogue = options.catalogue();
-    let environment = environment(one.account, one.role, view);
-    let needed = one.run.needed(view);
-    let lacking = lacking(&needed, &prepared, &environment, catalogue);
-    let limits = lacking.iter().flat_map(|(action, _)| limits(&set, action)).collect();
-    let mut needs: Vec<Need> = vec![Need::everywhere("ec2:Describe*")];
-    for name in one.run.row.baselines {
-        let known = baseline::find(name).and_then(|embedded| embedded.baseline(None).ok());
-        needs.extend(known.iter().flat_map(baseline::Baseline::needs));
-    }
-    needs.extend(needed.iter().map(|needed| Need::everywhere(needed.action)));
-    let beyond = policy::excess(&set, &prepared, &needs, &environment, catalogue);
-    Some(CompanionAudit { lacking, needed: needed.len(), paths: beyond.paths, limits })
-}
-
-/// Actions that the policies grant nowhere.
-fn lacking(
-    needed: &[&'static NeededAction],
-    prepared: &PreparedPolicies,
-    environment: &Environment,
-    catalogue: &Catalogue,
-) -> Vec<(&'static str, Assessment)> {
-    let assess = |action: &'static str| prepared.assess(Question::on(action, &[]), environment, catalogue);
-    let all = needed.iter().map(|needed| (needed.action, assess(needed.action)));
-    let found: Vec<(&'static str, Assessment)> =
-        all.filter(|(_, one)| matches!(one.verdict, Verdict::Missing | Verdict::Denied)).collect();
-    // A role that only registers targets is published as well, for TargetGroupBindings alone.
-    // Source: kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md.
-    let lacks = |action: &str| found.iter().any(|(one, _)| *one == action);
-    let registers = needed.iter().any(|one| one.action == REGISTERS) && !lacks(REGISTERS);
-    if registers && CREATES.iter().all(|action| lacks(action)) {
-        return Vec::new();
-    }
-    found
-}
-
-const REGISTERS: &str = "elasticloadbalancing:RegisterTargets";
-const CREATES: [&str; 3] = [
-    "elasticloadbalancing:CreateListener",
-    "elasticloadbalancing:CreateLoadBalancer",
-    "elasticloadbalancing:CreateTargetGroup",
-];
-
-/// Resources and conditions of the statements that allow an action somewhere else.
-fn limits(set: &PolicySet, action: &str) -> Vec<String> {
-    let folded = action.to_lowercase();
-    let mut found = Vec::new();
-    for statement in set.identity().flat_map(|named| &named.document.statements) {
-        let allows = statement.effect == policy::Effect::Allow && !statement.action.negated;
-        if !allows || !statement.action.folded.iter().any(|pattern| policy::matches(pattern, &folded)) {
-            continue;
-        }
-        let resources = statement.resource.iter().flat_map(|resource| &resource.patterns);
-        found.extend(resources.filter(|pattern| ***pattern != *"*").map(|pattern| format!("`{pattern}`")));
-        found.extend(statement.conditions.iter().map(|condition| {
-            let values: Vec<String> = condition.values.iter().map(ToString::to_string).collect();
-            format!("{} `{}` = `{}`", condition.operator, condition.key, values.join("`, `"))
-        }));
-    }
-    found
-}
-
-fn environment(account: &Account, role: &Role, view: &ClusterView<'_>) -> Environment {
+/// Environment of the requests of a role in the regions of the cluster.
+pub(super) fn environment(account: &Account, role: &Role, view: &ClusterView<'_>) -> Environment {
     let regions = view.regions.iter().filter(|region| region.account.account_id == account.account_id);
     super::roles::environment_of(account, role, regions.map(|region| region.region.name.clone()).collect())
 }

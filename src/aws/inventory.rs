@@ -104,9 +104,30 @@ pub struct Region {
     pub instance_profile_associations: Vec<InstanceProfileAssociation>,
     /// Availability, local and wavelength zones.
     pub availability_zones: Vec<AvailabilityZone>,
+    /// Auto Scaling groups; absent if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_scaling_groups: Option<Vec<AutoScalingGroup>>,
     /// Ids that other resources name, that were requested by id, and that no longer exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
+}
+
+/// An Auto Scaling group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AutoScalingGroup {
+    pub name: String,
+    pub arn: String,
+    /// `MinSize`, in instances.
+    pub min_size: u32,
+    /// `MaxSize`, in instances.
+    pub max_size: u32,
+    /// Ids of its instances, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
 }
 
 /// An EBS volume.
@@ -262,6 +283,14 @@ impl Region {
         self.instance_profile_associations.dedup_by(|a, b| a.id == b.id);
         self.availability_zones.sort_by(|a, b| a.name.cmp(&b.name));
         self.availability_zones.dedup_by(|a, b| a.name == b.name);
+        if let Some(groups) = &mut self.auto_scaling_groups {
+            groups.sort_by(|a, b| a.name.cmp(&b.name));
+            groups.dedup_by(|a, b| a.name == b.name);
+            for group in groups {
+                group.instances.sort();
+                group.tags.sort();
+            }
+        }
         self.gone.sort();
         self.gone.dedup();
         for instance in &mut self.instances {

@@ -5,7 +5,7 @@
 //! kubernetes-sigs/aws-efs-csi-driver `docs/iam-policy-example.json`; kubernetes/autoscaler
 //! `cluster-autoscaler/cloudprovider/aws/README.md`; aws/karpenter-provider-aws
 //! `website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml`;
-//! kubernetes-sigs/external-dns `docs/tutorials/aws.md`.
+//! kubernetes-sigs/external-dns `docs/tutorials/aws.md`; aws/amazon-vpc-cni-k8s `docs/iam-policy.md`.
 
 use super::ControllerVersion;
 
@@ -18,6 +18,7 @@ pub(crate) enum Companion {
     ClusterAutoscaler,
     Karpenter,
     ExternalDns,
+    VpcCni,
 }
 
 /// Condition under which a controller makes a call.
@@ -28,6 +29,10 @@ pub(crate) enum Trigger {
     Gate(&'static str),
     /// A container has an environment variable of this name.
     Variable(&'static str),
+    /// Pods get IPv4 addresses (`ENABLE_IPv4`).
+    Ipv4,
+    /// Pods get IPv6 addresses (`ENABLE_IPv6`).
+    Ipv6,
     /// The VPCs of the nodes have subnets, and none of them has a role tag for load balancers.
     NoRoleTags,
     /// The region is not an isolated one, whose load balancers lack the call.
@@ -165,6 +170,19 @@ const EXTERNAL_DNS: &[NeededAction] = &[
     always("route53:ListResourceRecordSets"),
 ];
 
+const VPC_CNI: &[NeededAction] = &[
+    only("ec2:AssignIpv6Addresses", Trigger::Ipv6),
+    only("ec2:AssignPrivateIpAddresses", Trigger::Ipv4),
+    only("ec2:AttachNetworkInterface", Trigger::Ipv4),
+    only("ec2:CreateNetworkInterface", Trigger::Ipv4),
+    always("ec2:CreateTags"),
+    only("ec2:DeleteNetworkInterface", Trigger::Ipv4),
+    always("ec2:DescribeNetworkInterfaces"),
+    only("ec2:DetachNetworkInterface", Trigger::Ipv4),
+    only("ec2:ModifyNetworkInterfaceAttribute", Trigger::Ipv4),
+    only("ec2:UnassignPrivateIpAddresses", Trigger::Ipv4),
+];
+
 /// Known controllers.
 pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
@@ -215,6 +233,14 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         hallmarks: &["route53:ChangeResourceRecordSets"],
         baselines: &[],
     },
+    CompanionRow {
+        companion: Companion::VpcCni,
+        name: "VPC CNI",
+        images: &["amazon-k8s-cni"],
+        needed: VPC_CNI,
+        hallmarks: &["ec2:AssignIpv6Addresses", "ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface"],
+        baselines: &["vpc-cni-ipv4", "vpc-cni-ipv6"],
+    },
 ];
 
 /// Controller of an image, and its version if the tag states one.
@@ -253,6 +279,11 @@ mod tests {
             ),
             ("localhost:5000/cluster-autoscaler", Some((Companion::ClusterAutoscaler, None))),
             ("public.ecr.aws/karpenter/controller:1.6.0", Some((Companion::Karpenter, Some("1.6.0".to_owned())))),
+            (
+                "602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon-k8s-cni:v1.20.0",
+                Some((Companion::VpcCni, Some("1.20.0".to_owned()))),
+            ),
+            ("602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon-k8s-cni-init:v1.20.0", None),
             ("registry.k8s.io/external-dns/external-dns:latest", Some((Companion::ExternalDns, None))),
             ("example.com/my-external-dns:v1", None),
             ("nginx", None),

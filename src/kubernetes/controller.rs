@@ -391,6 +391,7 @@ pub(super) fn from_values(
         init_images: Vec::new(),
         credentials: Vec::new(),
         environment: Vec::new(),
+        settings: std::collections::BTreeMap::new(),
         has_keys: false,
         has_hidden_credentials: false,
         web_identity: None,

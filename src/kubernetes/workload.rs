@@ -1,5 +1,7 @@
 //! Workloads: their containers, and the nodes that they may run on.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::nodes::{KubernetesNode, Taint};
@@ -76,6 +78,8 @@ pub struct Workload {
     pub credentials: Vec<&'static str>,
     /// Names of the environment variables of its containers. Values are not stored.
     pub environment: Vec<String>,
+    /// Values of the environment variables that set how a controller works; they are not secret.
+    pub settings: BTreeMap<&'static str, String>,
     /// True if a container always has an access key of AWS in its environment.
     pub has_keys: bool,
     /// True if credentials may come from what is not visible: whole Secrets as environment, configuration files.
@@ -227,6 +231,10 @@ pub(super) const ROLE_VARIABLE: &str = "AWS_ROLE_ARN";
 /// Variable that names the file with the token.
 pub(super) const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 
+/// Variables that set how a controller works; their values are not secret. Sources: aws/karpenter-provider-aws
+/// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md.
+pub(super) const SETTING_VARIABLES: &[&str] = &["CLUSTER_NAME", "ENABLE_IPv4", "ENABLE_IPv6"];
+
 /// Variables through which the SDK finds credentials that are not visible in a pod.
 const HIDDEN_VARIABLES: [&str; 2] = ["AWS_CONFIG_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"];
 
@@ -323,6 +331,7 @@ impl Workload {
                 .filter_map(|one| one.located(&["image"]))
                 .collect(),
             environment: variables(pod).map(str::to_owned).collect(),
+            settings: settings(pod),
             credentials: credentials(kind, object, pod),
             has_keys: has_keys(pod),
             has_hidden_credentials: has_hidden_credentials(pod),
@@ -409,6 +418,16 @@ fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
     let is_set = |one: &Object<'_>| one.text(&["value"]) != Some("");
     pod.items(&["containers"])
         .flat_map(move |container| container.items(&["env"]).filter(is_set).filter_map(|one| one.text(&["name"])))
+}
+
+/// Values of the variables that set how a controller works.
+fn settings(pod: Object<'_>) -> BTreeMap<&'static str, String> {
+    let variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
+    let known = variables.filter_map(|one| {
+        let name = SETTING_VARIABLES.iter().find(|known| one.text(&["name"]) == Some(known))?;
+        Some((*name, one.at(&["value"])?.scalar()?))
+    });
+    known.collect()
 }
 
 /// Sources of cloud credentials of the containers of a pod.

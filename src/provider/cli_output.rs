@@ -16,8 +16,9 @@ mod convert;
 mod shapes;
 
 use shapes::{
-    AuthorizationDetails, CallerIdentity, DhcpOptionSets, Instances, NetworkInterfaces, OidcProviders, Pages,
-    ProfileAssociations, RawInstance, RawVpcAttribute, RouteTables, SecurityGroups, Subnets, Volumes, Vpcs, Zones,
+    AuthorizationDetails, AutoScalingGroups, CallerIdentity, DhcpOptionSets, Instances, NetworkInterfaces,
+    OidcProviders, Pages, ProfileAssociations, RawInstance, RawVpcAttribute, RouteTables, SecurityGroups, Subnets,
+    Volumes, Vpcs, Zones,
 };
 
 /// Largest file that is read.
@@ -42,6 +43,9 @@ pub const FILES: [(&str, Call); 13] = [
 
 /// Output of `aws iam list-open-id-connect-providers`, which a folder may omit.
 const OIDC_PROVIDERS: &str = "list-open-id-connect-providers.json";
+
+/// Output of `aws autoscaling describe-auto-scaling-groups`, which a folder may omit.
+const SCALING_GROUPS: &str = "describe-auto-scaling-groups.json";
 
 /// Error that makes a folder unusable.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +92,11 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
         .ok_or_else(|| FolderError::NoRegion { folder: shown() })?;
     let mut account = answers.account(&region_name).ok_or_else(|| FolderError::NoAccount { folder: shown() })?;
     let details = answers.details.take();
-    let target = answers.into_region(&region_name, &mut files);
+    let mut target = answers.into_region(&region_name, &mut files);
+    let groups: Option<AutoScalingGroups> = files.optional(SCALING_GROUPS)?;
+    if let Some(groups) = groups {
+        target.auto_scaling_groups = files.whole(groups, convert::auto_scaling_group);
+    }
     if let Some(details) = details {
         let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
         files.cut(Call::GetAccountAuthorizationDetails, token.as_ref());
@@ -270,6 +278,9 @@ fn region_partition(region: &str) -> &'static str {
 
 /// File that holds the answer of a call.
 fn file_name(read: Call) -> &'static str {
+    if read == Call::DescribeAutoScalingGroups {
+        return SCALING_GROUPS;
+    }
     FILES.iter().find(|(_, held)| *held == read).map_or("", |(file, _)| file)
 }
 
@@ -317,6 +328,13 @@ impl Files<'_> {
         let (entries, token) = answer.map(Pages::into_parts).unwrap_or_default();
         self.cut(P::READ, token.as_ref());
         entries.into_iter()
+    }
+
+    /// All entries of a list; nothing and a gap if it was truncated.
+    fn whole<P: Pages, T>(&mut self, answer: P, convert: impl Fn(P::Item) -> T) -> Option<Vec<T>> {
+        let (entries, token) = answer.into_parts();
+        self.cut(P::READ, token.as_ref());
+        token.is_none().then(|| entries.into_iter().map(convert).collect())
     }
 
     /// Records a gap if the output ends with a token, which the AWS CLI writes only when it has to stop early.

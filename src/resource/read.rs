@@ -45,6 +45,7 @@ macro_rules! reads {
 }
 
 reads! {
+    DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [];
     DescribeAvailabilityZones = "ec2:DescribeAvailabilityZones" [];
     DescribeDhcpOptions = "ec2:DescribeDhcpOptions" [];
     DescribeInstanceProfileAssociations = "ec2:DescribeIamInstanceProfileAssociations" [];

@@ -1,6 +1,7 @@
 //! A cluster in AWS as rules see it.
 
 use crate::aws::Account;
+use crate::aws::companion_audit::AuditedCompanion;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::view::{ClusterView, RegionView};
 use crate::controller::ControllerVersion;
@@ -38,6 +39,8 @@ pub struct Context<'a> {
     pub gaps: &'a [Gap],
     /// The roles, compared with their baselines.
     pub roles: &'a RoleAudits<'a>,
+    /// Controllers with separate roles, compared with what they need.
+    pub(crate) companions: &'a [AuditedCompanion<'a>],
     /// Options of the comparison of roles.
     pub role_options: &'a RoleAuditOptions,
     pub controller_version: Option<ControllerVersion>,

@@ -1,9 +1,26 @@
 //! Rights of the controllers next to the cloud controller: load balancers, storage, autoscaling, DNS.
 
-use super::Rule;
-use super::service_account::role_reference;
+use crate::aws::AutoScalingGroup;
+use crate::aws::autoscaler::groups;
+use crate::aws::companion_audit::CompanionAudit;
+use crate::aws::companions::{CompanionRole, CompanionRun, companions};
+use crate::controller::companion::Companion;
+use crate::finding::{Fix, ResourceRef, Severity};
+use crate::resource::ResourceKind;
+use crate::text;
 
+use super::Rule;
+use super::aws::Context;
+use super::check_result::CheckResult;
+use super::service_account::role_reference;
+use super::violation::Violation;
+
+mod autoscaler_bounds;
+mod autoscaler_discovers_nothing;
+mod autoscaler_group_missing;
+mod autoscaler_group_not_granted;
 mod controller_action_missing;
+mod controller_condition_unmet;
 mod controller_escalation;
 mod controller_metadata_unreachable;
 mod controller_not_running;
@@ -14,4 +31,51 @@ mod lbc_webhook_left;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/controller_role.rs"));
 
-const NO_ROLE: &str = "no controller with a role that was read, or no workloads were given";
+/// Runs a check on each cluster autoscaler and the Auto Scaling groups of the cluster's regions. The check adds what it
+/// finds and returns the number of arguments that it compared.
+fn of_autoscalers(
+    context: &Context<'_>,
+    check: impl Fn(&CompanionRun<'_>, &[&AutoScalingGroup], &mut Vec<Violation>) -> usize,
+) -> CheckResult {
+    let Some(groups) = groups(context.view) else {
+        return CheckResult::not_applicable("the Auto Scaling groups were not read");
+    };
+    let mut found = Vec::new();
+    let mut checked = 0;
+    for run in companions(context.kubernetes) {
+        if run.row.companion == Companion::ClusterAutoscaler {
+            checked += check(&run, &groups, &mut found);
+        }
+    }
+    match checked {
+        0 => CheckResult::not_applicable("no cluster autoscaler with such an argument was given"),
+        checked => CheckResult::counted(checked, found),
+    }
+}
+
+/// Violation of a cluster autoscaler.
+fn autoscaler_violation(
+    run: &CompanionRun<'_>,
+    severity: Severity,
+    message: &str,
+    subject: &str,
+    fix: &'static str,
+) -> Violation {
+    let name = run.workload.full_name();
+    let message = format!("{} {message}", text::printable(&name));
+    let resource = ResourceRef::bare(ResourceKind::Workload, &name);
+    Violation::new(severity, resource, message, Fix::none(fix)).with_respect_to(subject).at(&run.workload.place)
+}
+
+/// Controllers whose roles were read, with what these grant.
+fn audited_roles<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c CompanionRole<'c>, &'c CompanionAudit)> {
+    context.companions.iter().filter_map(|entry| Some((&entry.one, entry.audited.as_ref()?)))
+}
+
+/// Result of a check of those roles.
+fn of_roles(context: &Context<'_>, found: Vec<Violation>) -> CheckResult {
+    match audited_roles(context).count() {
+        0 => CheckResult::not_applicable("no controller with a role that was read, or no workloads were given"),
+        checked => CheckResult::counted(checked, found),
+    }
+}

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use crate::audit::Auditor;
 use crate::aws::{
-    Account, AttachedInterface, InlinePolicy, Instance, InstanceProfile, InstanceState, InterfaceAddresses, Inventory,
-    NetworkInterface, Region, Role, Route, SecurityGroup, Subnet, Vpc,
+    Account, AttachedInterface, AutoScalingGroup, InlinePolicy, Instance, InstanceProfile, InstanceState,
+    InterfaceAddresses, Inventory, NetworkInterface, Region, Role, Route, SecurityGroup, Subnet, Vpc,
 };
 use crate::estate::{EstateRef, SourceKind};
 use crate::finding::Finding;
+use crate::inventory::Tag;
 use crate::kubernetes::Evidence;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{Outcome, Rule};
@@ -109,6 +110,20 @@ impl Cluster {
         role.attached_policies = Some(Vec::new());
         role.inline_policies = Some(vec![InlinePolicy { name: name.to_owned(), document: Some(policy.to_owned()) }]);
         self.account().roles.push(role);
+    }
+
+    /// Adds an Auto Scaling group, which has no instances.
+    pub(crate) fn add_scaling_group(&mut self, name: &str, tags: &[(&str, &str)]) -> &mut AutoScalingGroup {
+        let groups = self.region().auto_scaling_groups.get_or_insert_default();
+        groups.push(AutoScalingGroup {
+            name: name.to_owned(),
+            arn: format!("arn:aws:autoscaling:us-east-1:111122223333:autoScalingGroup:0a:autoScalingGroupName/{name}"),
+            min_size: 1,
+            max_size: 6,
+            instances: Vec::new(),
+            tags: tags.iter().map(|(key, value)| Tag { key: (*key).to_owned(), value: (*value).to_owned() }).collect(),
+        });
+        groups.last_mut().unwrap()
     }
 
     /// The managed policy of the role of the workers.

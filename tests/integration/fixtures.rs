@@ -213,6 +213,7 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::DescribeVolumes => region.volumes.clear(),
         Read::DescribeInstanceProfileAssociations => region.instance_profile_associations.clear(),
         Read::DescribeAvailabilityZones => region.availability_zones.clear(),
+        Read::DescribeAutoScalingGroups => region.auto_scaling_groups = None,
         Read::DescribeVpcAttribute => {
             for vpc in &mut region.vpcs {
                 (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);

@@ -181,6 +181,11 @@ impl PolicySet {
         self.stages.iter().filter(|stage| stage.kind.is_identity()).flat_map(|stage| &stage.policies)
     }
 
+    /// Policies of all stages.
+    pub fn policies(&self) -> impl Iterator<Item = &NamedDocument> {
+        self.stages.iter().flat_map(|stage| &stage.policies)
+    }
+
     /// Adds one more policy of the principal.
     #[must_use]
     pub(crate) fn with_identity(mut self, policy: NamedDocument) -> Self {

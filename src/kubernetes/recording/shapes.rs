@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::inventory::kubernetes::List;
-use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES, ROLE_VARIABLE, TOKEN_VARIABLE};
+use crate::kubernetes::workload::{
+    CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES, ROLE_VARIABLE, SETTING_VARIABLES, TOKEN_VARIABLE,
+};
 
 /// Parts of a value that are recorded.
 #[derive(Clone, Copy)]
@@ -16,8 +18,9 @@ pub(super) enum Keep {
     Items(&'static Keep),
     /// These parts of each item that has one of them; nothing if there is none.
     Some(&'static Keep),
-    /// Names of the list items that have one of these names, with the value of those that name a role or the file of a token.
-    Variables(&'static [&'static str]),
+    /// Environment variables that rules check: with their values if these name a role, the file of a token or a setting
+    /// of a controller; of credentials the names alone.
+    Variables,
     /// Members whose names contain one of these texts.
     Named(&'static [&'static str]),
 }
@@ -32,7 +35,7 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
             let found = wanted.iter().filter_map(|(name, keep)| {
                 let value = kept(members.remove(*name)?, *keep);
                 let is_nothing =
-                    matches!(keep, Variables(_) | Keep::Some(_)) && value.as_array().is_some_and(Vec::is_empty);
+                    matches!(keep, Variables | Keep::Some(_)) && value.as_array().is_some_and(Vec::is_empty);
                 (!is_nothing).then(|| ((*name).to_owned(), value))
             });
             Value::Object(found.collect::<Map<String, Value>>())
@@ -47,16 +50,16 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
             let is_named = |name: &str| texts.iter().any(|text| name.contains(text));
             Value::Object(members.into_iter().filter(|(name, _)| is_named(name)).collect())
         }
-        (Value::Array(items), Variables(wanted)) => {
+        (Value::Array(items), Variables) => {
             let text = |item: &Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
+            let is_public =
+                |name: &str| [ROLE_VARIABLE, TOKEN_VARIABLE].contains(&name) || SETTING_VARIABLES.contains(&name);
             let known = items.iter().filter_map(|item| Some((item, text(item, "name")?)));
-            let known = known.filter(|(_, name)| wanted.contains(&name.as_str()));
+            let known = known.filter(|(_, name)| is_public(name) || CREDENTIAL_VARIABLES.contains(&name.as_str()));
             known
-                .map(|(item, name)| {
-                    match text(item, "value").filter(|_| name == ROLE_VARIABLE || name == TOKEN_VARIABLE) {
-                        Some(role) => serde_json::json!({"name": name, "value": role}),
-                        None => serde_json::json!({"name": name}),
-                    }
+                .map(|(item, name)| match text(item, "value").filter(|_| is_public(&name)) {
+                    Some(role) => serde_json::json!({"name": name, "value": role}),
+                    None => serde_json::json!({"name": name}),
                 })
                 .collect()
         }
@@ -82,8 +85,8 @@ const POD: Keep = Members(&[
             ("imagePullPolicy", All),
             ("command", All),
             ("args", All),
-            // Names of the credentials, never their values.
-            ("env", Variables(CREDENTIAL_VARIABLES)),
+            // Never the values of credentials.
+            ("env", Variables),
             // The Secrets that it names, never their content.
             ("envFrom", Keep::Some(&All)),
             ("volumeMounts", Keep::Some(&Members(&[("mountPath", All)]))),

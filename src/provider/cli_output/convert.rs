@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use crate::aws::{
-    Account, AttachedInterface, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy, Instance,
-    InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, ManagedPolicy, MetadataOptions,
-    NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Volume, Vpc,
+    Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy,
+    Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, ManagedPolicy,
+    MetadataOptions, NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Volume, Vpc,
 };
 use crate::inventory::Tag;
 
 use super::shapes::{
     AuthorizationDetails, Flag, Operator, RawAssociation, RawDhcpOptions, RawGroup, RawInstance, RawInterface,
-    RawPermission, RawProfileAssociation, RawSubnet, RawTable, RawTag, RawVolume, RawVpc, RawVpcAttribute, RawZone,
+    RawPermission, RawProfileAssociation, RawScalingGroup, RawSubnet, RawTable, RawTag, RawVolume, RawVpc,
+    RawVpcAttribute, RawZone,
 };
 
 fn tags(raw: Vec<RawTag>) -> Vec<Tag> {
@@ -274,6 +275,17 @@ pub(super) fn volume(raw: RawVolume) -> Volume {
         availability_zone: raw.availability_zone,
         attached_to: raw.attachments.into_iter().filter_map(|attachment| attachment.instance_id).collect(),
         managed_by: managed_by(raw.operator),
+        tags: tags(raw.tags),
+    }
+}
+
+pub(super) fn auto_scaling_group(raw: RawScalingGroup) -> AutoScalingGroup {
+    AutoScalingGroup {
+        name: raw.auto_scaling_group_name,
+        arn: raw.arn,
+        min_size: raw.min_size,
+        max_size: raw.max_size,
+        instances: raw.instances.into_iter().map(|one| one.instance_id).collect(),
         tags: tags(raw.tags),
     }
 }

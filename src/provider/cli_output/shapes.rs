@@ -175,6 +175,19 @@ shapes! {
         #[serde(default)]
         tags: Vec<RawTag>,
     }
+    AutoScalingGroups { auto_scaling_groups: Vec<RawScalingGroup>, next_token: Option<String> }
+    RawScalingGroup {
+        auto_scaling_group_name: String,
+        #[serde(rename = "AutoScalingGroupARN")]
+        arn: String,
+        min_size: u32,
+        max_size: u32,
+        #[serde(default)]
+        instances: Vec<RawScaled>,
+        #[serde(default)]
+        tags: Vec<RawTag>,
+    }
+    RawScaled { instance_id: String }
     ProfileAssociations { iam_instance_profile_associations: Vec<RawProfileAssociation>, next_token: Option<String> }
     RawProfileAssociation { association_id: String, instance_id: String, iam_instance_profile: ProfileArn, state: String }
     Zones { availability_zones: Vec<RawZone> }
@@ -233,6 +246,7 @@ pages! {
     DhcpOptionSets.dhcp_options: RawDhcpOptions, DescribeDhcpOptions;
     NetworkInterfaces.network_interfaces: RawInterface, DescribeNetworkInterfaces;
     Volumes.volumes: RawVolume, DescribeVolumes;
+    AutoScalingGroups.auto_scaling_groups: RawScalingGroup, DescribeAutoScalingGroups;
     ProfileAssociations.iam_instance_profile_associations: RawProfileAssociation, DescribeInstanceProfileAssociations;
 }
 

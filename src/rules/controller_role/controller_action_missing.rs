@@ -1,9 +1,10 @@
-use crate::aws::companions::{CompanionAudit, CompanionRole, audit, companion_roles};
+use crate::aws::companion_audit::CompanionAudit;
+use crate::aws::companions::CompanionRole;
 use crate::policy::Verdict;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_ROLE, role_reference};
+use super::{audited_roles, of_roles, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-action-missing",
@@ -26,19 +27,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let mut checked = 0;
     let mut found = Vec::new();
-    for one in companion_roles(context.view, context.kubernetes) {
-        let Some(audited) = audit(&one, context.view, context.role_options) else { continue };
-        checked += 1;
+    for (one, audited) in audited_roles(context) {
         if !audited.lacking.is_empty() {
-            found.push(violation(&one, &audited));
+            found.push(violation(one, audited));
         }
     }
-    if checked == 0 {
-        return CheckResult::not_applicable(NO_ROLE);
-    }
-    CheckResult::counted(checked, found)
+    of_roles(context, found)
 }
 
 fn violation(one: &CompanionRole<'_>, audited: &CompanionAudit) -> Violation {

@@ -1,9 +1,8 @@
-use crate::aws::companions::{audit, companion_roles};
 use crate::policy::Impact;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_ROLE, role_reference};
+use super::{audited_roles, of_roles, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-escalation",
@@ -19,11 +18,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let mut checked = 0;
     let mut found = Vec::new();
-    for one in companion_roles(context.view, context.kubernetes) {
-        let Some(audited) = audit(&one, context.view, context.role_options) else { continue };
-        checked += 1;
+    for (one, audited) in audited_roles(context) {
         let paths: Vec<_> =
             audited.paths.iter().filter(|path| path.gain != Impact::DataAccess && path.certain).collect();
         if paths.is_empty() {
@@ -55,10 +51,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             Violation::new(Severity::Warning, role_reference(one.role), message, fix).at(&one.run.workload.place),
         );
     }
-    if checked == 0 {
-        return CheckResult::not_applicable(NO_ROLE);
-    }
-    CheckResult::counted(checked, found)
+    of_roles(context, found)
 }
 
 #[cfg(test)]

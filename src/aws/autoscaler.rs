@@ -1,0 +1,89 @@
+//! Auto Scaling groups that the cluster autoscaler manages.
+//! Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/README.md`,
+//! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoDiscoverySpec`,
+//! `cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs`,
+//! `cluster-autoscaler/config/dynamic/node_group_spec.go#SpecFromString`.
+
+use crate::aws::companions::CompanionRun;
+use crate::aws::view::ClusterView;
+use crate::aws::{AutoScalingGroup, Region};
+
+/// A group that an argument names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NamedGroup<'r> {
+    pub(crate) name: &'r str,
+    /// Least number of nodes.
+    pub(crate) min: u32,
+    /// Greatest number of nodes.
+    pub(crate) max: u32,
+}
+
+/// Tags that select groups: all of them must be there, and a value only counts if it is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Discovery<'r> {
+    pub(crate) tags: Vec<(&'r str, Option<&'r str>)>,
+}
+
+impl Discovery<'_> {
+    /// True if it selects a group.
+    fn selects(&self, group: &AutoScalingGroup) -> bool {
+        self.tags.iter().all(|(key, value)| {
+            group.tags.iter().any(|tag| tag.key == *key && value.is_none_or(|value| tag.value == value))
+        })
+    }
+
+    /// Tags as the argument writes them.
+    pub(crate) fn text(&self) -> String {
+        let tags = self.tags.iter().map(|(key, value)| match value {
+            Some(value) => format!("{key}={value}"),
+            None => (*key).to_owned(),
+        });
+        tags.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Groups of `--nodes=MIN:MAX:NAME`.
+pub(crate) fn named_groups<'r>(run: &'r CompanionRun<'_>) -> Vec<NamedGroup<'r>> {
+    let specifications = run.arguments("nodes").into_iter();
+    let named = specifications.filter_map(|text| {
+        let mut parts = text.splitn(3, ':');
+        let (min, max, name) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(NamedGroup { name, min: min.parse().ok()?, max: max.parse().ok()? })
+    });
+    named.collect()
+}
+
+/// Selections of `--node-group-auto-discovery=asg:tag=KEY,KEY=VALUE`.
+pub(crate) fn discoveries<'r>(run: &'r CompanionRun<'_>) -> Vec<Discovery<'r>> {
+    let specifications = run.arguments("node-group-auto-discovery").into_iter();
+    let tagged = specifications.filter_map(|text| {
+        let tags = text.strip_prefix("asg:tag=")?.split(',').filter(|tag| !tag.is_empty());
+        let tags: Vec<_> =
+            tags.map(|tag| tag.split_once('=').map_or((tag, None), |(key, value)| (key, Some(value)))).collect();
+        (!tags.is_empty()).then_some(Discovery { tags })
+    });
+    tagged.collect()
+}
+
+/// Groups of the regions of the cluster; `None` if those of one region were not read.
+pub(crate) fn groups<'a>(view: &'a ClusterView<'a>) -> Option<Vec<&'a AutoScalingGroup>> {
+    let regions = || view.regions.iter().map(|region| region.region);
+    let lists: Option<Vec<&Vec<AutoScalingGroup>>> =
+        regions().map(|region: &Region| region.auto_scaling_groups.as_ref()).collect();
+    let groups: Vec<&AutoScalingGroup> = lists?.into_iter().flatten().collect();
+    regions().next().map(|_| groups)
+}
+
+/// Groups among these that an autoscaler manages.
+pub(crate) fn managed_groups<'a>(run: &CompanionRun<'_>, groups: &[&'a AutoScalingGroup]) -> Vec<&'a AutoScalingGroup> {
+    let (named, discoveries) = (named_groups(run), discoveries(run));
+    let is_managed = |group: &&AutoScalingGroup| {
+        named.iter().any(|one| one.name == group.name) || discoveries.iter().any(|one| one.selects(group))
+    };
+    groups.iter().copied().filter(is_managed).collect()
+}
+
+/// True if a selection matches one of these groups.
+pub(crate) fn selects_any(discovery: &Discovery<'_>, groups: &[&AutoScalingGroup]) -> bool {
+    groups.iter().any(|group| discovery.selects(group))
+}

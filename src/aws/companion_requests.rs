@@ -1,0 +1,235 @@
+//! Tags on the requests of controllers, and conditions of policies that these do not meet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::aws::AutoScalingGroup;
+use crate::aws::autoscaler::managed_groups;
+use crate::aws::companions::{CompanionRole, CompanionRun};
+use crate::controller::ControllerVersion;
+use crate::controller::companion::Companion;
+use crate::controller::companion_requests::{RequestShape, Tagged, own_keys, requests};
+use crate::kubernetes::{DocumentKind, Evidence};
+use crate::policy::{Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
+
+/// Tags that a controller sets on what it creates.
+#[derive(Debug, Default)]
+pub(crate) struct OwnTags {
+    /// Values by key; `None` for a value that is not known.
+    tags: BTreeMap<String, Option<String>>,
+    /// Starts of keys that nothing else adds.
+    own: Vec<&'static str>,
+    /// Texts in which users add tags: annotations, parameters of classes.
+    additions: Vec<String>,
+}
+
+impl OwnTags {
+    /// Value of a tag, by its key in any case.
+    fn get(&self, key: &str) -> Option<&Option<String>> {
+        self.tags.iter().find(|(known, _)| known.eq_ignore_ascii_case(key)).map(|(_, value)| value)
+    }
+
+    /// True if requests certainly lack a tag.
+    fn lacks(&self, key: &str) -> bool {
+        let folded = key.to_lowercase();
+        self.get(key).is_none()
+            && self.own.iter().any(|own| folded.starts_with(&own.to_lowercase()))
+            && !self.additions.iter().any(|text| text.to_lowercase().contains(&folded))
+    }
+
+    /// Keys, for display.
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        self.tags.keys().map(String::as_str).collect()
+    }
+}
+
+/// Tags that a controller sets as it is configured.
+pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> OwnTags {
+    let mut own = OwnTags { own: own_keys(run.row.companion).collect(), ..OwnTags::default() };
+    let mut set = |key: String, value: Option<&str>| own.tags.insert(key, value.map(str::to_owned));
+    match run.row.companion {
+        Companion::LoadBalancerController => {
+            set("elbv2.k8s.aws/cluster".to_owned(), run.argument("cluster-name"));
+            for kind in ["ingress", "service"] {
+                for part in ["resource", "stack"] {
+                    set(format!("{kind}.k8s.aws/{part}"), None);
+                }
+            }
+            set_options(&mut own.tags, run, &["default-tags"]);
+            let services = evidence.services.iter().flatten();
+            own.additions = services.flat_map(|service| service.annotations.values().cloned()).collect();
+        }
+        Companion::EbsCsi => {
+            set("CSIVolumeName".to_owned(), None);
+            set("ebs.csi.aws.com/cluster".to_owned(), Some("true"));
+            if let Some(id) = run.argument("k8s-tag-cluster-id").filter(|id| !id.is_empty()) {
+                set(format!("kubernetes.io/cluster/{id}"), Some("owned"));
+                let is_since = |minor| run.version.map(|version| version >= ControllerVersion::new(1, minor, 0));
+                for (key, minor) in [("KubernetesCluster", 2), ("ebs.csi.aws.com/cluster-name", 58)] {
+                    match is_since(minor) {
+                        Some(true) => set(key.to_owned(), Some(id)),
+                        Some(false) => None,
+                        None => set(key.to_owned(), None),
+                    };
+                }
+            }
+            set_options(&mut own.tags, run, &["extra-tags", "extra-volume-tags"]);
+            let classes = evidence.documents_by_kind(DocumentKind::StorageClass).map(|one| one.object());
+            own.additions = classes
+                .flat_map(|class| class.members(&["parameters"]))
+                .filter_map(|(_, value)| value.scalar())
+                .collect();
+        }
+        Companion::EfsCsi => {
+            set("efs.csi.aws.com/cluster".to_owned(), Some("true"));
+            // Its pairs are `key:value`, with escapes.
+            own.additions = run.argument("tags").map(str::to_owned).into_iter().collect();
+        }
+        Companion::Karpenter => {
+            match run.workload.settings.get("CLUSTER_NAME") {
+                Some(name) => {
+                    set(format!("kubernetes.io/cluster/{name}"), Some("owned"));
+                    let is_older = run.version.is_some_and(|version| version < ControllerVersion::new(1, 0, 0));
+                    if !is_older {
+                        set("eks:eks-cluster-name".to_owned(), run.version.map(|_| name.as_str()));
+                    }
+                }
+                // Nothing can be said about keys with the name of the cluster.
+                None => own.own.clear(),
+            }
+            for key in ["karpenter.sh/nodepool", "karpenter.sh/provisioner-name", "karpenter.k8s.aws/ec2nodeclass"] {
+                own.tags.insert(key.to_owned(), None);
+            }
+            // The version before v1beta1 had a template of its own, with other tags.
+            let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(|one| one.object());
+            own.additions =
+                classes.flat_map(|class| class.members(&["spec", "tags"])).map(|(key, _)| key.value.clone()).collect();
+        }
+        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => {}
+    }
+    own
+}
+
+/// Adds the pairs `key=value` of an option.
+fn set_options(tags: &mut BTreeMap<String, Option<String>>, run: &CompanionRun<'_>, options: &[&str]) {
+    let pairs = options.iter().filter_map(|option| run.argument(option)).flat_map(|pairs| pairs.split(','));
+    for (key, value) in pairs.filter_map(|pair| pair.split_once('=')) {
+        tags.insert(key.trim().to_owned(), Some(value.trim().to_owned()));
+    }
+}
+
+/// Sets the session tags of a role: one that a ServiceAccount's token assumes has the tags of the role alone. EKS Pod
+/// Identity adds further tags.
+/// Sources: AWS IAM User Guide, "Pass session tags in AWS STS"; Amazon EKS User Guide, "EKS Pod Identity ABAC".
+pub(crate) fn set_session_tags(environment: &mut Environment, one: &CompanionRole<'_>, set: &PolicySet) {
+    const PREFIX: &str = "aws:principaltag/";
+    let Some(tags) = &one.role.tags else { return };
+    for key in keys(set).iter().filter(|key| key.starts_with(PREFIX)) {
+        let tag = tags.iter().find(|tag| key.get(PREFIX.len()..).is_some_and(|key| tag.key.eq_ignore_ascii_case(key)));
+        match tag {
+            Some(tag) => environment.context.insert(key, ContextValue::One(tag.value.clone())),
+            None if one.is_by_pod_identity => {}
+            None => environment.absent.push(key.clone()),
+        }
+    }
+}
+
+/// Context keys of conditions and variables of the policies, in lower case.
+fn keys(set: &PolicySet) -> BTreeSet<String> {
+    let statements = set.policies().flat_map(|named| &named.document.statements);
+    let mut keys = BTreeSet::new();
+    for condition in statements.flat_map(|statement| &statement.conditions) {
+        keys.insert(condition.key.to_lowercase().to_string());
+        for value in condition.values.iter().filter(|value| value.is_known()) {
+            let mut rest: &str = value;
+            while let Some((_, from)) = rest.split_once("${") {
+                let Some((variable, behind)) = from.split_once('}') else { break };
+                keys.insert(variable.split(',').next().unwrap_or_default().trim().to_lowercase());
+                rest = behind;
+            }
+        }
+    }
+    keys
+}
+
+/// Actions that the role of a controller grants, but never on a request as the controller makes it.
+pub(crate) fn unmet(
+    one: &CompanionRole<'_>,
+    (set, prepared): (&PolicySet, &PreparedPolicies),
+    environment: &Environment,
+    own: &OwnTags,
+    catalogue: &Catalogue,
+) -> Vec<&'static str> {
+    let keys = keys(set);
+    let shapes = requests(one.run.row.companion).iter();
+    let refused = shapes.filter(|shape| {
+        let environment = on_request(shape, environment, own, &keys);
+        let resources: Vec<String> = shape.resources.iter().map(|rest| arn(one, shape.action, rest)).collect();
+        let answer = prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
+        matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
+    });
+    let mut found: Vec<&'static str> = refused.map(|shape| shape.action).collect();
+    found.dedup();
+    found
+}
+
+/// Actions that the role of an autoscaler does not grant on a group that it manages, with the name of the group.
+pub(crate) fn refused_groups(
+    one: &CompanionRole<'_>,
+    (set, prepared): (&PolicySet, &PreparedPolicies),
+    environment: &Environment,
+    groups: &[&AutoScalingGroup],
+    catalogue: &Catalogue,
+) -> Vec<(&'static str, String)> {
+    if one.run.row.companion != Companion::ClusterAutoscaler {
+        return Vec::new();
+    }
+    let keys = keys(set);
+    let mut found = Vec::new();
+    for group in managed_groups(&one.run, groups) {
+        let mut request = environment.clone();
+        for key in &keys {
+            let Some(("aws:resourcetag" | "autoscaling:resourcetag", tag)) = key.split_once('/') else { continue };
+            match group.tags.iter().find(|known| known.key.eq_ignore_ascii_case(tag)) {
+                Some(known) => request.context.insert(key, ContextValue::One(known.value.clone())),
+                None => request.absent.push(key.clone()),
+            }
+        }
+        for action in SCALING {
+            let answer = prepared.assess(Question::on(action, std::slice::from_ref(&group.arn)), &request, catalogue);
+            if matches!(answer.verdict, Verdict::Missing | Verdict::Denied) {
+                found.push((action, group.name.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// Actions by which the autoscaler changes a group.
+const SCALING: [&str; 2] = ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"];
+
+fn arn(one: &CompanionRole<'_>, action: &str, rest: &str) -> String {
+    let service = action.split(':').next().unwrap_or_default();
+    format!("arn:{}:{service}:*:{}:{rest}", one.account.partition, one.account.account_id)
+}
+
+/// Environment of one request, with what is known of its tags.
+fn on_request(shape: &RequestShape, environment: &Environment, own: &OwnTags, keys: &BTreeSet<String>) -> Environment {
+    let mut request = environment.clone();
+    let service = shape.action.split(':').next().unwrap_or_default();
+    if let Some(creation) = shape.creation {
+        request.context.insert(&format!("{service}:CreateAction"), ContextValue::One(creation.to_owned()));
+    }
+    for key in keys {
+        let Some((kind, tag)) = key.split_once('/') else { continue };
+        let carries_it = match shape.tagged {
+            Tagged::Request => kind == "aws:requesttag",
+            Tagged::Resource => kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag"),
+        };
+        match own.get(tag) {
+            Some(Some(value)) if carries_it => request.context.insert(key, ContextValue::One(value.clone())),
+            None if carries_it && own.lacks(tag) => request.absent.push(key.clone()),
+            _ => {}
+        }
+    }
+    request
+}

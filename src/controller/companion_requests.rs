@@ -1,0 +1,133 @@
+//! Requests of controllers on which policies set conditions: on which resources they are made, and which tags they
+//! carry. The everyday calls only, as the controllers make them.
+//! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/tracking/provider.go#ResourceTags`,
+//! `pkg/deploy/elbv2/load_balancer_manager.go#Create`, `pkg/deploy/ec2/security_group_manager.go#Create`;
+//! kubernetes-sigs/aws-ebs-csi-driver `docs/tagging.md`, `pkg/driver/controller.go#CreateVolume`;
+//! kubernetes-sigs/aws-efs-csi-driver `pkg/driver/controller.go#CreateVolume`; aws/karpenter-provider-aws
+//! `pkg/utils/utils.go#GetTags`; Service Authorization Reference, condition keys of Amazon EC2 and Elastic Load
+//! Balancing (`CreateAction`).
+
+use super::companion::Companion;
+
+/// Where a request carries the tags of its controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tagged {
+    /// In the request: the resource is being created.
+    Request,
+    /// On the resource, which the controller created.
+    Resource,
+}
+
+/// A request as a controller makes it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestShape {
+    pub(crate) action: &'static str,
+    /// Its possible resources, as the last part of their ARNs.
+    pub(crate) resources: &'static [&'static str],
+    /// Action that creates the resource, for tags that are part of a creation.
+    pub(crate) creation: Option<&'static str>,
+    pub(crate) tagged: Tagged,
+}
+
+const fn creates(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
+    RequestShape { action, resources, creation: None, tagged: Tagged::Request }
+}
+
+const fn tags(action: &'static str, creation: &'static str, resources: &'static [&'static str]) -> RequestShape {
+    RequestShape { creation: Some(creation), ..creates(action, resources) }
+}
+
+const fn changes(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
+    RequestShape { tagged: Tagged::Resource, ..creates(action, resources) }
+}
+
+const BALANCERS: &[&str] = &["loadbalancer/app/*/*", "loadbalancer/net/*/*"];
+const TARGET_GROUPS: &[&str] = &["targetgroup/*/*"];
+const SECURITY_GROUPS: &[&str] = &["security-group/*"];
+const VOLUMES: &[&str] = &["volume/*"];
+
+const LOAD_BALANCER_CONTROLLER: &[RequestShape] = &[
+    creates("elasticloadbalancing:CreateLoadBalancer", BALANCERS),
+    creates("elasticloadbalancing:CreateTargetGroup", TARGET_GROUPS),
+    tags("elasticloadbalancing:AddTags", "CreateLoadBalancer", BALANCERS),
+    tags("elasticloadbalancing:AddTags", "CreateTargetGroup", TARGET_GROUPS),
+    changes("elasticloadbalancing:DeleteLoadBalancer", BALANCERS),
+    changes("elasticloadbalancing:DeleteTargetGroup", TARGET_GROUPS),
+    changes("elasticloadbalancing:ModifyLoadBalancerAttributes", BALANCERS),
+    changes("elasticloadbalancing:ModifyTargetGroup", TARGET_GROUPS),
+    changes("elasticloadbalancing:ModifyTargetGroupAttributes", TARGET_GROUPS),
+    tags("ec2:CreateTags", "CreateSecurityGroup", SECURITY_GROUPS),
+    changes("ec2:DeleteSecurityGroup", SECURITY_GROUPS),
+];
+
+const EBS_CSI: &[RequestShape] = &[
+    creates("ec2:CreateVolume", VOLUMES),
+    tags("ec2:CreateTags", "CreateVolume", VOLUMES),
+    changes("ec2:AttachVolume", VOLUMES),
+    changes("ec2:DetachVolume", VOLUMES),
+    changes("ec2:DeleteVolume", VOLUMES),
+];
+
+const EFS_CSI: &[RequestShape] = &[
+    creates("elasticfilesystem:CreateAccessPoint", &["file-system/*"]),
+    changes("elasticfilesystem:DeleteAccessPoint", &["access-point/*"]),
+];
+
+const KARPENTER: &[RequestShape] = &[
+    creates("ec2:CreateFleet", &["fleet/*"]),
+    creates("ec2:CreateLaunchTemplate", &["launch-template/*"]),
+    tags("ec2:CreateTags", "CreateLaunchTemplate", &["launch-template/*"]),
+    changes("ec2:TerminateInstances", &["instance/*"]),
+];
+
+/// Requests of a controller on which policies set conditions.
+pub(crate) fn requests(companion: Companion) -> &'static [RequestShape] {
+    match companion {
+        Companion::LoadBalancerController => LOAD_BALANCER_CONTROLLER,
+        Companion::EbsCsi => EBS_CSI,
+        Companion::EfsCsi => EFS_CSI,
+        Companion::Karpenter => KARPENTER,
+        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => &[],
+    }
+}
+
+/// Starts of the keys of tags that only a controller of this kind sets; nothing else adds them to its resources.
+/// Tags that name the owner of a resource belong to every controller.
+pub(crate) fn own_keys(companion: Companion) -> impl Iterator<Item = &'static str> {
+    let own: &[&str] = match companion {
+        Companion::LoadBalancerController => &["elbv2.k8s.aws/", "ingress.k8s.aws/", "service.k8s.aws/"],
+        Companion::EbsCsi => &["ebs.csi.aws.com/"],
+        Companion::EfsCsi => &["efs.csi.aws.com/"],
+        Companion::Karpenter => &["karpenter.sh/", "karpenter.k8s.aws/", "eks:eks-cluster-name"],
+        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => &[],
+    };
+    own.iter().copied().chain(["kubernetes.io/cluster/", "KubernetesCluster"])
+}
+
+/// Setting by which an operator adds tags to everything that a controller creates.
+pub(crate) fn tag_setting(companion: Companion) -> Option<&'static str> {
+    match companion {
+        Companion::LoadBalancerController => Some("`--default-tags`"),
+        Companion::EbsCsi => Some("`--extra-tags`"),
+        Companion::EfsCsi => Some("`--tags`"),
+        Companion::Karpenter => Some("`spec.tags` of its EC2NodeClasses"),
+        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::companion::COMPANIONS;
+
+    #[test]
+    fn actions_are_among_those_that_the_controller_needs() {
+        for row in COMPANIONS {
+            for request in requests(row.companion) {
+                assert!(row.needed.iter().any(|needed| needed.action == request.action), "{}", request.action);
+                let service = request.action.split_once(':').map(|(service, _)| service);
+                assert!(service.is_some() && !request.resources.is_empty(), "{}", request.action);
+            }
+        }
+    }
+}

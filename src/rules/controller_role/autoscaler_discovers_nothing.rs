@@ -1,0 +1,83 @@
+use crate::aws::autoscaler::{discoveries, selects_any};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{autoscaler_violation, of_autoscalers};
+
+pub(super) const RULE: Rule = Rule {
+    id: "autoscaler-discovers-nothing",
+    title: "the tags of the cluster autoscaler select no Auto Scaling group",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Workload],
+    condition: "`--node-group-auto-discovery=asg:tag=…` of the cluster autoscaler selects no Auto Scaling group of the regions of the cluster: a group must have every key, and a value where one is given.",
+    impact: "the autoscaler manages no group: pending Pods stay pending",
+    fix: "Tag the groups with these keys, or correct the argument.",
+    sources: &[
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoDiscoverySpec",
+    ],
+    example: "Deployment kube-system/cluster-autoscaler selects no Auto Scaling group: none has all of k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/staging",
+    reads: &[Read::DescribeAutoScalingGroups],
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    of_autoscalers(context, |run, groups, found| {
+        let discoveries = discoveries(run);
+        for discovery in discoveries.iter().filter(|one| !selects_any(one, groups)) {
+            let tags = discovery.text();
+            let message = format!("selects no Auto Scaling group: none has all of {}", text::printable(&tags));
+            let fix = "tag the groups with these keys, or correct `--node-group-auto-discovery`";
+            found.push(autoscaler_violation(run, Severity::Warning, &message, &tags, fix));
+        }
+        discoveries.len()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: cluster-autoscaler
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/autoscaler
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cluster-autoscaler
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: cluster-autoscaler
+      containers:
+      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+        command:
+        - ./cluster-autoscaler
+        - --cloud-provider=aws
+        - --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,team=a
+";
+
+    fn with_tags(c: &mut aws::Cluster, tags: &[(&str, &str)]) {
+        c.manifests = WORLD;
+        c.add_scaling_group("workers", tags);
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| with_tags(c, &[("team", "a")]));
+        aws::fires(&RULE, |c| with_tags(c, &[("k8s.io/cluster-autoscaler/enabled", "true"), ("team", "b")]));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| with_tags(c, &[("k8s.io/cluster-autoscaler/enabled", "no"), ("team", "a")]));
+    }
+}

@@ -1,0 +1,84 @@
+use crate::aws::autoscaler::named_groups;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{autoscaler_violation, of_autoscalers};
+
+pub(super) const RULE: Rule = Rule {
+    id: "autoscaler-group-missing",
+    title: "the cluster autoscaler is given an Auto Scaling group that does not exist",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "`--nodes` of the cluster autoscaler names an Auto Scaling group that the regions of the cluster do not have.",
+    impact: "the autoscaler scales nothing in place of this group",
+    fix: "Name the existing group in `--nodes`, or use `--node-group-auto-discovery`.",
+    sources: &[
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs",
+    ],
+    example: "Deployment kube-system/cluster-autoscaler is given the Auto Scaling group `workers-old` (--nodes), which does not exist",
+    reads: &[Read::DescribeAutoScalingGroups],
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    of_autoscalers(context, |run, groups, found| {
+        let named = named_groups(run);
+        for one in named.iter().filter(|one| !groups.iter().any(|group| group.name == one.name)) {
+            let message = format!(
+                "is given the Auto Scaling group `{}` (--nodes), which does not exist",
+                text::printable(one.name)
+            );
+            let fix = "name the existing group in `--nodes`, or use `--node-group-auto-discovery`";
+            found.push(autoscaler_violation(run, Severity::Error, &message, one.name, fix));
+        }
+        named.len()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: cluster-autoscaler
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/autoscaler
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cluster-autoscaler
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: cluster-autoscaler
+      containers:
+      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+        command:
+        - ./cluster-autoscaler
+        - --cloud-provider=aws
+        - --nodes=1:6:workers
+";
+
+    fn with_group(c: &mut aws::Cluster, name: &str) {
+        c.manifests = WORLD;
+        c.add_scaling_group(name, &[]);
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| with_group(c, "other"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| with_group(c, "workers"));
+    }
+}

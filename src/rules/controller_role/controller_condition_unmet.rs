@@ -1,0 +1,212 @@
+use crate::controller::companion_requests::tag_setting;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{audited_roles, of_roles, role_reference};
+
+pub(super) const RULE: Rule = Rule {
+    id: "controller-condition-unmet",
+    title: "the role of a controller grants calls only under conditions that the controller never meets",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Role],
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role of its ServiceAccount or of its environment, and the role grants a call of its everyday work only to requests that it never makes: they require a tag that neither the controller nor its options set, another value of such a tag, or another `CreateAction`. Judged are tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and those that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`), unless annotations or classes that were given name them.",
+    impact: "the controller fails with AccessDenied, although its policy names the action",
+    fix: "Attach the policy that the project publishes for the release, or let the controller set the tag.",
+    sources: &[
+        "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go#ResourceTags",
+        "kubernetes-sigs/aws-ebs-csi-driver docs/tagging.md",
+        "kubernetes-sigs/aws-efs-csi-driver pkg/driver/controller.go#CreateVolume",
+        "aws/karpenter-provider-aws pkg/utils/utils.go#GetTags",
+    ],
+    example: "role `ebs-csi` of EBS CSI driver 1.44.0 (Deployment kube-system/ebs-csi-controller) grants ec2:CreateVolume only under conditions that the controller never meets: StringEquals `aws:RequestTag/KubernetesCluster` = `prod`",
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let mut found = Vec::new();
+    for (one, audited) in audited_roles(context) {
+        if audited.unmet.is_empty() {
+            continue;
+        }
+        let mut conditions = audited.unmet_conditions.clone();
+        conditions.sort();
+        conditions.dedup();
+        let conditions: Vec<String> = conditions.iter().map(|one| text::printable(one).into_owned()).collect();
+        let mut tags = audited.tags.clone();
+        tags.sort();
+        let tags: Vec<String> = tags.iter().map(|key| format!("`{}`", text::printable(key))).collect();
+        let message = format!(
+            "role `{}` of {} ({}) grants {} only under conditions that the controller never meets: {}; it sets the tags {}",
+            text::printable(&one.role.name),
+            one.run.label(),
+            text::printable(&one.run.workload.full_name()),
+            text::list(&audited.unmet, 8),
+            text::list(&conditions.iter().map(String::as_str).collect::<Vec<_>>(), 6),
+            text::list(&tags.iter().map(String::as_str).collect::<Vec<_>>(), 8),
+        );
+        let setting = tag_setting(one.run.row.companion);
+        let or_set = setting.map(|setting| format!(", or let the controller set the tag ({setting})"));
+        let fix = Fix::none(format!(
+            "attach the policy that the project publishes for this release of the {}{}",
+            one.run.row.name,
+            or_set.unwrap_or_default()
+        ));
+        let violation = Violation::new(Severity::Error, role_reference(one.role), message, fix);
+        found.push(violation.at(&one.run.workload.place));
+    }
+    of_roles(context, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const LBC: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: lbc
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: lbc
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+        args:
+        - --cluster-name=c-m-4x8z2k9q
+";
+
+    const EBS: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: ebs
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/ebs
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ebs-csi-controller
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: ebs
+      containers:
+      - image: public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.44.0
+        args:
+        - controller
+        - --v=2
+";
+
+    const EBS_WITH_TAG: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: ebs
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/ebs
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ebs-csi-controller
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: ebs
+      containers:
+      - image: public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.44.0
+        args:
+        - controller
+        - --extra-tags=KubernetesCluster=c-m-4x8z2k9q
+";
+
+    const KARPENTER: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: karpenter
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/karpenter
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: karpenter
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: karpenter
+      containers:
+      - image: public.ecr.aws/karpenter/controller:1.6.0
+        env:
+        - name: CLUSTER_NAME
+          value: c-m-4x8z2k9q
+";
+
+    const LBC_POLICY: &str = include_str!("../../../policies/lbc.json");
+
+    fn lbc(c: &mut aws::Cluster, from: &str, to: &str) {
+        assert!(LBC_POLICY.contains(from), "{from}");
+        c.manifests = LBC;
+        c.add_role("lbc", &LBC_POLICY.replace(from, to));
+    }
+
+    /// The driver with a policy by a tag, as kOps writes it.
+    fn ebs(c: &mut aws::Cluster, manifests: &'static str, tag: &str) {
+        c.manifests = manifests;
+        c.add_role("ebs", &format!(r#"{{"Statement":[
+            {{"Effect":"Allow","Action":["ec2:Describe*","ec2:CreateSnapshot"],"Resource":"*"}},
+            {{"Effect":"Allow","Action":["ec2:CreateVolume","ec2:CreateTags"],"Resource":"*","Condition":{{"StringEquals":{{"aws:RequestTag/{tag}":"c-m-4x8z2k9q"}}}}}},
+            {{"Effect":"Allow","Action":["ec2:AttachVolume","ec2:DetachVolume","ec2:DeleteVolume"],"Resource":"*"}}]}}"#));
+    }
+
+    fn karpenter(c: &mut aws::Cluster, cluster: &str) {
+        c.manifests = KARPENTER;
+        c.add_role("karpenter", &format!(r#"{{"Statement":[
+            {{"Effect":"Allow","Action":["ec2:Describe*","iam:PassRole","ec2:RunInstances","ec2:DeleteLaunchTemplate","ec2:TerminateInstances"],"Resource":"*"}},
+            {{"Effect":"Allow","Action":["ec2:CreateFleet","ec2:CreateLaunchTemplate","ec2:CreateTags"],"Resource":"*","Condition":{{
+                "StringEquals":{{"aws:RequestTag/kubernetes.io/cluster/{cluster}":"owned","aws:RequestTag/eks:eks-cluster-name":"{cluster}"}},
+                "StringLike":{{"aws:RequestTag/karpenter.sh/nodepool":"*"}}}}}}]}}"#));
+    }
+
+    #[test]
+    fn fires() {
+        // The tag of version 1.
+        aws::fires(&RULE, |c| lbc(c, "RequestTag/elbv2.k8s.aws/cluster", "RequestTag/ingress.k8s.aws/cluster"));
+        aws::fires(&RULE, |c| lbc(c, "ResourceTag/elbv2.k8s.aws/cluster", "ResourceTag/ingress.k8s.aws/cluster"));
+        // Without the statement of 2.4.7 for tags of a creation.
+        aws::fires(&RULE, |c| lbc(c, "\"CreateTargetGroup\",", "\"CreateRule\","));
+        aws::fires(&RULE, |c| {
+            lbc(c, "\"ec2:CreateAction\": \"CreateSecurityGroup\"", "\"ec2:CreateAction\": \"RunInstances\"")
+        });
+        aws::fires(&RULE, |c| ebs(c, EBS, "KubernetesCluster"));
+        aws::fires(&RULE, |c| karpenter(c, "staging"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| lbc(c, "elbv2.k8s.aws/cluster", "elbv2.k8s.aws/cluster"));
+        aws::silent(&RULE, |c| ebs(c, EBS_WITH_TAG, "KubernetesCluster"));
+        // A class or an annotation may set any other tag.
+        aws::silent(&RULE, |c| ebs(c, EBS, "team"));
+        aws::silent(&RULE, |c| karpenter(c, "c-m-4x8z2k9q"));
+    }
+}
