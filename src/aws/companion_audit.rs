@@ -1,8 +1,8 @@
 //! What the roles of controllers grant, compared with what these need.
 
 use crate::aws::autoscaler;
-use crate::aws::companion_requests::{own_tags, refused_groups, set_session_tags, unmet};
-use crate::aws::companions::{CompanionRole, companion_roles, environment};
+use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet};
+use crate::aws::companions::{CompanionRole, companion_roles};
 use crate::aws::view::ClusterView;
 use crate::baseline;
 use crate::controller::companion::NeededAction;
@@ -61,23 +61,21 @@ fn audit(
     evidence: &Evidence,
     options: &RoleAuditOptions,
 ) -> Option<CompanionAudit> {
-    let set = policy_set(one.account, one.role, &options.scps).ok()?;
-    let prepared = PreparedPolicies::new(&set);
+    let grants = RoleGrants::new(one, view, options)?;
+    let RoleGrants { set, prepared, environment } = &grants;
     let catalogue = options.catalogue();
-    let mut environment = environment(one.account, one.role, view);
-    set_session_tags(&mut environment, one, &set);
     let needed = one.run.needed(view);
-    let lacking = lacking(&needed, &prepared, &environment, catalogue);
-    let limits = lacking.iter().flat_map(|(action, _)| limits(&set, action)).collect();
+    let lacking = lacking(&needed, prepared, environment, catalogue);
+    let limits = lacking.iter().flat_map(|(action, _)| limits(set, action)).collect();
     let own = own_tags(&one.run, evidence);
     let is_judged = |action: &str| {
         needed.iter().any(|needed| needed.action == action) && !lacking.iter().any(|(known, _)| *known == action)
     };
-    let mut unmet = unmet(one, (&set, &prepared), &environment, &own, catalogue);
+    let mut unmet = unmet(one, &grants, &own, catalogue);
     unmet.retain(|action| is_judged(action));
-    let unmet_conditions = unmet.iter().flat_map(|action| conditions(&set, action)).collect();
+    let unmet_conditions = unmet.iter().flat_map(|action| conditions(set, action)).collect();
     let groups = autoscaler::groups(view).unwrap_or_default();
-    let mut refused_groups = refused_groups(one, (&set, &prepared), &environment, &groups, catalogue);
+    let mut refused_groups = refused_groups(one, &grants, &groups, catalogue);
     refused_groups.retain(|(action, _)| is_judged(action));
     let mut needs: Vec<Need> = vec![Need::everywhere("ec2:Describe*")];
     for name in one.run.row.baselines {
@@ -85,7 +83,7 @@ fn audit(
         needs.extend(known.iter().flat_map(baseline::Baseline::needs));
     }
     needs.extend(needed.iter().map(|needed| Need::everywhere(needed.action)));
-    let beyond = policy::excess(&set, &prepared, &needs, &environment, catalogue);
+    let beyond = policy::excess(set, prepared, &needs, environment, catalogue);
     Some(CompanionAudit {
         lacking,
         needed: needed.len(),

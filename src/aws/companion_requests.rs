@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::aws::AutoScalingGroup;
 use crate::aws::autoscaler::managed_groups;
-use crate::aws::companions::{CompanionRole, CompanionRun};
+use crate::aws::companions::{CompanionRole, CompanionRun, environment};
+use crate::aws::roles::policy_set;
+use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
 use crate::controller::companion_requests::{RequestShape, Tagged, own_keys, requests};
 use crate::kubernetes::{DocumentKind, Evidence};
 use crate::policy::{Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
+use crate::role_audit::RoleAuditOptions;
+use crate::tags::Tag;
 
 /// Tags that a controller sets on what it creates.
 #[derive(Debug, Default)]
@@ -120,7 +124,7 @@ fn set_options(tags: &mut BTreeMap<String, Option<String>>, run: &CompanionRun<'
 /// Sets the session tags of a role: one that a ServiceAccount's token assumes has the tags of the role alone. EKS Pod
 /// Identity adds further tags.
 /// Sources: AWS IAM User Guide, "Pass session tags in AWS STS"; Amazon EKS User Guide, "EKS Pod Identity ABAC".
-pub(crate) fn set_session_tags(environment: &mut Environment, one: &CompanionRole<'_>, set: &PolicySet) {
+fn set_session_tags(environment: &mut Environment, one: &CompanionRole<'_>, set: &PolicySet) {
     const PREFIX: &str = "aws:principaltag/";
     let Some(tags) = &one.role.tags else { return };
     for key in keys(set).iter().filter(|key| key.starts_with(PREFIX)) {
@@ -154,17 +158,16 @@ fn keys(set: &PolicySet) -> BTreeSet<String> {
 /// Actions that the role of a controller grants, but never on a request as the controller makes it.
 pub(crate) fn unmet(
     one: &CompanionRole<'_>,
-    (set, prepared): (&PolicySet, &PreparedPolicies),
-    environment: &Environment,
+    grants: &RoleGrants,
     own: &OwnTags,
     catalogue: &Catalogue,
 ) -> Vec<&'static str> {
-    let keys = keys(set);
+    let keys = keys(&grants.set);
     let shapes = requests(one.run.row.companion).iter();
     let refused = shapes.filter(|shape| {
-        let environment = on_request(shape, environment, own, &keys);
+        let environment = on_request(shape, &grants.environment, own, &keys);
         let resources: Vec<String> = shape.resources.iter().map(|rest| arn(one, shape.action, rest)).collect();
-        let answer = prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
+        let answer = grants.prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
     });
     let mut found: Vec<&'static str> = refused.map(|shape| shape.action).collect();
@@ -172,36 +175,55 @@ pub(crate) fn unmet(
     found
 }
 
+/// Policies of a role, for requests on existing resources.
+pub(crate) struct RoleGrants {
+    pub(crate) set: PolicySet,
+    pub(crate) prepared: PreparedPolicies,
+    pub(crate) environment: Environment,
+}
+
+impl RoleGrants {
+    /// Grants of the role of a controller; `None` if a policy was not read or is malformed.
+    pub(crate) fn new(one: &CompanionRole<'_>, view: &ClusterView<'_>, options: &RoleAuditOptions) -> Option<Self> {
+        let set = policy_set(one.account, one.role, &options.scps).ok()?;
+        let mut environment = environment(one.account, one.role, view);
+        set_session_tags(&mut environment, one, &set);
+        Some(Self { prepared: PreparedPolicies::new(&set), environment, set })
+    }
+
+    /// True if an action is certainly refused on a resource with these tags.
+    pub(crate) fn refuses(&self, action: &str, arn: &str, tags: &[Tag], catalogue: &Catalogue) -> bool {
+        let service = action.split(':').next().unwrap_or_default();
+        let mut request = self.environment.clone();
+        for key in keys(&self.set) {
+            let Some((kind, tag)) = key.split_once('/') else { continue };
+            if kind != "aws:resourcetag" && *kind != format!("{service}:resourcetag") {
+                continue;
+            }
+            match tags.iter().find(|known| known.key.eq_ignore_ascii_case(tag)) {
+                Some(known) => request.context.insert(&key, ContextValue::One(known.value.clone())),
+                None => request.absent.push(key.clone()),
+            }
+        }
+        let answer = self.prepared.assess(Question::on(action, &[arn.to_owned()]), &request, catalogue);
+        matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
+    }
+}
+
 /// Actions that the role of an autoscaler does not grant on a group that it manages, with the name of the group.
 pub(crate) fn refused_groups(
     one: &CompanionRole<'_>,
-    (set, prepared): (&PolicySet, &PreparedPolicies),
-    environment: &Environment,
+    grants: &RoleGrants,
     groups: &[&AutoScalingGroup],
     catalogue: &Catalogue,
 ) -> Vec<(&'static str, String)> {
     if one.run.row.companion != Companion::ClusterAutoscaler {
         return Vec::new();
     }
-    let keys = keys(set);
-    let mut found = Vec::new();
-    for group in managed_groups(&one.run, groups) {
-        let mut request = environment.clone();
-        for key in &keys {
-            let Some(("aws:resourcetag" | "autoscaling:resourcetag", tag)) = key.split_once('/') else { continue };
-            match group.tags.iter().find(|known| known.key.eq_ignore_ascii_case(tag)) {
-                Some(known) => request.context.insert(key, ContextValue::One(known.value.clone())),
-                None => request.absent.push(key.clone()),
-            }
-        }
-        for action in SCALING {
-            let answer = prepared.assess(Question::on(action, std::slice::from_ref(&group.arn)), &request, catalogue);
-            if matches!(answer.verdict, Verdict::Missing | Verdict::Denied) {
-                found.push((action, group.name.clone()));
-            }
-        }
-    }
-    found
+    let managed = managed_groups(&one.run, groups).into_iter();
+    let changes = managed.flat_map(|group| SCALING.into_iter().map(move |action| (action, group)));
+    let refused = changes.filter(|(action, group)| grants.refuses(action, &group.arn, &group.tags, catalogue));
+    refused.map(|(action, group)| (action, group.name.clone())).collect()
 }
 
 /// Actions by which the autoscaler changes a group.

@@ -1,7 +1,7 @@
 //! Controllers next to the cloud controller, and the roles that they use.
 
 use crate::aws::view::ClusterView;
-use crate::aws::web_identity::names_pod_identity;
+use crate::aws::web_identity::{names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{Companion, CompanionRow, NeededAction, Trigger, identify};
@@ -212,7 +212,7 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
         });
         let by_name = || {
             let name = format!("{}-karpenter", view.cluster_id);
-            let is_it = |role: &&Role| role.name == name && names_pod_identity(role);
+            let is_it = |role: &&Role| role.name == name && (names_pod_identity(role) || trusts_eks_alone(role));
             let is_karpenter = run.row.companion == Companion::Karpenter;
             accounts
                 .iter()

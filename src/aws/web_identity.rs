@@ -100,6 +100,9 @@ fn values_of(statement: &Statement, key: &str) -> Vec<String> {
 /// Service of EKS Pod Identity.
 const POD_IDENTITY: &str = "pods.eks.amazonaws.com";
 
+/// Service of EKS clusters, which uses other roles.
+const EKS: &str = "eks.amazonaws.com";
+
 /// Actions that EKS Pod Identity calls and a role does not allow it; empty as well if the role does not name it.
 /// Conditions narrow who may use the role, and are not judged.
 /// Source: Amazon EKS User Guide, "Create IAM role with trust policy required by EKS Pod Identity".
@@ -120,8 +123,21 @@ pub(crate) fn lacking_for_pod_identity(role: &Role) -> Vec<&'static str> {
 
 /// True for a statement about EKS Pod Identity.
 fn names_service(statement: &Statement) -> bool {
+    names(statement, POD_IDENTITY)
+}
+
+/// True for a statement about a service.
+fn names(statement: &Statement, service: &str) -> bool {
     let mut entries = statement.principal.iter().filter(|one| !one.negated).flat_map(|one| &one.entries);
-    entries.any(|(kind, value)| kind == "Service" && **value == *POD_IDENTITY)
+    entries.any(|(kind, value)| kind == "Service" && **value == *service)
+}
+
+/// True if a role trusts the service of EKS clusters and nobody else.
+pub(crate) fn trusts_eks_alone(role: &Role) -> bool {
+    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { return false };
+    let allowing: Vec<&Statement> = document.statements.iter().filter(|one| one.effect == Effect::Allow).collect();
+    let principals = allowing.iter().flat_map(|one| &one.principal).flat_map(|one| &one.entries);
+    !allowing.is_empty() && allowing.iter().all(|one| names(one, EKS)) && principals.count() == allowing.len()
 }
 
 /// True if a role trusts EKS Pod Identity.

@@ -5,6 +5,7 @@ use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
 
 use super::document::{Document, DocumentKind, is_controller_image, is_empty};
+use super::rights::PolicyRule;
 use super::source::{Located, Object, Place};
 use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration};
 
@@ -41,8 +42,8 @@ pub struct Chart {
     pub own_selector_left: Option<Place>,
     /// Place of the tolerations of the values, which replace the chart's own.
     pub tolerations: Option<Place>,
-    /// True if the chart grants it the right to get `ServiceAccounts`.
-    pub gets_service_accounts: bool,
+    /// `clusterRoleRules` of the values, which replace the chart's own, with their place.
+    pub role_rules: Option<(Vec<PolicyRule>, Place)>,
     /// True if its job runs on a cluster without initialised nodes (`bootstrap`); `None` if no `HelmChart` states it.
     pub is_bootstrap: Option<bool>,
     /// Place that represents the chart.
@@ -403,21 +404,17 @@ pub(super) fn from_values(
         name,
         own_selector_left,
         tolerations: given_tolerations.map(Object::place),
-        gets_service_accounts: gets_service_accounts(values),
+        role_rules: role_rules(values),
         is_bootstrap,
         place,
     };
     made(workload, &container, Provider::Aws, Some(chart))
 }
 
-/// True if `clusterRoleRules` of the values let it get `ServiceAccounts`; the chart's own do not.
-fn gets_service_accounts(values: Object<'_>) -> bool {
-    values.items(&["clusterRoleRules"]).any(|rule| {
-        let has = |key: &str, wanted: &str| {
-            rule.items(&[key]).filter_map(|value| value.node.as_str()).any(|value| value == "*" || value == wanted)
-        };
-        has("resources", "serviceaccounts") && has("verbs", "get")
-    })
+/// Rules of the values, if they replace those of the chart: an empty list does as well.
+fn role_rules(values: Object<'_>) -> Option<(Vec<PolicyRule>, Place)> {
+    let given = values.at(&["clusterRoleRules"]).filter(|given| given.node.items().is_some())?;
+    Some((given.items(&[]).map(PolicyRule::read).collect(), given.place()))
 }
 
 /// Default tolerations of the chart.

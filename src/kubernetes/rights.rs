@@ -5,11 +5,37 @@ use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::Object;
 
+/// A rule of a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyRule {
+    groups: Vec<String>,
+    resources: Vec<String>,
+    verbs: Vec<String>,
+}
+
+impl PolicyRule {
+    pub(super) fn read(rule: Object<'_>) -> Self {
+        let texts = |key: &str| rule.items(&[key]).filter_map(|value| value.node.as_str().map(str::to_owned)).collect();
+        Self { groups: texts("apiGroups"), resources: texts("resources"), verbs: texts("verbs") }
+    }
+
+    /// True if it allows a verb on a resource of a group.
+    /// Source: kubernetes/kubernetes `plugin/pkg/auth/authorizer/rbac/rbac.go#RuleAllows`.
+    #[must_use]
+    pub fn allows(&self, verb: &str, group: &str, resource: &str) -> bool {
+        let has = |values: &[String], wanted: &str| values.iter().any(|value| value == "*" || value == wanted);
+        let part = resource.split_once('/').map(|(_, part)| format!("*/{part}"));
+        has(&self.verbs, verb)
+            && has(&self.groups, group)
+            && (has(&self.resources, resource) || part.is_some_and(|part| self.resources.contains(&part)))
+    }
+}
+
 /// Permissions of a `ServiceAccount`, as far as the evidence covers them.
 #[derive(Debug)]
 pub struct Rights<'e> {
     /// Rules with the namespace in which they apply; `None` means everywhere.
-    rules: Vec<(Option<&'e str>, Object<'e>)>,
+    rules: Vec<(Option<&'e str>, PolicyRule)>,
     /// True if a bound role is not part of the evidence: then no permission can be reported as missing.
     pub has_unknown: bool,
     /// Bindings that name the account.
@@ -53,7 +79,7 @@ impl<'e> Rights<'e> {
                 }
                 Some(role) => {
                     let rules = role.object().items(&["rules"]);
-                    rights.rules.extend(rules.map(|rule| (holds_in, rule)));
+                    rights.rules.extend(rules.map(|rule| (holds_in, PolicyRule::read(rule))));
                 }
                 None => rights.has_unknown = true,
             }
@@ -62,25 +88,17 @@ impl<'e> Rights<'e> {
     }
 
     /// True if an action is allowed in a namespace, or everywhere if `namespace` is `None`.
-    /// Source: kubernetes/kubernetes `plugin/pkg/auth/authorizer/rbac/rbac.go#RuleAllows`.
     #[must_use]
     pub fn allows(&self, verb: &str, group: &str, resource: &str, namespace: Option<&str>) -> bool {
-        self.rules.iter().any(|(holds_in, rule)| {
-            let has = |key: &str, wanted: &str| {
-                let mut values = rule.items(&[key]).filter_map(|value| value.node.as_str());
-                values.any(|value| value == "*" || value == wanted)
-            };
-            let of_resource = has("resources", resource)
-                || resource.split_once('/').is_some_and(|(_, part)| {
-                    let all = format!("*/{part}");
-                    let mut values = rule.items(&["resources"]).filter_map(|value| value.node.as_str());
-                    values.any(|value| value == all)
-                });
-            holds_in.is_none_or(|holds_in| namespace == Some(holds_in))
-                && has("verbs", verb)
-                && has("apiGroups", group)
-                && of_resource
-        })
+        let holds = |holds_in: Option<&str>| holds_in.is_none_or(|holds_in| namespace == Some(holds_in));
+        self.rules.iter().any(|(holds_in, rule)| holds(*holds_in) && rule.allows(verb, group, resource))
+    }
+
+    /// Adds rules that apply everywhere.
+    #[must_use]
+    pub fn with(mut self, rules: &[PolicyRule]) -> Self {
+        self.rules.extend(rules.iter().map(|rule| (None, rule.clone())));
+        self
     }
 
     /// True if every action is allowed everywhere.

@@ -82,7 +82,8 @@ pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provid
     let is_known = |controller: &CloudController| {
         let workload = &controller.workload;
         let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
-        !rights.bindings.is_empty() && !rights.has_unknown
+        let replaces_rules = controller.chart.as_ref().is_some_and(|chart| chart.role_rules.is_some());
+        (replaces_rules || !rights.bindings.is_empty()) && !rights.has_unknown
     };
     (!of_clouds.any(is_known)).then_some(RIGHTS_NOT_GIVEN)
 }
@@ -132,8 +133,15 @@ pub(super) fn lacking<'n>(
     }
     let name = format!("{}/{}", workload.namespace, workload.service_account);
     let message = format!("ServiceAccount {} may not {}", text::printable(&name), text::list(&missing, 6));
-    let place = rights.bindings.first().map_or_else(|| controller.place().clone(), |binding| binding.object().head());
-    Some(on(controller, Severity::Error, &place, message, "add the rights to its ClusterRole"))
+    let of_chart = controller.chart.as_ref().and_then(|chart| chart.role_rules.as_ref());
+    let (place, fix) = match (of_chart, rights.bindings.first()) {
+        (Some((_, place)), _) => {
+            (place.clone(), "add them to `clusterRoleRules`: the list replaces the rules of the chart")
+        }
+        (None, Some(binding)) => (binding.object().head(), "add the rights to its ClusterRole"),
+        (None, None) => (controller.place().clone(), "add the rights to its ClusterRole"),
+    };
+    Some(on(controller, Severity::Error, &place, message, fix))
 }
 
 /// The nodes on which a controller may run: those that were given, or else those that a configuration declares.

@@ -19,6 +19,7 @@ mod ecr_credential_flag_alone;
 mod ecr_credential_provider_missing;
 mod embedded_manifest_malformed;
 mod helm_chart_not_bootstrap;
+mod helm_chart_unknown;
 mod kcm_external_volume_plugin;
 mod key_repeated;
 mod kubeadm_extra_args_shape;

@@ -9,6 +9,7 @@ use crate::resource::ResourceKind;
 use super::Rule;
 use super::aws::Context;
 
+mod pod_identity_agent_missing;
 mod pod_identity_trust_incomplete;
 mod sa_role_annotation_misspelt;
 mod sa_role_missing;

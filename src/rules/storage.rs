@@ -2,12 +2,13 @@
 
 use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::kubernetes::{Document, DocumentKind, EBS_DRIVER, Evidence, Place};
+use crate::kubernetes::{Document, DocumentKind, EBS_DRIVER, Evidence, Object, Place};
 use crate::resource::ResourceKind;
 
 mod csi_migration_undrained;
 mod ebs_csi_driver_missing;
 mod pv_in_tree;
+mod pv_not_granted;
 mod pv_zone_mismatch;
 mod storageclass_immediate_binding;
 mod storageclass_in_tree_provisioner;
@@ -21,6 +22,14 @@ const NO_VOLUME: &str = "no volume of the cluster was given";
 
 /// The provisioner that was part of Kubernetes.
 const IN_TREE: &str = "kubernetes.io/aws-ebs";
+
+/// EBS volume of a `PersistentVolume`: `vol-…`, or `aws://ZONE/vol-…` of the in-tree plugin.
+fn volume_id(object: Object<'_>) -> Option<&str> {
+    let of_driver = object.text(&["spec", "csi", "driver"]) == Some(EBS_DRIVER);
+    let handle = of_driver.then(|| object.text(&["spec", "csi", "volumeHandle"])).flatten();
+    let id = handle.or_else(|| object.text(&["spec", "awsElasticBlockStore", "volumeID"]))?;
+    id.rsplit('/').next().filter(|id| id.starts_with("vol-"))
+}
 
 /// Runs a check on each storage class for EBS.
 fn for_each_class(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> CheckResult {

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller lacks permissions that it needs",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of the AWS cloud controller is bound to roles, but none of them grants a permission that its code needs: on nodes, the status of Services, leases in kube-system and events. A role that was not given counts as granting it.",
+    condition: "The ServiceAccount of the AWS cloud controller is bound to roles, or the values of its chart replace the rules of its role (`clusterRoleRules`), but none of them grants a permission that its code needs: on nodes, the status of Services, leases in kube-system and events. A role that was not given counts as granting it.",
     impact: "without leases it never becomes leader and does nothing at all; without the other permissions its changes are refused (`forbidden`)",
     fix: "Add the permission to its ClusterRole.",
     sources: &[
@@ -34,9 +34,16 @@ const NEEDED: [(&str, &str, &[&str]); 5] = [
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for_each_aws(context, |controller| {
         let workload = &controller.workload;
-        let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
-        let is_judged = controller.acts_as_service_account() && controller.chart.is_none();
-        if rights.bindings.is_empty() || rights.has_unknown || !is_judged {
+        let mut rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
+        let of_chart = controller.chart.as_ref().map(|chart| chart.role_rules.as_ref());
+        match of_chart {
+            // The chart binds its role, which was not rendered.
+            Some(Some((rules, _))) => rights = rights.with(rules),
+            Some(None) => return None,
+            None if rights.bindings.is_empty() => return None,
+            None => {}
+        }
+        if rights.has_unknown || !controller.acts_as_service_account() {
             return None;
         }
         let runs_services = controller.runs(&CloudController::SERVICE);
@@ -85,6 +92,29 @@ subjects:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+    }
+
+    const VALUES: &str = "
+args:
+- --cloud-provider=aws
+hostNetworking: true
+clusterRoleRules:
+- apiGroups: ['', coordination.k8s.io]
+  resources: [nodes]
+  verbs: ['*']
+";
+
+    #[test]
+    fn fires_on_the_rules_of_a_chart() {
+        lint::fires(&RULE, VALUES);
+        lint::fires(&RULE, &VALUES.replace("resources: [nodes]", "resources: [nodes, services, leases]"));
+    }
+
+    #[test]
+    fn silent_on_the_rules_of_a_chart() {
+        lint::silent(&RULE, VALUES, "resources: [nodes]", "resources: ['*']");
+        let own = VALUES.split_once("clusterRoleRules").unwrap().0;
+        lint::does_not_apply(&RULE, own);
     }
 
     #[test]

@@ -25,7 +25,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for_each_aws(context, |controller| {
         let flag = controller.flag("use-service-account-credentials").filter(|flag| is_true(&flag.value))?;
         let may = if let Some(chart) = &controller.chart {
-            chart.gets_service_accounts
+            let rules = chart.role_rules.iter().flat_map(|(rules, _)| rules);
+            rules.into_iter().any(|rule| rule.allows("get", "", "serviceaccounts"))
         } else {
             let workload = &controller.workload;
             let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);

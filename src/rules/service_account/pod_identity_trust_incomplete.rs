@@ -1,5 +1,5 @@
 use crate::aws::companions::companion_roles;
-use crate::aws::web_identity::lacking_for_pod_identity;
+use crate::aws::web_identity::{lacking_for_pod_identity, names_pod_identity};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a role for EKS Pod Identity does not allow what EKS calls",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "The role that a controller gets by EKS Pod Identity trusts `pods.eks.amazonaws.com`, and does not allow it both `sts:AssumeRole` and `sts:TagSession`. Conditions of the trust policy are not judged.",
+    condition: "The role that a controller gets by EKS Pod Identity trusts `pods.eks.amazonaws.com`, and does not allow it both `sts:AssumeRole` and `sts:TagSession`; or the role that Karpenter's guide names trusts `eks.amazonaws.com` instead. Conditions of the trust policy are not judged.",
     impact: "EKS cannot assume the role, and the pods get no credentials",
     fix: "Allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`.",
     sources: &["Amazon EKS User Guide, \"Create IAM role with trust policy required by EKS Pod Identity\""],
@@ -24,14 +24,17 @@ fn check(context: &Context<'_>) -> CheckResult {
     if roles.is_empty() {
         return CheckResult::not_applicable("no controller is known to use a role by EKS Pod Identity");
     }
-    let lacking = roles.iter().map(|one| (one, lacking_for_pod_identity(one.role)));
-    let found = lacking.filter(|(_, lacking)| !lacking.is_empty()).map(|(one, lacking)| {
-        let message = format!(
-            "role `{}` of {} does not allow {} to pods.eks.amazonaws.com",
-            text::printable(&one.role.name),
-            one.run.label(),
-            lacking.join(" and ")
-        );
+    let refused = roles.iter().filter_map(|one| {
+        if !names_pod_identity(one.role) {
+            return Some((one, "trusts eks.amazonaws.com instead of pods.eks.amazonaws.com".to_owned()));
+        }
+        let lacking = lacking_for_pod_identity(one.role);
+        let lacks = || format!("does not allow {} to pods.eks.amazonaws.com", lacking.join(" and "));
+        (!lacking.is_empty()).then(|| (one, lacks()))
+    });
+    let found = refused.map(|(one, refusal)| {
+        let (role, controller) = (text::printable(&one.role.name), one.run.label());
+        let message = format!("role `{role}` of {controller} {refusal}");
         let resource = role_reference(one.role);
         let fix = Fix::none("allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`");
         Violation::new(Severity::Error, resource, message, fix).at(&one.run.workload.place)
@@ -70,6 +73,11 @@ spec:
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| trusting(c, r#""sts:AssumeRole""#));
+        aws::fires(&RULE, |c| {
+            trusting(c, r#"["sts:AssumeRole","sts:TagSession"]"#);
+            let trust = &mut c.role(&format!("{}-karpenter", aws::ID)).trust_policy;
+            *trust = trust.as_ref().map(|text| text.replace("pods.eks", "eks"));
+        });
     }
 
     #[test]

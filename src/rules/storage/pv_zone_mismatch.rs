@@ -2,9 +2,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::aws::view::RegionView;
 use crate::aws::{Tagged, Volume};
-use crate::kubernetes::{DocumentKind, EBS_DRIVER, Object};
+use crate::kubernetes::{DocumentKind, Object};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
+
+use super::volume_id;
 
 pub(super) const RULE: Rule = Rule {
     id: "pv-zone-mismatch",
@@ -59,14 +61,6 @@ fn check(context: &Context<'_>) -> CheckResult {
         Some(Violation::new(Severity::Error, resource, message, fix).at(&object.head()).with_respect_to(name))
     });
     CheckResult::counted(volumes.len(), found)
-}
-
-/// EBS volume of a `PersistentVolume`: `vol-…`, or `aws://ZONE/vol-…` of the in-tree plugin.
-fn volume_id(object: Object<'_>) -> Option<&str> {
-    let of_driver = object.text(&["spec", "csi", "driver"]) == Some(EBS_DRIVER);
-    let handle = of_driver.then(|| object.text(&["spec", "csi", "volumeHandle"])).flatten();
-    let id = handle.or_else(|| object.text(&["spec", "awsElasticBlockStore", "volumeID"]))?;
-    id.rsplit('/').next().filter(|id| id.starts_with("vol-"))
 }
 
 /// Zones of an affinity; `None` if it allows any. One of its terms must hold, with all of its expressions.
