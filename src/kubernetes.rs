@@ -12,6 +12,7 @@ mod evidence;
 pub(crate) mod gcfg;
 pub(crate) mod images;
 mod machines;
+mod policy_rule;
 mod read;
 mod recording;
 mod rights;

@@ -18,6 +18,7 @@ mod cloud_controller;
 mod cluster_configuration;
 mod controller_role;
 mod iam;
+mod ingress;
 mod instance;
 mod instance_tags;
 mod karpenter;
@@ -75,7 +76,7 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 25] = [
+    let families: [&'static [Rule]; 26] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_kubernetes::RULES,
@@ -89,6 +90,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         iam::RULES,
         instance::RULES,
         instance_tags::RULES,
+        ingress::RULES,
         karpenter::RULES,
         metadata::RULES,
         network::RULES,

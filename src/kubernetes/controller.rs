@@ -5,7 +5,7 @@ use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
 
 use super::document::{Document, DocumentKind, is_controller_image, is_empty};
-use super::rights::PolicyRule;
+use super::policy_rule::PolicyRule;
 use super::source::{Located, Object, Place};
 use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration};
 

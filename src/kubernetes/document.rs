@@ -74,6 +74,12 @@ pub enum DocumentKind {
     Ec2NodeClass,
     /// `NodePool` of Karpenter.
     NodePool,
+    Ingress,
+    IngressClass,
+    /// `IngressClassParams` of the AWS Load Balancer Controller.
+    IngressClassParams,
+    /// `TargetGroupBinding` of the AWS Load Balancer Controller.
+    TargetGroupBinding,
 }
 
 /// Distribution, as far as a file identifies it.
@@ -258,7 +264,7 @@ const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 38] = [
+const KINDS: [(&str, &str, DocumentKind); 42] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -293,6 +299,10 @@ const KINDS: [(&str, &str, DocumentKind); 38] = [
     ("", "ServiceAccount", DocumentKind::ServiceAccount),
     ("karpenter.k8s.aws", "EC2NodeClass", DocumentKind::Ec2NodeClass),
     ("karpenter.sh", "NodePool", DocumentKind::NodePool),
+    ("networking.k8s.io", "Ingress", DocumentKind::Ingress),
+    ("networking.k8s.io", "IngressClass", DocumentKind::IngressClass),
+    ("elbv2.k8s.aws", "IngressClassParams", DocumentKind::IngressClassParams),
+    ("elbv2.k8s.aws", "TargetGroupBinding", DocumentKind::TargetGroupBinding),
     ("controllermanager.config.k8s.io", "LeaderMigrationConfiguration", DocumentKind::LeaderMigration),
     ("kubelet.config.k8s.io", "KubeletConfiguration", DocumentKind::KubeletConfiguration),
     ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),

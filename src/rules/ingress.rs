@@ -1,0 +1,102 @@
+//! Ingresses and TargetGroupBindings of the AWS Load Balancer Controller, compared with the account.
+//! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
+//! `pkg/ingress/model_build_load_balancer.go`.
+
+use crate::finding::ResourceRef;
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place};
+use crate::resource::ResourceKind;
+
+use super::Rule;
+
+mod ingress_reference_missing;
+mod ingress_zones_too_few;
+mod target_group_binding_service_missing;
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/ingress.rs"));
+
+const NO_INGRESS: &str = "no Ingress of the AWS Load Balancer Controller was given";
+
+/// Start of the annotations of the controller.
+const PREFIX: &str = "alb.ingress.kubernetes.io/";
+
+/// `spec.controller` of its IngressClasses.
+const CONTROLLER: &str = "ingress.k8s.aws/alb";
+
+/// An Ingress that the AWS Load Balancer Controller serves.
+struct AlbIngress<'e> {
+    object: Object<'e>,
+    /// `NAMESPACE/NAME`.
+    name: String,
+    /// Parameters of its class: `None` if the class has none.
+    parameters: Option<Parameters<'e>>,
+}
+
+/// Parameters of an IngressClass.
+#[derive(Clone, Copy)]
+enum Parameters<'e> {
+    Given(Object<'e>),
+    /// They were not given.
+    Unknown,
+}
+
+impl<'e> AlbIngress<'e> {
+    fn annotation(&self, name: &str) -> Option<&'e str> {
+        self.object.text(&["metadata", "annotations", &format!("{PREFIX}{name}")])
+    }
+
+    /// Entries of an annotation that is a list.
+    fn list(&self, name: &str) -> Vec<&'e str> {
+        let text = self.annotation(name).unwrap_or_default();
+        text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect()
+    }
+
+    fn place(&self, name: &str) -> Place {
+        let annotation = self.object.at(&["metadata", "annotations", &format!("{PREFIX}{name}")]);
+        annotation.map_or_else(|| self.object.head(), Object::place)
+    }
+
+    /// Name of its group: Ingresses of one group share a load balancer.
+    fn group(&self) -> Option<&'e str> {
+        let of_class = match self.parameters {
+            Some(Parameters::Given(parameters)) => parameters.text(&["spec", "group", "name"]),
+            _ => None,
+        };
+        of_class.or_else(|| self.annotation("group.name"))
+    }
+
+    fn reference(&self) -> ResourceRef {
+        ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{}", self.name))
+    }
+}
+
+/// `NAMESPACE/NAME` of an object.
+fn full_name(object: Object<'_>) -> String {
+    let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
+    format!("{}/{}", text("namespace", "default"), text("name", ""))
+}
+
+/// Ingresses that the AWS Load Balancer Controller serves: by their class, or without a known class by the annotation
+/// of old or by its own annotations.
+fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
+    let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
+    let named = |object: &Object<'_>, name: &str| object.text(&["metadata", "name"]) == Some(name);
+    let found = objects(DocumentKind::Ingress).filter_map(|object| {
+        let annotation = |name: &str| object.text(&["metadata", "annotations", name]);
+        let class = object.text(&["spec", "ingressClassName"]);
+        let class = class.and_then(|class| objects(DocumentKind::IngressClass).find(|one| named(one, class)));
+        let is_its = match class {
+            Some(class) => class.text(&["spec", "controller"]) == Some(CONTROLLER),
+            None => match annotation("kubernetes.io/ingress.class") {
+                Some(class) => class == "alb",
+                None => object.members(&["metadata", "annotations"]).any(|(key, _)| key.value.starts_with(PREFIX)),
+            },
+        };
+        let parameters = class.and_then(|class| {
+            let name = class.text(&["spec", "parameters", "name"])?;
+            let given = objects(DocumentKind::IngressClassParams).find(|one| named(one, name));
+            Some(given.map_or(Parameters::Unknown, Parameters::Given))
+        });
+        is_its.then(|| AlbIngress { object, name: full_name(object), parameters })
+    });
+    found.collect()
+}

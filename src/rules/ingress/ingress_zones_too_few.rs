@@ -1,0 +1,250 @@
+use std::collections::BTreeSet;
+
+use crate::aws::Subnet;
+use crate::aws::companions::{CompanionRun, companions};
+use crate::aws::view::RegionView;
+use crate::controller::ControllerVersion;
+use crate::controller::companion::Companion;
+use crate::rules::aws::Context;
+use crate::rules::load_balancer_subnets::{Scheme, choose_for_load_balancer_controller};
+use crate::rules::prelude::*;
+
+use super::{AlbIngress, NO_INGRESS, Parameters, alb_ingresses};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ingress-zones-too-few",
+    title: "an Ingress gets subnets in fewer than two zones",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "The AWS Load Balancer Controller finds subnets in fewer than two availability zones for the Application Load Balancer of an Ingress: among those that `alb.ingress.kubernetes.io/subnets` names, or else those of the VPC with the role tag of its scheme. Ingresses with an existing load balancer are skipped, and so are those whose class has parameters that were not given, clusters in several VPCs, and subnets in local zones or on Outposts. One zone suffices with the feature gate `ALBSingleSubnet`.",
+    impact: "the controller creates no load balancer for the Ingress (`couldn't auto-discover subnets`)",
+    fix: "Tag subnets in two zones for load balancers of this scheme.",
+    sources: &[
+        "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#computeSubnetsMinimalCount",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerSubnetMappings",
+        "kubernetes-sigs/aws-load-balancer-controller docs/deploy/subnet_discovery.md",
+    ],
+    example: "the internet-facing ALB of Ingress shop/web gets subnets in 1 zone (us-east-1a); an ALB needs two zones",
+    reads: &[
+        Read::DescribeAvailabilityZones,
+        Read::DescribeInstances,
+        Read::DescribeRouteTables,
+        Read::DescribeSubnets,
+    ],
+    ..Rule::joined(check)
+};
+
+/// First version that uses subnets without a role tag.
+const BY_REACHABILITY: ControllerVersion = ControllerVersion::new(2, 13, 0);
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let ingresses = alb_ingresses(context.kubernetes);
+    if ingresses.is_empty() {
+        return CheckResult::not_applicable(NO_INGRESS);
+    }
+    let controllers = companions(context.kubernetes).into_iter();
+    let controllers: Vec<_> =
+        controllers.filter(|run| run.row.companion == Companion::LoadBalancerController).collect();
+    let [controller] = controllers.as_slice() else {
+        return CheckResult::not_applicable("not exactly one AWS Load Balancer Controller was given");
+    };
+    let Some((region, vpc)) = vpc(context, controller) else {
+        return CheckResult::not_applicable("the VPC of the AWS Load Balancer Controller is not known");
+    };
+    if controller.argument("feature-gates").is_some_and(|gates| gates.contains("ALBSingleSubnet=true")) {
+        return CheckResult::not_applicable("the feature gate ALBSingleSubnet is on");
+    }
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for ingress in &ingresses {
+        let group: Vec<&AlbIngress<'_>> = match ingress.group() {
+            Some(name) => ingresses.iter().filter(|one| one.group() == Some(name)).collect(),
+            None => vec![ingress],
+        };
+        let Some(scheme) = scheme(&group, controller) else { continue };
+        let Some(subnets) = subnets(&group, controller, context, (region, vpc), scheme) else { continue };
+        if subnets.iter().any(|subnet| subnet.outpost_arn.is_some() || !region.is_ordinary_zone(subnet)) {
+            continue;
+        }
+        checked += 1;
+        let zones: BTreeSet<&str> = subnets.iter().map(|subnet| subnet.availability_zone.as_str()).collect();
+        if zones.len() > 1 {
+            continue;
+        }
+        let which = match zones.first() {
+            Some(zone) => format!("1 zone ({})", text::printable(zone)),
+            None => "no zone".to_owned(),
+        };
+        let message = format!(
+            "the {} ALB of Ingress {} gets subnets in {which}; an ALB needs two zones",
+            scheme.name(),
+            text::printable(&ingress.name)
+        );
+        let fix =
+            Fix::none(format!("tag a subnet in a second zone with `{}=1`, or name its subnets", scheme.role_tag()));
+        found.push(Violation::new(Severity::Error, ingress.reference(), message, fix).at(&ingress.object.head()));
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable("no Ingress without a load balancer whose subnets are known");
+    }
+    CheckResult::counted(checked, found)
+}
+
+/// VPC of the controller: the one that it is given, or else that of the nodes.
+fn vpc<'c>(context: &'c Context<'_>, controller: &CompanionRun<'_>) -> Option<(&'c RegionView<'c>, &'c str)> {
+    let regions = context.view.regions.iter();
+    let mut all = regions.flat_map(|region| region.member_vpcs().into_iter().map(move |vpc| (region, vpc)));
+    let first = all.next()?;
+    if all.next().is_some() || controller.argument("aws-vpc-id").is_some_and(|given| given != first.1) {
+        return None;
+    }
+    Some(first)
+}
+
+/// Scheme of the load balancer of a group; `None` if it is not known or contradictory.
+fn scheme(group: &[&AlbIngress<'_>], controller: &CompanionRun<'_>) -> Option<Scheme> {
+    let mut named: BTreeSet<&str> = BTreeSet::new();
+    for ingress in group {
+        let of_class = match ingress.parameters {
+            Some(Parameters::Unknown) => return None,
+            Some(Parameters::Given(parameters)) => parameters.text(&["spec", "scheme"]),
+            None => None,
+        };
+        named.extend(of_class.or_else(|| ingress.annotation("scheme")));
+    }
+    let default = controller.argument("default-load-balancer-scheme").unwrap_or("internal");
+    let name = if named.is_empty() { default } else { named.first().filter(|_| named.len() == 1)? };
+    Scheme::ALL.into_iter().find(|scheme| scheme.name() == name)
+}
+
+/// Subnets of the load balancer of a group; `None` if it exists already, or if they are not known.
+fn subnets<'c>(
+    group: &[&AlbIngress<'_>],
+    controller: &CompanionRun<'_>,
+    context: &Context<'_>,
+    (region, vpc): (&'c RegionView<'c>, &str),
+    scheme: Scheme,
+) -> Option<Vec<&'c Subnet>> {
+    let exists = |one: &&AlbIngress<'_>| one.object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
+    let by_class = |one: &&AlbIngress<'_>| match one.parameters {
+        Some(Parameters::Given(parameters)) => parameters.at(&["spec", "subnets"]).is_some(),
+        Some(Parameters::Unknown) => true,
+        None => false,
+    };
+    if group.iter().any(exists) || group.iter().any(by_class) {
+        return None;
+    }
+    let named: BTreeSet<&str> = group.iter().flat_map(|one| one.list("subnets")).collect();
+    if !named.is_empty() {
+        let is_it = |subnet: &Subnet, name: &str| {
+            subnet.id == name || subnet.tags.iter().any(|tag| tag.key == "Name" && tag.value == name)
+        };
+        let found: Option<Vec<&Subnet>> =
+            named.iter().map(|name| region.region.subnets.iter().find(|subnet| is_it(subnet, name))).collect();
+        return found;
+    }
+    let mut candidates = region.candidates(vpc);
+    if controller.version? < BY_REACHABILITY {
+        candidates.retain(|one| one.subnet.tags.iter().any(|tag| tag.key == scheme.role_tag()));
+    }
+    let cluster = controller.argument("cluster-name").unwrap_or(context.cluster_id());
+    Some(choose_for_load_balancer_controller(&candidates, cluster, scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{aws, untag};
+
+    const INTERNAL: &str = "
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    alb.ingress.kubernetes.io/scheme: internet-facing
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+        args:
+        - --cluster-name=c-m-4x8z2k9q
+";
+
+    const NAMED: &str = "
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    alb.ingress.kubernetes.io/subnets: subnet-puba0bb1
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+";
+
+    const EXISTING: &str = "
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    alb.ingress.kubernetes.io/subnets: subnet-puba0bb1
+status:
+  loadBalancer:
+    ingress:
+    - hostname: k8s-shop-web.us-east-1.elb.amazonaws.com
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: other
+  namespace: shop
+  annotations:
+    alb.ingress.kubernetes.io/scheme: internal
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+";
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.manifests = INTERNAL;
+            untag(&mut c.subnet(aws::PUBLIC_B).tags, "kubernetes.io/role/elb");
+        });
+        aws::fires(&RULE, |c| c.manifests = NAMED);
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| c.manifests = INTERNAL);
+        aws::silent(&RULE, |c| c.manifests = EXISTING);
+    }
+}
