@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::aws::role_picture::RolePicture;
 use crate::baseline::BaselineError;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
@@ -122,6 +123,14 @@ impl<'a> Auditor<'a> {
             nodes: examined.nodes,
             topology: examined.topology,
         })
+    }
+
+    /// The roles of a cluster in AWS, and what uses them.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub(crate) fn role_picture(&self, inventory: &crate::aws::Inventory) -> Result<RolePicture, BaselineError> {
+        aws::role_picture(self, inventory)
     }
 
     /// Contradiction between the cluster's tag and its Nodes, if both name instances and have none in common.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::aws::Inventory;
 use crate::aws::companion_audit::audited_companions;
 use crate::aws::companions::companions_on_nodes;
+use crate::aws::role_picture::{self, RolePicture};
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
 use crate::aws::view::ClusterView;
@@ -45,6 +46,13 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
         nodes: count_nodes(view.members().map(|member| &member.roles)),
         topology: topology(&view),
     })
+}
+
+pub(super) fn role_picture(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<RolePicture, BaselineError> {
+    let view = view(auditor, inventory);
+    let roles = crate::aws::roles::audit(&view, auditor.role_audit, &on_nodes(auditor, &view))?;
+    let companions = audited_companions(&view, auditor.kubernetes, auditor.role_audit);
+    Ok(role_picture::picture(&view, auditor.kubernetes, &roles, &companions, auditor.role_audit, &gaps(&view)))
 }
 
 /// Compares the roles and runs the rules.

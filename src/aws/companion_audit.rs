@@ -2,8 +2,9 @@
 
 use crate::aws::autoscaler;
 use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet};
-use crate::aws::companions::{CompanionRole, companion_roles};
+use crate::aws::companions::{CompanionRole, CompanionRun, companion_roles, environment};
 use crate::aws::view::ClusterView;
+use crate::aws::{Account, Role};
 use crate::baseline;
 use crate::controller::companion::NeededAction;
 use crate::kubernetes::Evidence;
@@ -28,8 +29,12 @@ pub(crate) struct AuditedCompanion<'a> {
 pub(crate) struct CompanionAudit {
     /// Actions that it needs and the role does not grant at all, with the assessment.
     pub(crate) lacking: Vec<(&'static str, Assessment)>,
+    /// Actions that only the version to upgrade to needs and the role does not grant at all.
+    pub(crate) lacking_for_target: Vec<&'static str>,
     /// Number of needed actions.
     pub(crate) needed: usize,
+    /// Patterns beyond what its project publishes for any release, worst first.
+    pub(crate) excess: Vec<String>,
     /// Escalation paths through actions that nothing published for the controller needs.
     pub(crate) paths: Vec<EscalationPath>,
     /// Resources and conditions of the statements that allow a lacking action elsewhere, as the policies write them.
@@ -42,6 +47,19 @@ pub(crate) struct CompanionAudit {
     pub(crate) refused_groups: Vec<(&'static str, String)>,
     /// Keys of the tags that the controller sets.
     pub(crate) tags: Vec<String>,
+}
+
+/// Actions that a controller needs and a role of the nodes does not grant at all; `None` if its policies were not read.
+pub(crate) fn lacking_on_role(
+    run: &CompanionRun<'_>,
+    (account, role): (&Account, &Role),
+    view: &ClusterView<'_>,
+    options: &RoleAuditOptions,
+) -> Option<(usize, Vec<&'static str>)> {
+    let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
+    let needed = run.needed(view);
+    let lacking = lacking(&needed, &prepared, &environment(account, role, view), options.catalogue());
+    Some((needed.len(), lacking.into_iter().map(|(action, _)| action).collect()))
 }
 
 /// Controllers with separate roles, compared with what they need.
@@ -67,6 +85,11 @@ fn audit(
     let needed = one.run.needed(view);
     let lacking = lacking(&needed, prepared, environment, catalogue);
     let limits = lacking.iter().flat_map(|(action, _)| limits(set, action)).collect();
+    let later = one.run.target.map(|target| one.run.needed_by(Some(target), view)).unwrap_or_default();
+    let later: Vec<&NeededAction> =
+        later.into_iter().filter(|one| !needed.iter().any(|known| known.action == one.action)).collect();
+    let lacking_for_target =
+        self::lacking(&later, prepared, environment, catalogue).into_iter().map(|(action, _)| action).collect();
     let own = own_tags(&one.run, evidence);
     let is_judged = |action: &str| {
         needed.iter().any(|needed| needed.action == action) && !lacking.iter().any(|(known, _)| *known == action)
@@ -86,7 +109,10 @@ fn audit(
     let beyond = policy::excess(set, prepared, &needs, environment, catalogue);
     Some(CompanionAudit {
         lacking,
+        lacking_for_target,
         needed: needed.len(),
+        // A grant on other resources is not another action.
+        excess: beyond.excess.into_iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action).collect(),
         paths: beyond.paths,
         limits,
         unmet,

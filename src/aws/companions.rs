@@ -1,5 +1,7 @@
 //! Controllers next to the cloud controller, and the roles that they use.
 
+use std::collections::BTreeMap;
+
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
@@ -16,6 +18,8 @@ use super::roles::policy_set;
 pub(crate) struct CompanionRun<'e> {
     pub(crate) row: &'static CompanionRow,
     pub(crate) version: Option<ControllerVersion>,
+    /// Version to upgrade to.
+    pub(crate) target: Option<ControllerVersion>,
     pub(crate) workload: &'e Workload,
 }
 
@@ -30,7 +34,7 @@ impl CompanionRun<'_> {
 
     /// True if its Pods were given and have no credentials but those of their node: a webhook would have added its
     /// variables to them. With EKS Pod Identity in use, that is not known.
-    fn uses_node_role(&self, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
+    pub(crate) fn uses_node_role(&self, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
         if uses_pod_identity(view, evidence) {
             return false;
         }
@@ -81,11 +85,20 @@ impl CompanionRun<'_> {
 
     /// Actions that it needs as it is configured.
     pub(crate) fn needed(&self, view: &ClusterView<'_>) -> Vec<&'static NeededAction> {
+        self.needed_by(self.version, view)
+    }
+
+    /// Actions that a version needs as it is configured.
+    pub(crate) fn needed_by(
+        &self,
+        version: Option<ControllerVersion>,
+        view: &ClusterView<'_>,
+    ) -> Vec<&'static NeededAction> {
         let words = || self.workload.containers.iter().flat_map(|container| &container.words).map(|word| &word.value);
         let is_on =
             |gate: &str| words().any(|word| word.contains("feature-gates") && word.contains(&format!("{gate}=true")));
         let is_made = |needed: &&NeededAction| {
-            let is_of_version = match (needed.since, self.version) {
+            let is_of_version = match (needed.since, version) {
                 (Some(since), Some(version)) => version >= since,
                 // A version that is not known may be older.
                 (Some(_), None) => false,
@@ -133,7 +146,9 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
             WorkloadKind::DaemonSet => row.companion == Companion::VpcCni,
             WorkloadKind::Pod => false,
         };
-        is_its_kind.then_some(CompanionRun { row, version, workload })
+        let given = |versions: &BTreeMap<Companion, ControllerVersion>| versions.get(&row.companion).copied();
+        let (running, target) = (given(&evidence.companions.running), given(&evidence.companions.target));
+        is_its_kind.then_some(CompanionRun { row, version: running.or(version), target, workload })
     });
     found.filter(|run| is_used(run, evidence)).collect()
 }
@@ -234,7 +249,7 @@ pub(super) fn environment(account: &Account, role: &Role, view: &ClusterView<'_>
 }
 
 /// Roles of the nodes, by account and name; empty if one of them was not read.
-fn node_roles<'a>(view: &'a ClusterView<'a>) -> Vec<(&'a Account, &'a Role)> {
+pub(crate) fn node_roles<'a>(view: &'a ClusterView<'a>) -> Vec<(&'a Account, &'a Role)> {
     let members = view.regions.iter().flat_map(|region| region.members.iter().map(move |one| (region.account, one)));
     let profiles =
         members.filter_map(|(account, member)| Some((account, member.instance.instance_profile_arn.as_deref()?)));

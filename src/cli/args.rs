@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::controller::companion::{CompanionVersions, NamedVersion};
 use crate::controller::{Controller, ControllerVersion};
 use crate::finding::Severity;
 use crate::inventory::Provider;
@@ -197,9 +198,11 @@ pub(in crate::cli) struct AuditArgs {
     /// Assign roles to nodes: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     pub(in crate::cli) node_role: Vec<NodeRoleSelector>,
-    /// Version of the cloud controller manager, such as 1.31 (AWS) or 2.14 (Alibaba Cloud)
-    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
-    pub(in crate::cli) controller_version: Option<ControllerVersion>,
+    /// Version of the cloud controller manager, such as 1.31 (AWS) or 2.14 (Alibaba Cloud), or of another controller,
+    /// such as `lbc=2.13`, if its image does not state it: lbc, ebs-csi, efs-csi, autoscaler, karpenter, external-dns,
+    /// vpc-cni; repeatable
+    #[arg(long, value_name = "[NAME=]VERSION", help_heading = "Audit")]
+    pub(in crate::cli) controller_version: Vec<NamedVersion>,
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
     pub(in crate::cli) cloud_routes: bool,
@@ -322,14 +325,33 @@ pub(in crate::cli) struct TargetArgs {
     /// Kubernetes version to upgrade to: anything that ends on the way there is an error
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     pub(in crate::cli) target_kubernetes: Option<ControllerVersion>,
-    /// Cloud controller version to upgrade to
-    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
-    pub(in crate::cli) target_controller: Option<ControllerVersion>,
+    /// Cloud controller version to upgrade to, or that of another controller, such as `lbc=2.14`; repeatable
+    #[arg(long, value_name = "[NAME=]VERSION", help_heading = "Audit")]
+    pub(in crate::cli) target_controller: Vec<NamedVersion>,
+}
+
+/// Version of the cloud controller among these.
+fn cloud_controller(versions: &[NamedVersion]) -> Option<ControllerVersion> {
+    versions.iter().find(|one| one.companion.is_none()).map(|one| one.version)
+}
+
+impl AuditArgs {
+    /// `--controller-version` of the cloud controller.
+    pub(in crate::cli) fn cloud_controller_version(&self) -> Option<ControllerVersion> {
+        cloud_controller(&self.controller_version)
+    }
+
+    /// Versions of the other controllers.
+    pub(in crate::cli) fn companion_versions(&self) -> CompanionVersions {
+        let others =
+            |versions: &[NamedVersion]| versions.iter().filter_map(|one| Some((one.companion?, one.version))).collect();
+        CompanionVersions { running: others(&self.controller_version), target: others(&self.target.target_controller) }
+    }
 }
 
 impl From<&TargetArgs> for Target {
     fn from(args: &TargetArgs) -> Self {
-        Self { kubernetes: args.target_kubernetes, controller: args.target_controller }
+        Self { kubernetes: args.target_kubernetes, controller: cloud_controller(&args.target_controller) }
     }
 }
 

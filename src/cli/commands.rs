@@ -9,5 +9,6 @@ pub(super) mod many;
 pub(super) mod merge;
 pub(super) mod migrate;
 pub(super) mod policy;
+pub(super) mod roles;
 pub(super) mod run;
 pub(super) mod show;

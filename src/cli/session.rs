@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::alibaba;
 use crate::audit::{Audit, Auditor, Purpose};
 use crate::aws::Inventory;
+use crate::aws::role_picture::RolePicture;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::Provider;
@@ -58,7 +59,7 @@ impl<'a> Scope<'a> {
         if let Some(path) = &audit.nodes {
             given = given.and(Evidence::from_nodes(input::nodes(path)?));
         }
-        let given = given.towards((&audit.target).into());
+        let given = given.towards((&audit.target).into()).with_companions(audit.companion_versions());
         Ok(Self { cluster_id, kubernetes: given, files, baselines, audit, config: None })
     }
 
@@ -75,7 +76,7 @@ impl<'a> Scope<'a> {
         let Some(files) = &self.files else { return Ok(None) };
         let given = files.clone().and(cluster::live(self.audit, connection, terminal)?);
         Ok(Some(Self {
-            kubernetes: given.towards((&self.audit.target).into()),
+            kubernetes: given.towards((&self.audit.target).into()).with_companions(self.audit.companion_versions()),
             files: None,
             baselines: self.baselines.clone(),
             ..*self
@@ -156,10 +157,16 @@ impl<'a> Scope<'a> {
     ) -> Result<(Audit, Vec<Notice>), Failure> {
         self.check(estate.provider())?;
         if estate.provider() == Provider::Alibaba {
-            crate::cli::io::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
+            crate::cli::io::input::check_version(Provider::Alibaba, self.audit.cloud_controller_version())?;
         }
         let audit = self.auditor(rules, source).audit_for(estate, purpose);
         Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
+    }
+
+    /// The roles of the cluster and what uses them.
+    pub(super) fn role_picture(&self, inventory: &Inventory, source: SourceKind) -> Result<RolePicture, Failure> {
+        self.check(Provider::Aws)?;
+        self.auditor(&[], source).role_picture(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))
     }
 
     /// Contradiction between the cluster's tag and its Nodes, if any.

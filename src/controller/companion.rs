@@ -7,7 +7,11 @@
 //! `website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml`;
 //! kubernetes-sigs/external-dns `docs/tutorials/aws.md`; aws/amazon-vpc-cni-k8s `docs/iam-policy.md`.
 
-use super::ControllerVersion;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use super::{ControllerVersion, InvalidVersion};
 
 /// A controller with rights in AWS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +58,8 @@ pub(crate) struct CompanionRow {
     pub(crate) companion: Companion,
     /// Name in reports.
     pub(crate) name: &'static str,
+    /// Name in options.
+    pub(crate) option: &'static str,
     /// Last parts of the names of its images.
     images: &'static [&'static str],
     pub(crate) needed: &'static [NeededAction],
@@ -188,6 +194,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::LoadBalancerController,
         name: "AWS Load Balancer Controller",
+        option: "lbc",
         images: &["aws-load-balancer-controller", "aws-alb-ingress-controller"],
         needed: LOAD_BALANCER_CONTROLLER,
         hallmarks: &["elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:RegisterTargets"],
@@ -196,6 +203,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::EbsCsi,
         name: "EBS CSI driver",
+        option: "ebs-csi",
         images: &["aws-ebs-csi-driver"],
         needed: EBS_CSI,
         hallmarks: &["ec2:AttachVolume", "ec2:CreateVolume"],
@@ -204,6 +212,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::EfsCsi,
         name: "EFS CSI driver",
+        option: "efs-csi",
         images: &["aws-efs-csi-driver"],
         needed: EFS_CSI,
         hallmarks: &["elasticfilesystem:CreateAccessPoint"],
@@ -212,6 +221,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::ClusterAutoscaler,
         name: "cluster autoscaler",
+        option: "autoscaler",
         images: &["cluster-autoscaler"],
         needed: CLUSTER_AUTOSCALER,
         hallmarks: &["autoscaling:SetDesiredCapacity"],
@@ -220,6 +230,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::Karpenter,
         name: "Karpenter",
+        option: "karpenter",
         images: &["karpenter/controller"],
         needed: KARPENTER,
         hallmarks: &["ec2:CreateFleet", "ec2:RunInstances"],
@@ -228,6 +239,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::ExternalDns,
         name: "external-dns",
+        option: "external-dns",
         images: &["external-dns"],
         needed: EXTERNAL_DNS,
         hallmarks: &["route53:ChangeResourceRecordSets"],
@@ -236,12 +248,61 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
         companion: Companion::VpcCni,
         name: "VPC CNI",
+        option: "vpc-cni",
         images: &["amazon-k8s-cni"],
         needed: VPC_CNI,
         hallmarks: &["ec2:AssignIpv6Addresses", "ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface"],
         baselines: &["vpc-cni-ipv4", "vpc-cni-ipv6"],
     },
 ];
+
+/// Versions of controllers that the operator gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CompanionVersions {
+    /// Those that run: their images may not state a version.
+    pub(crate) running: BTreeMap<Companion, ControllerVersion>,
+    /// Those to upgrade to.
+    pub(crate) target: BTreeMap<Companion, ControllerVersion>,
+}
+
+/// A version of the cloud controller, or of another controller: `VERSION` or `NAME=VERSION`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NamedVersion {
+    /// `None` for the cloud controller.
+    pub(crate) companion: Option<Companion>,
+    pub(crate) version: ControllerVersion,
+}
+
+/// A text that is not a version of a controller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InvalidNamedVersion {
+    #[error("`{name}` is not one of {}", COMPANIONS.iter().map(|row| row.option).collect::<Vec<_>>().join(", "))]
+    Name { name: String },
+    #[error(transparent)]
+    Version(#[from] InvalidVersion),
+}
+
+impl FromStr for NamedVersion {
+    type Err = InvalidNamedVersion;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNamedVersion> {
+        let Some((name, version)) = text.split_once('=') else {
+            return Ok(Self { companion: None, version: text.parse()? });
+        };
+        let row = COMPANIONS.iter().find(|row| row.option == name);
+        let row = row.ok_or_else(|| InvalidNamedVersion::Name { name: name.to_owned() })?;
+        Ok(Self { companion: Some(row.companion), version: version.parse()? })
+    }
+}
+
+impl fmt::Display for NamedVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match COMPANIONS.iter().find(|row| Some(row.companion) == self.companion) {
+            Some(row) => write!(formatter, "{}={}", row.option, self.version),
+            None => write!(formatter, "{}", self.version),
+        }
+    }
+}
 
 /// Controller of an image, and its version if the tag states one.
 pub(crate) fn identify(image: &str) -> Option<(&'static CompanionRow, Option<ControllerVersion>)> {
@@ -290,6 +351,16 @@ mod tests {
         ] {
             assert_eq!(of(image), expected, "{image}");
         }
+    }
+
+    #[test]
+    fn versions_name_their_controller() {
+        let read =
+            |text: &str| text.parse::<NamedVersion>().map(|one| one.to_string()).map_err(|error| error.to_string());
+        assert_eq!(read("1.31"), Ok("1.31".to_owned()));
+        assert_eq!(read("lbc=v2.13.4"), Ok("lbc=2.13.4".to_owned()));
+        assert!(read("lbc=two").is_err() && read("=2.13").is_err());
+        assert!(read("alb=2.13").unwrap_err().starts_with("`alb` is not one of lbc, ebs-csi"));
     }
 
     #[test]

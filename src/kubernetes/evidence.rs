@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 
 use crate::controller::ControllerVersion;
+use crate::controller::companion::CompanionVersions;
 use crate::inventory::kubernetes::ListGap;
 use crate::nodes::KubernetesNode;
 
@@ -49,6 +50,8 @@ pub struct Evidence {
     pub gaps: Vec<ListGap>,
     /// Target versions of a planned upgrade.
     pub target: Target,
+    /// Versions of the controllers next to the cloud controller that the operator gives.
+    pub(crate) companions: CompanionVersions,
     /// Kubernetes version for nodes and configurations that do not state one.
     pub(super) assumed: Option<ControllerVersion>,
     pub(super) arguments: OnceLock<Vec<NodeArguments>>,
@@ -74,6 +77,12 @@ impl Evidence {
     #[must_use]
     pub fn towards(self, target: Target) -> Self {
         Self { target, ..self }
+    }
+
+    /// Sets the versions of the controllers next to the cloud controller.
+    #[must_use]
+    pub(crate) fn with_companions(self, companions: CompanionVersions) -> Self {
+        Self { companions, ..self }
     }
 
     /// Sets the Kubernetes version for nodes and configurations that do not state one.

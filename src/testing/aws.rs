@@ -7,6 +7,7 @@ use crate::aws::{
     Account, AttachedInterface, AutoScalingGroup, InlinePolicy, Instance, InstanceProfile, InstanceState,
     InterfaceAddresses, Inventory, NetworkInterface, Region, Role, Route, SecurityGroup, Subnet, Vpc,
 };
+use crate::controller::companion::CompanionVersions;
 use crate::estate::{EstateRef, SourceKind};
 use crate::finding::Finding;
 use crate::inventory::Tag;
@@ -49,6 +50,8 @@ pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Value>,
     /// Other objects in Kubernetes, as YAML.
     pub(crate) manifests: &'static str,
+    /// Versions of controllers that the operator gives.
+    pub(crate) companions: CompanionVersions,
     pub(crate) options: RoleAuditOptions,
     pub(crate) cloud_routes: bool,
 }
@@ -63,6 +66,7 @@ impl Cluster {
             inventory: Inventory::from_slice("clean-rke2.json", inventory).unwrap(),
             nodes,
             manifests: "",
+            companions: CompanionVersions::default(),
             options: RoleAuditOptions::default(),
             cloud_routes: false,
         }
@@ -254,6 +258,7 @@ impl Cluster {
         if !self.manifests.is_empty() {
             evidence = evidence.and(Evidence::parse("f.yaml", self.manifests.as_bytes().to_vec()).unwrap());
         }
+        let evidence = evidence.with_companions(self.companions.clone());
         let auditor = Auditor {
             cluster_id: self.id,
             kubernetes: &evidence,

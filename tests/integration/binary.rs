@@ -36,6 +36,7 @@ fn help_of_every_command() {
         &["apply"],
         &["undo"],
         &["clusters"],
+        &["roles"],
         &["record"],
         &["lint"],
         &["migrate"],

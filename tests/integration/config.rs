@@ -412,9 +412,8 @@ fn everything_that_the_flags_can_say_the_file_can_say() {
             (Takes::One, None, "timeout" | "requests-per-second" | "targets-at-once" | "expect-clusters") => {
                 "60".to_owned()
             }
-            (Takes::One, None, "controller-version" | "target-kubernetes" | "target-controller") => {
-                "\"1.31\"".to_owned()
-            }
+            (Takes::One, None, "target-kubernetes") => "\"1.31\"".to_owned(),
+            (Takes::Many, None, "controller-version" | "target-controller") => "[\"1.31\", \"lbc=2.13\"]".to_owned(),
             (Takes::Many, None, "node-role") => "\"name:x=worker\"".to_owned(),
             (Takes::Many, None, "controller-role") => "\"arn:aws:iam::111122223333:role/x\"".to_owned(),
             (Takes::Many, None, "baseline") => "\"worker=rancher-worker\"".to_owned(),

@@ -73,6 +73,7 @@ mod plans;
 mod policy_commands;
 mod policy_ram;
 mod printed;
+mod role_picture;
 mod roles;
 mod sets;
 #[cfg(feature = "aws")]

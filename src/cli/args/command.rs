@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Undo(Box<UndoArgs>),
     /// List the cluster ids found in the account and region, by kind of resource and value
     Clusters(ClustersArgs),
+    /// Show which role each controller of a cluster uses, how that is known, what it lacks, and what else may use it
+    Roles(Box<RolesArgs>),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),
     /// Check manifests and cluster configurations, without an account or a cluster
@@ -133,6 +135,19 @@ pub(crate) struct ScanArgs {
 pub(crate) struct ClustersArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RolesArgs {
+    /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
+    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
+    pub(crate) cluster_id: String,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) audit: AuditArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -49,13 +49,13 @@ impl AuditArgs {
         if let Some(version) = target.target_kubernetes {
             say("--target-kubernetes", version.to_string());
         }
-        if let Some(version) = target.target_controller {
+        for version in &target.target_controller {
             say("--target-controller", version.to_string());
         }
         for selector in node_role {
             say("--node-role", selector.to_string());
         }
-        if let Some(version) = controller_version {
+        for version in controller_version {
             say("--controller-version", version.to_string());
         }
         for controller in without.iter().filter_map(ValueEnum::to_possible_value) {

@@ -34,6 +34,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Fa
         output::note(&format!("{number} skipped: render {them} first, as with `helm template`"));
     }
     lint.cloud = args.provider.map(Provider::from);
+    input::check_versions("--target-controller", &args.target.target_controller)?;
     let target = Target::from(&args.target);
     let clusters = clusters.into_values().map(|one| one.assuming(args.kubernetes_version).towards(target));
     lint.check(&clusters.collect::<Vec<Evidence>>(), &selected);

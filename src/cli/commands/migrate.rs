@@ -38,7 +38,7 @@ pub(in crate::cli) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
             cluster_id: "cluster",
             evidence: &evidence,
             cloud: Some(Provider::Aws),
-            controller_version: args.audit.controller_version,
+            controller_version: args.audit.cloud_controller_version(),
             alibaba: None,
         };
         let outcomes = rules::run(&context, &selected);

@@ -61,6 +61,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Apply(args) => fix::apply(args),
         Command::Undo(args) => fix::undo(args),
         Command::Clusters(args) => clusters(args),
+        Command::Roles(args) => super::roles::run(args),
         Command::Record(args) => record(args),
         Command::Lint(args) => lint(args),
         Command::Policy(command) => policy(command),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::alibaba::roles;
 use crate::baseline::{self, Baseline};
+use crate::controller::companion::NamedVersion;
 use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
 use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
@@ -145,11 +146,24 @@ pub(in crate::cli) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure>
         .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
 }
 
+/// Refuses two versions of one controller.
+pub(in crate::cli) fn check_versions(option: &str, versions: &[NamedVersion]) -> Result<(), Failure> {
+    for (at, one) in versions.iter().enumerate() {
+        if versions.iter().take(at).any(|other| other.companion == one.companion) {
+            return Err(Failure::usage(format!("{option} {one} is the second version of that controller"))
+                .help("give one version for each: `VERSION` for the cloud controller, `lbc=VERSION` for another one"));
+        }
+    }
+    Ok(())
+}
+
 /// `--baseline`, each `ROLE=NAME|FILE`.
 pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
+    check_versions("--controller-version", &args.controller_version)?;
+    check_versions("--target-controller", &args.target.target_controller)?;
     let mut baselines = RoleAuditOptions {
-        controller_version: args.controller_version,
-        target_controller: args.target.target_controller,
+        controller_version: args.cloud_controller_version(),
+        target_controller: crate::kubernetes::Target::from(&args.target).controller,
         without: args.without.iter().copied().map(Into::into).collect(),
         controller_roles: args.controller_role.clone(),
         credentials_elsewhere: args.controller_credentials.is_some(),
@@ -185,7 +199,7 @@ pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Fa
         if slot.is_some() {
             return Err(Failure::usage(format!("--baseline {role}=… is given twice")));
         }
-        *slot = Some(named_baseline(name, args.controller_version)?);
+        *slot = Some(named_baseline(name, args.cloud_controller_version())?);
     }
     if let Some(path) = &args.catalogue.catalogue {
         baselines.catalogue = Some(own_catalogue(path)?);

@@ -1,0 +1,255 @@
+//! The roles of a cluster: each controller, the role that it uses, how that is known, what it grants, and what else may
+//! use it.
+
+use serde::Serialize;
+
+use crate::aws::companion_audit::{AuditedCompanion, lacking_on_role};
+use crate::aws::companions::{CompanionRun, companions, node_roles};
+use crate::aws::roles::{RoleAudit, RoleAudits};
+use crate::aws::view::ClusterView;
+use crate::aws::web_identity::{Token, Trust, trust};
+use crate::aws::{Account, Role};
+use crate::inventory::Gap;
+use crate::kubernetes::{Evidence, WebIdentity};
+use crate::policy::Verdict;
+use crate::role_audit::RoleAuditOptions;
+
+/// Evidence for the role of a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum KnownBy {
+    /// The instance profiles of the nodes.
+    InstanceProfile,
+    /// Its trust policy, or `--controller-role`.
+    TrustPolicy,
+    /// The annotation of the ServiceAccount.
+    ServiceAccount,
+    /// The environment of its containers.
+    Environment,
+    /// The name that the guide of the controller gives the role, which EKS Pod Identity may assume.
+    PodIdentity,
+    /// Its Pods have no credentials: they use those of their node.
+    NodeMetadata,
+    /// Access keys in the environment of its containers.
+    AccessKeys,
+    /// Nothing.
+    Unknown,
+}
+
+impl KnownBy {
+    /// Words for a table.
+    #[must_use]
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::InstanceProfile => "instance profile",
+            Self::TrustPolicy => "trust policy or option",
+            Self::ServiceAccount => "ServiceAccount",
+            Self::Environment => "environment",
+            Self::PodIdentity => "EKS Pod Identity",
+            Self::NodeMetadata => "metadata of the node",
+            Self::AccessKeys => "access keys",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A controller and a role that it uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct UsedRole {
+    /// Name of the controller, or `nodes` with their roles.
+    pub(crate) controller: String,
+    /// Version of the controller; absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    /// `KIND NAMESPACE/NAME`; absent for nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) workload: Option<String>,
+    /// ARN of the role; absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) role: Option<String>,
+    pub(crate) known_by: KnownBy,
+    /// Number of actions that it needs; absent if nothing was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) needed: Option<usize>,
+    /// Needed actions that the role grants nowhere.
+    pub(crate) lacking: Vec<String>,
+    /// Needed actions that the role never grants on the requests of the controller.
+    pub(crate) unmet: Vec<String>,
+    /// Granted patterns beyond what is published for it; absent if that was not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) excess: Option<Vec<String>>,
+    /// Others that may use the role.
+    pub(crate) shared_with: Vec<String>,
+}
+
+/// The roles of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct RolePicture {
+    /// Schema of this document.
+    pub(crate) schema: &'static str,
+    pub(crate) cluster_id: String,
+    /// Nodes first, then controllers by name.
+    pub(crate) roles: Vec<UsedRole>,
+    /// Reads that failed.
+    pub(crate) not_audited: Vec<Gap>,
+}
+
+/// Draws the picture of a cluster.
+pub(crate) fn picture(
+    view: &ClusterView<'_>,
+    evidence: &Evidence,
+    audits: &RoleAudits<'_>,
+    audited: &[AuditedCompanion<'_>],
+    options: &RoleAuditOptions,
+    gaps: &[Gap],
+) -> RolePicture {
+    let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| of_nodes(audit, evidence, view)).collect();
+    let mut others: Vec<UsedRole> = Vec::new();
+    for run in companions(evidence) {
+        let own = audited.iter().find(|entry| std::ptr::eq(entry.one.run.workload, run.workload));
+        match own {
+            Some(entry) => others.push(with_role(entry, evidence, view)),
+            None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
+                others.extend(node_roles(view).into_iter().map(|one| through_node(&run, one, view, options)));
+            }
+            None => others.push(UsedRole {
+                known_by: if run.workload.has_keys { KnownBy::AccessKeys } else { KnownBy::Unknown },
+                ..named(&run)
+            }),
+        }
+    }
+    others.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));
+    roles.extend(others);
+    let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
+    RolePicture { schema: "tagaudit.roles/1", cluster_id: view.cluster_id.to_owned(), roles, not_audited }
+}
+
+/// A controller whose role is not known yet.
+fn named(run: &CompanionRun<'_>) -> UsedRole {
+    UsedRole {
+        controller: run.row.name.to_owned(),
+        version: run.version.map(|version| version.to_string()),
+        workload: Some(run.workload.full_name()),
+        role: None,
+        known_by: KnownBy::Unknown,
+        needed: None,
+        lacking: Vec::new(),
+        unmet: Vec::new(),
+        excess: None,
+        shared_with: Vec::new(),
+    }
+}
+
+/// A role of the nodes, or that of the cloud controller.
+fn of_nodes(audit: &RoleAudit<'_>, evidence: &Evidence, view: &ClusterView<'_>) -> UsedRole {
+    let lacking =
+        audit.actions.iter().filter(|one| matches!(one.assessment.verdict, Verdict::Missing | Verdict::Denied));
+    let (controller, known_by, shared_with) = if audit.is_controllers {
+        let controllers = evidence.aws_controllers().next().map(|one| &one.workload);
+        let own = controllers.map(|one| (one.namespace.as_str(), one.service_account.as_str()));
+        let tokens = admitted(audit.role, evidence, view, own);
+        ("cloud controller".to_owned(), KnownBy::TrustPolicy, tokens)
+    } else {
+        let roles: Vec<&str> = audit.node_roles.iter().map(crate::membership::NodeRole::name).collect();
+        let nodes = if roles.is_empty() { "nodes".to_owned() } else { format!("nodes ({})", roles.join(", ")) };
+        (nodes, KnownBy::InstanceProfile, vec![pods_of_nodes(audit)])
+    };
+    UsedRole {
+        controller,
+        version: None,
+        workload: None,
+        role: Some(audit.role.arn.clone()),
+        known_by,
+        needed: Some(audit.actions.len()),
+        lacking: lacking.map(|one| one.action.clone()).collect(),
+        unmet: Vec::new(),
+        excess: Some(
+            audit.beyond.excess.iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action.clone()).collect(),
+        ),
+        shared_with,
+    }
+}
+
+/// Pods that reach the credentials of the nodes: with a hop limit of 1 those on the host network alone.
+/// Source: Amazon EC2 User Guide, "Configure the Instance Metadata Service options".
+fn pods_of_nodes(audit: &RoleAudit<'_>) -> String {
+    let options = || audit.members.iter().map(|member| member.instance.metadata_options.as_ref());
+    let is_closed = |one: &crate::aws::MetadataOptions| {
+        one.http_put_response_hop_limit == Some(1) && one.http_tokens.as_deref() == Some("required")
+    };
+    if options().all(|one| one.is_some_and(is_closed)) {
+        "Pods on the host network of these nodes".to_owned()
+    } else {
+        "every Pod on these nodes that reaches the metadata service".to_owned()
+    }
+}
+
+/// A controller with a separate role.
+fn with_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterView<'_>) -> UsedRole {
+    let one = &entry.one;
+    let known_by = match (one.is_by_pod_identity, &one.run.workload.web_identity) {
+        (true, _) => KnownBy::PodIdentity,
+        (false, Some(_)) => KnownBy::Environment,
+        (false, None) => KnownBy::ServiceAccount,
+    };
+    let audited = entry.audited.as_ref();
+    let owned = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect::<Vec<String>>();
+    let own = (one.run.workload.namespace.as_str(), one.run.workload.service_account.as_str());
+    UsedRole {
+        role: Some(one.role.arn.clone()),
+        known_by,
+        needed: audited.map(|audited| audited.needed),
+        lacking: audited
+            .map(|audited| audited.lacking.iter().map(|(action, _)| (*action).to_owned()).collect())
+            .unwrap_or_default(),
+        unmet: audited.map(|audited| owned(&audited.unmet)).unwrap_or_default(),
+        excess: audited.map(|audited| audited.excess.clone()),
+        shared_with: admitted(one.role, evidence, view, Some(own)),
+        ..named(&one.run)
+    }
+}
+
+/// A controller that uses a role of the nodes.
+fn through_node(
+    run: &CompanionRun<'_>,
+    (account, role): (&Account, &Role),
+    view: &ClusterView<'_>,
+    options: &RoleAuditOptions,
+) -> UsedRole {
+    let compared = lacking_on_role(run, (account, role), view, options);
+    let (needed, lacking) = compared.map(|(needed, lacking)| (Some(needed), lacking)).unwrap_or_default();
+    UsedRole {
+        role: Some(role.arn.clone()),
+        known_by: KnownBy::NodeMetadata,
+        needed,
+        lacking: lacking.into_iter().map(str::to_owned).collect(),
+        shared_with: vec!["the nodes, and other Pods on them".to_owned()],
+        ..named(run)
+    }
+}
+
+/// ServiceAccounts, other than that of the controller itself, that may assume a role with their token.
+fn admitted(role: &Role, evidence: &Evidence, view: &ClusterView<'_>, own: Option<(&str, &str)>) -> Vec<String> {
+    let issuers = evidence.token_issuers();
+    let account = view.inventory.accounts.iter().find(|account| account.roles.iter().any(|one| one.arn == role.arn));
+    let identities = evidence.web_identities();
+    let is_admitted = |subject: &str, audience: Option<&str>| {
+        let providers = account.and_then(|account| account.oidc_providers.as_deref());
+        trust(role, &Token { subject, audience, issuers: &issuers, providers })
+    };
+    let mut found = Vec::new();
+    for (namespace, name, _) in evidence.service_accounts() {
+        let audience = identities.iter().find(|one| (one.namespace, one.service_account) == (namespace, name));
+        let subject = format!("system:serviceaccount:{namespace}:{name}");
+        match is_admitted(&subject, audience.and_then(|one: &WebIdentity<'_>| one.audience)) {
+            Trust::Admitted { is_open: true } => return vec!["every ServiceAccount of the cluster".to_owned()],
+            Trust::Admitted { is_open: false } if Some((namespace, name)) != own => {
+                found.push(format!("ServiceAccount {namespace}/{name}"));
+            }
+            _ => {}
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}

@@ -1,0 +1,28 @@
+//! `tagaudit roles`.
+
+use crate::estate::Estate;
+use crate::render;
+use crate::report::SourceKind;
+
+use crate::cli::args::Format;
+use crate::cli::args::command::RolesArgs;
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::output::emit;
+use crate::cli::session::{self, Scope};
+
+pub(in crate::cli) fn run(args: &RolesArgs) -> Result<Exit, Failure> {
+    let mut scope = Scope::read(&args.cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
+    let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
+    scope.take(&estate);
+    let Estate::Aws(inventory) = &estate else {
+        return Err(Failure::usage("the inventory is from Alibaba Cloud, whose controllers are not covered yet")
+            .help("`tagaudit scan` compares the cloud controller's principal and the roles of the nodes"));
+    };
+    let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let picture = scope.role_picture(inventory, source)?;
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+        Format::Table => render::role_picture(&picture, &options, out),
+        Format::Json => render::json(&picture, out),
+    })?;
+    Ok(Exit::for_evidence(estate.is_empty_handed() || picture.roles.is_empty(), picture.not_audited.is_empty()))
+}

@@ -1,0 +1,93 @@
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{audited_roles, of_roles, role_reference};
+
+pub(super) const RULE: Rule = Rule {
+    id: "controller-target-action-missing",
+    title: "the role of a controller lacks actions that the version to upgrade to calls",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Role],
+    condition: "`--target-controller NAME=VERSION` names the version of a controller to upgrade to, and its role grants an action nowhere that only this version calls in everyday work.",
+    impact: "after the upgrade the controller fails with AccessDenied",
+    fix: "Attach the policy that the project publishes for that release, before the upgrade.",
+    sources: &[
+        "kubernetes-sigs/aws-load-balancer-controller docs/install/iam_policy.json",
+        "kubernetes-sigs/aws-efs-csi-driver docs/iam-policy-example.json",
+    ],
+    example: "role `lbc` of AWS Load Balancer Controller 2.8.1 lacks 1 action that 2.13 calls: elasticloadbalancing:DescribeListenerAttributes",
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    if context.kubernetes.companions.target.is_empty() {
+        return CheckResult::not_applicable("no version of another controller to upgrade to was given");
+    }
+    let lacking = audited_roles(context).filter_map(|(one, audited)| Some((one, audited, one.run.target?)));
+    let found =
+        lacking.filter(|(_, audited, _)| !audited.lacking_for_target.is_empty()).map(|(one, audited, target)| {
+            let actions = &audited.lacking_for_target;
+            let message = format!(
+                "role `{}` of {} lacks {} that {target} calls: {}",
+                text::printable(&one.role.name),
+                one.run.label(),
+                text::count(actions.len(), "action"),
+                text::list(actions, 8)
+            );
+            let fix = Fix::none(format!(
+                "attach the policy that the project publishes for the {} {target}, before the upgrade",
+                one.run.row.name
+            ));
+            Violation::new(Severity::Error, role_reference(one.role), message, fix).at(&one.run.workload.place)
+        });
+    of_roles(context, found.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::controller::companion::{Companion, CompanionVersions};
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: lbc
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: lbc
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.8.1
+";
+
+    fn towards(c: &mut aws::Cluster, policy: &str, version: &str) {
+        c.manifests = WORLD;
+        c.add_role("lbc", policy);
+        c.companions = CompanionVersions {
+            target: [(Companion::LoadBalancerController, version.parse().unwrap())].into(),
+            ..CompanionVersions::default()
+        };
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| towards(c, include_str!("../../../policies/lbc-2.7.json"), "2.13"));
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| towards(c, include_str!("../../../policies/lbc.json"), "2.13"));
+        aws::silent(&RULE, |c| towards(c, include_str!("../../../policies/lbc-2.7.json"), "2.8.3"));
+    }
+}

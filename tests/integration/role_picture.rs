@@ -1,0 +1,132 @@
+//! `tagaudit roles`, and the versions of controllers that the operator gives.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::binary::command;
+
+/// Controllers of a cluster: one with a role that lacks an action, one without a known role.
+const MANIFESTS: &str = r#"
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: lbc
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: other
+  namespace: shop
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: lbc
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller@sha256:0a
+        args: [--cluster-name=c-m-4x8z2k9q]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ebs-csi-controller
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.44.0
+"#;
+
+/// The clean cluster with the role of the controller, which trusts every ServiceAccount of the namespaces.
+fn write(folder: &Path) {
+    let mut inventory: Value = serde_json::from_slice(include_bytes!("../../fixtures/clean-rke2.json")).unwrap();
+    let provider = "arn:aws:iam::111122223333:oidc-provider/oidc.example.com/c";
+    let trust = json!({"Statement": [{
+        "Effect": "Allow", "Principal": {"Federated": provider}, "Action": "sts:AssumeRoleWithWebIdentity",
+        "Condition": {"StringEquals": {"oidc.example.com/c:sub": ["system:serviceaccount:kube-system:lbc", "system:serviceaccount:shop:other"]}}
+    }]});
+    let policy = include_str!("../../policies/lbc-2.7.json").replace("ec2:DescribeSubnets", "iam:CreateUser");
+    inventory["accounts"][0]["roles"].as_array_mut().unwrap().push(json!({
+        "name": "lbc", "arn": "arn:aws:iam::111122223333:role/lbc", "role_id": "AROALBC", "path": "/",
+        "trust_policy": trust.to_string(), "inline_policies": [{"name": "lbc", "document": policy}],
+        "attached_policies": [], "tags": []
+    }));
+    std::fs::write(folder.join("inventory.json"), inventory.to_string()).unwrap();
+    std::fs::write(folder.join("cluster.yaml"), MANIFESTS).unwrap();
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = command();
+    command.current_dir(folder).args(arguments);
+    command.args(["--cluster-id", "c-m-4x8z2k9q", "--inventory", "inventory.json", "--kubernetes", "cluster.yaml"]);
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn the_picture_shows_each_controller_with_its_role() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let (code, table, _) = run(folder.path(), &["roles", "--controller-version", "lbc=2.8.1"]);
+    assert_eq!(code, Some(0));
+    insta::assert_snapshot!("roles-table", table);
+    let (_, written, _) = run(folder.path(), &["roles", "--format", "json"]);
+    let written: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(written["schema"], "tagaudit.roles/1");
+    let lbc = written["roles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["role"] == "arn:aws:iam::111122223333:role/lbc")
+        .unwrap();
+    assert_eq!(lbc["lacking"], json!(["ec2:DescribeSubnets"]));
+    assert_eq!(lbc["excess"], json!(["iam:CreateUser"]));
+    assert_eq!(lbc["known_by"], "service-account");
+    assert_eq!(lbc["shared_with"], json!(["ServiceAccount shop/other"]));
+    assert_eq!(lbc.get("version"), None, "a digest states no version");
+}
+
+#[test]
+fn the_next_version_of_a_controller_needs_more() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let next = ["scan", "--controller-version", "lbc=2.8.1", "--target-controller", "lbc=2.13", "--format", "json"];
+    let (_, report, _) = run(folder.path(), &next);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let found =
+        report["findings"].as_array().unwrap().iter().find(|one| one["rule"] == "controller-target-action-missing");
+    let message = found.unwrap()["message"].as_str().unwrap();
+    assert!(
+        message.contains("2.8.1 lacks 1 action that 2.13 calls: elasticloadbalancing:DescribeListenerAttributes"),
+        "{message}"
+    );
+}
+
+#[test]
+fn versions_that_no_controller_has_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    for (arguments, reason) in [
+        (["--controller-version", "alb=2.13"].as_slice(), "`alb` is not one of lbc, ebs-csi"),
+        (&["--target-controller", "lbc=new"], "is not a controller version"),
+        (
+            &["--target-controller", "lbc=2.13", "--target-controller", "lbc=2.14"],
+            "is the second version of that controller",
+        ),
+    ] {
+        let (code, _, errors) = run(folder.path(), &[&["scan"], arguments].concat());
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains(reason), "{errors}");
+    }
+}
