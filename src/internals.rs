@@ -38,10 +38,10 @@ pub mod finding {
 }
 pub mod inventory {
     pub use crate::aws::{
-        Account, AttachedInterface, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy, Instance,
-        InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory, ManagedPolicy,
-        MetadataOptions, NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Volume,
-        Vpc,
+        Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy,
+        Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory,
+        ManagedPolicy, MetadataOptions, NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup,
+        Subnet, Volume, Vpc,
     };
     pub use crate::inventory::{Gap, Provider, Read, Tag, to_json};
 }

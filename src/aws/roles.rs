@@ -326,8 +326,8 @@ fn unread(
 ) -> Vec<RoleGap> {
     let is_said = view.inventory.gaps.iter().any(|gap| {
         gap.read.is_iam()
-            // A failed search for the controller's own role proves nothing about the nodes' roles.
-            && gap.read != Read::ListRoles
+            // A failed search for the controller's own role, or for providers, proves nothing about the nodes' roles.
+            && !matches!(gap.read, Read::ListRoles | Read::ListOpenIdConnectProviders)
             && gap.concerns_list()
             && gap.concerns_account(&account.account_id)
     });

@@ -356,6 +356,7 @@ fn live_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> 
         nodes: None,
         controller_roles: &scope.baselines.controller_roles,
         service_account_roles: Vec::new(),
+        has_autoscaler: false,
     };
     read_live(source, terminal, Some(cluster))
 }
@@ -389,6 +390,7 @@ pub(super) fn request<'a>(
             nodes: scope.nodes(),
             controller_roles: &scope.baselines.controller_roles,
             service_account_roles: scope.kubernetes.web_identities().into_iter().map(|one| one.role_arn).collect(),
+            has_autoscaler: crate::aws::companions::runs_autoscaler(&scope.kubernetes),
         }),
         progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
         verbose: terminal.verbose,

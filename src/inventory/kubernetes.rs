@@ -44,6 +44,20 @@ pub enum List {
     MutatingWebhookConfigurations,
     /// Cluster configurations: two maps, by name.
     ConfigMaps,
+    /// Roles that pods assume by web identity.
+    ServiceAccounts,
+    /// Application load balancers.
+    Ingresses,
+    /// Controllers of Ingresses.
+    IngressClasses,
+    /// Settings of Ingresses, of the AWS Load Balancer Controller.
+    IngressClassParams,
+    /// Targets of load balancers, of the AWS Load Balancer Controller.
+    TargetGroupBindings,
+    /// Nodes of Karpenter.
+    Ec2NodeClasses,
+    /// Nodes of Karpenter.
+    NodePools,
 }
 
 /// A list in API terms.
@@ -60,6 +74,9 @@ struct Words {
     namespace: Option<&'static str>,
 }
 
+/// Group of the AWS Load Balancer Controller.
+const ELBV2: &str = "elbv2.k8s.aws";
+
 /// The namespace of the controllers' own objects.
 const SYSTEM: &str = "kube-system";
 
@@ -68,7 +85,7 @@ const CONFIG_MAPS: [&str; 2] = ["cloud-config", "kubeadm-config"];
 
 impl List {
     /// All lists, in the order of the requests.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 24] = [
         Self::Nodes,
         Self::Services,
         Self::DaemonSets,
@@ -86,11 +103,19 @@ impl List {
         Self::Leases,
         Self::MutatingWebhookConfigurations,
         Self::ConfigMaps,
+        Self::ServiceAccounts,
+        Self::Ingresses,
+        Self::IngressClasses,
+        Self::IngressClassParams,
+        Self::TargetGroupBindings,
+        Self::Ec2NodeClasses,
+        Self::NodePools,
     ];
 
     const fn words(self) -> Words {
         const RBAC: &str = "rbac.authorization.k8s.io";
         const STORAGE: &str = "storage.k8s.io";
+        const NETWORKING: &str = "networking.k8s.io";
         let (group, resource, kind, namespace) = match self {
             Self::Nodes => ("", "nodes", "Node", None),
             Self::Services => ("", "services", "Service", None),
@@ -111,8 +136,19 @@ impl List {
                 ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", None)
             }
             Self::ConfigMaps => ("", "configmaps", "ConfigMap", Some(SYSTEM)),
+            Self::ServiceAccounts => ("", "serviceaccounts", "ServiceAccount", None),
+            Self::Ingresses => (NETWORKING, "ingresses", "Ingress", None),
+            Self::IngressClasses => (NETWORKING, "ingressclasses", "IngressClass", None),
+            Self::IngressClassParams => (ELBV2, "ingressclassparams", "IngressClassParams", None),
+            Self::TargetGroupBindings => (ELBV2, "targetgroupbindings", "TargetGroupBinding", None),
+            Self::Ec2NodeClasses => ("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", None),
+            Self::NodePools => ("karpenter.sh", "nodepools", "NodePool", None),
         };
-        Words { group, version: "v1", resource, kind, namespace }
+        let version = match self {
+            Self::IngressClassParams | Self::TargetGroupBindings => "v1beta1",
+            _ => "v1",
+        };
+        Words { group, version, resource, kind, namespace }
     }
 
     /// API group; empty for the core.
@@ -140,6 +176,12 @@ impl List {
         (if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }, kind)
     }
 
+    /// True if only an installed controller defines it: a cluster without that controller does not have the list.
+    #[must_use]
+    pub fn is_custom(self) -> bool {
+        matches!(self, Self::IngressClassParams | Self::TargetGroupBindings | Self::Ec2NodeClasses | Self::NodePools)
+    }
+
     /// Names of objects that are requested individually; empty if the list is read.
     #[must_use]
     pub fn names(self) -> &'static [&'static str] {
@@ -165,7 +207,9 @@ impl List {
     /// Resource kinds of the rules that use the list: without it these rules report nothing.
     #[must_use]
     pub fn affected_kinds(self) -> &'static [ResourceKind] {
-        use ResourceKind::{Cluster, ClusterConfig, Instance, Node, Service, StorageClass, Volume, Workload};
+        use ResourceKind::{
+            Cluster, ClusterConfig, Instance, Node, Role, Service, ServiceAccount, StorageClass, Volume, Workload,
+        };
         match self {
             Self::Nodes => &[Node, Instance, Cluster, ClusterConfig, Workload, Service, StorageClass],
             Self::Services | Self::MutatingWebhookConfigurations => &[Service],
@@ -179,7 +223,14 @@ impl List {
             }
             // Only the migration uses them.
             Self::Leases => &[],
-            Self::ConfigMaps => &[ClusterConfig],
+            Self::ServiceAccounts => &[ServiceAccount, Role],
+            Self::ConfigMaps
+            | Self::Ingresses
+            | Self::IngressClasses
+            | Self::IngressClassParams
+            | Self::TargetGroupBindings
+            | Self::Ec2NodeClasses
+            | Self::NodePools => &[ClusterConfig],
         }
     }
 
@@ -201,6 +252,11 @@ impl List {
             Self::Leases => "leaders, for the migration",
             Self::MutatingWebhookConfigurations => "other controllers that take new Services",
             Self::ConfigMaps => "the configuration of the cloud controller, and that of kubeadm",
+            Self::ServiceAccounts => "roles that controllers assume by web identity",
+            Self::Ingresses | Self::IngressClasses | Self::IngressClassParams | Self::TargetGroupBindings => {
+                "load balancers of the AWS Load Balancer Controller"
+            }
+            Self::Ec2NodeClasses | Self::NodePools => "nodes of Karpenter",
         }
     }
 
@@ -227,6 +283,13 @@ impl List {
                 "kubernetes:list mutatingwebhookconfigurations.admissionregistration.k8s.io"
             }
             Self::ConfigMaps => "kubernetes:get configmaps",
+            Self::ServiceAccounts => "kubernetes:list serviceaccounts",
+            Self::Ingresses => "kubernetes:list ingresses.networking.k8s.io",
+            Self::IngressClasses => "kubernetes:list ingressclasses.networking.k8s.io",
+            Self::IngressClassParams => "kubernetes:list ingressclassparams.elbv2.k8s.aws",
+            Self::TargetGroupBindings => "kubernetes:list targetgroupbindings.elbv2.k8s.aws",
+            Self::Ec2NodeClasses => "kubernetes:list ec2nodeclasses.karpenter.k8s.aws",
+            Self::NodePools => "kubernetes:list nodepools.karpenter.sh",
         }
     }
 }

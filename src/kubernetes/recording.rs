@@ -83,7 +83,7 @@ pub(crate) fn recorded(list: List, item: Value) -> Value {
         List::PersistentVolumes if kept.pointer("/spec/csi/driver").and_then(Value::as_str) != Some(EBS_DRIVER) => {
             kept.pointer_mut("/spec/csi").and_then(Value::as_object_mut).map(|csi| csi.remove("volumeHandle"));
         }
-        List::Services => hide_members(kept.pointer_mut("/metadata/annotations")),
+        List::Services | List::Ingresses => hide_members(kept.pointer_mut("/metadata/annotations")),
         List::ConfigMaps => hide_data(&mut kept),
         _ => {}
     }

@@ -13,6 +13,11 @@ use super::{FixLimits, Permission};
 /// permission and cannot be denied.
 pub static SCAN: &[Permission] = &[
     Permission {
+        action: "autoscaling:DescribeAutoScalingGroups",
+        purpose: "the groups of the cluster autoscaler, if it runs",
+        without: Some("autoscaler-*"),
+    },
+    Permission {
         action: "ec2:DescribeAvailabilityZones",
         purpose: "distinguishes local and wavelength zones from ordinary ones",
         without: Some("subnets for load balancers"),
@@ -94,6 +99,11 @@ pub static SCAN: &[Permission] = &[
         action: "iam:ListAttachedRolePolicies",
         purpose: "the managed policies of a role",
         without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "iam:ListOpenIDConnectProviders",
+        purpose: "the OIDC providers that roles of ServiceAccounts trust, if ServiceAccounts name roles",
+        without: Some("providers that do not exist"),
     },
     Permission {
         action: "iam:ListRolePolicies",

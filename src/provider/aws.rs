@@ -22,6 +22,7 @@ mod config;
 mod ec2;
 mod iam;
 mod profile;
+mod scaling;
 mod strict;
 mod targets;
 mod write;
@@ -76,6 +77,8 @@ pub(crate) struct ClusterScope<'a> {
     pub controller_roles: &'a [String],
     /// ARNs of the roles that their ServiceAccounts name.
     pub service_account_roles: Vec<&'a str>,
+    /// True if the cluster autoscaler runs there.
+    pub has_autoscaler: bool,
 }
 
 /// Regions that are read concurrently.
@@ -261,25 +264,42 @@ async fn read_known_account(
     let Some(mut account) = partial.accounts.pop() else {
         return Err(Error::new(ErrorKind::Unreachable, "the account was lost while it was read"));
     };
-    let attributes = account.regions.iter_mut().map(|region| {
-        let client = session.ec2(&region.name);
+    let has_autoscaler = request.cluster.as_ref().is_some_and(|scope| scope.has_autoscaler);
+    let details = account.regions.iter_mut().map(|region| {
+        let clients = (session.ec2(&region.name), session.autoscaling(&region.name));
         let vpcs = &needs.vpcs;
-        async move { ec2::read_vpc_attributes(&client, region, vpcs, caller).await }
+        async move { region_details(region, clients, vpcs, has_autoscaler, caller).await }
     });
     let wanted = wanted_identities(request, &account_id, &needs.profiles);
-    let (attribute_gaps, roles) =
-        tokio::join!(join_all(attributes), iam::read(&session, caller, &wanted, request.iam_reads));
-    gaps.extend(attribute_gaps.into_iter().flatten());
+    let (detail_gaps, roles) = tokio::join!(join_all(details), iam::read(&session, caller, &wanted, request.iam_reads));
+    gaps.extend(detail_gaps.into_iter().flatten());
     account.instance_profiles = roles.profiles;
     account.roles = roles.roles;
     account.managed_policies = roles.policies;
     account.missing_roles = roles.missing_roles;
     account.missing_roles.sort();
+    account.oidc_providers = roles.oidc_providers;
     gaps.extend(roles.gaps);
     for gap in &mut gaps {
         gap.account_id = Some(account_id.clone());
     }
     Ok((account, gaps))
+}
+
+/// Reads what only the cluster's own part of a region needs: attributes of its VPCs, and the Auto Scaling groups if the
+/// cluster autoscaler runs.
+async fn region_details(
+    region: &mut Region,
+    (ec2, autoscaling): (Ec2, aws_sdk_autoscaling::Client),
+    vpcs: &BTreeSet<String>,
+    has_autoscaler: bool,
+    caller: &Caller,
+) -> Vec<Gap> {
+    let mut gaps = ec2::read_vpc_attributes(&ec2, region, vpcs, caller).await;
+    if has_autoscaler {
+        gaps.extend(scaling::read_groups(&autoscaling, region, caller).await);
+    }
+    gaps
 }
 
 /// Reads what the resources of an account name and its lists lack. Lists that were not read are left alone.

@@ -104,6 +104,7 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
                 recording.lists.push(RecordedList { list, items });
                 continue;
             }
+            Ok(Err(failure)) if list.is_custom() && is_missing(&failure) => continue,
             Ok(Err(failure)) => failure,
             Err(_) => {
                 let message = format!("the cluster did not answer within {} seconds", request.timeout.as_secs());
@@ -316,7 +317,7 @@ impl Api {
                     read.at = read.at.max(at);
                     read.items.push(recorded(list, item));
                 }
-                Err(failure) if failure.reason == "NotFound" => {}
+                Err(failure) if is_missing(&failure) => {}
                 Err(failure) => return Err(failure),
             }
         }
@@ -381,6 +382,11 @@ impl Api {
 
 fn now() -> Instant {
     Instant::now()
+}
+
+/// True if the object or the resource does not exist.
+fn is_missing(failure: &CallFailure) -> bool {
+    failure.reason == "NotFound"
 }
 
 /// True if the same request may succeed a moment later.

@@ -72,6 +72,7 @@ reads! {
     GetRole = "iam:GetRole" [Role];
     GetRolePolicy = "iam:GetRolePolicy" [];
     ListAttachedRolePolicies = "iam:ListAttachedRolePolicies" [];
+    ListOpenIdConnectProviders = "iam:ListOpenIDConnectProviders" [];
     ListRolePolicies = "iam:ListRolePolicies" [];
     ListRoles = "iam:ListRoles" [Role];
     NlbListLoadBalancers = "nlb:ListLoadBalancers" [LoadBalancer];

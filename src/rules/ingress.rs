@@ -1,4 +1,4 @@
-//! Ingresses and TargetGroupBindings of the AWS Load Balancer Controller, compared with the account.
+//! Ingresses and `TargetGroupBinding` objects of the AWS Load Balancer Controller, compared with the account.
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
@@ -19,7 +19,7 @@ const NO_INGRESS: &str = "no Ingress of the AWS Load Balancer Controller was giv
 /// Start of the annotations of the controller.
 const PREFIX: &str = "alb.ingress.kubernetes.io/";
 
-/// `spec.controller` of its IngressClasses.
+/// `spec.controller` of its classes.
 const CONTROLLER: &str = "ingress.k8s.aws/alb";
 
 /// An Ingress that the AWS Load Balancer Controller serves.
@@ -31,7 +31,7 @@ struct AlbIngress<'e> {
     parameters: Option<Parameters<'e>>,
 }
 
-/// Parameters of an IngressClass.
+/// Parameters of a class.
 #[derive(Clone, Copy)]
 enum Parameters<'e> {
     Given(Object<'e>),

@@ -70,7 +70,8 @@ fn path_of(object: &Value) -> String {
     let (version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
     let root = if version.contains('/') { "apis" } else { "api" };
     let resource = match kind {
-        "StorageClass" => "storageclasses".to_owned(),
+        "StorageClass" | "IngressClass" | "EC2NodeClass" | "Ingress" => format!("{}es", kind.to_lowercase()),
+        "IngressClassParams" => "ingressclassparams".to_owned(),
         kind => format!("{}s", kind.to_lowercase()),
     };
     match object["metadata"]["namespace"].as_str() {
@@ -326,6 +327,13 @@ fn kind_of(resource: &str) -> &str {
         "persistentvolumes" => "PersistentVolume",
         "csidrivers" => "CSIDriver",
         "csinodes" => "CSINode",
+        "serviceaccounts" => "ServiceAccount",
+        "ingresses" => "Ingress",
+        "ingressclasses" => "IngressClass",
+        "ingressclassparams" => "IngressClassParams",
+        "targetgroupbindings" => "TargetGroupBinding",
+        "ec2nodeclasses" => "EC2NodeClass",
+        "nodepools" => "NodePool",
         "clusterroles" => "ClusterRole",
         "clusterrolebindings" => "ClusterRoleBinding",
         "roles" => "Role",

@@ -129,6 +129,19 @@ fn needed(call: &Call) -> (String, String, Option<String>) {
 }
 
 #[test]
+fn a_list_of_a_controller_that_is_not_installed_is_no_gap() {
+    let server = ApiServer::serve(&cluster())
+        .fault("nodepools", Fault::Status(404, "NotFound"))
+        .fault("targetgroupbindings", Fault::Body(404, "404 page not found"));
+    let (_, report, _) = asked(&server, &[]);
+    assert_eq!(report["not_read"], json!([]));
+    // Without the right to read it, nothing is known.
+    let server = ApiServer::serve(&cluster()).fault("nodepools", Fault::Status(403, "Forbidden"));
+    let (_, report, _) = asked(&server, &[]);
+    assert_eq!(report["not_read"][0]["what"], "kubernetes:list nodepools.karpenter.sh");
+}
+
+#[test]
 fn a_list_that_is_denied_is_a_gap() {
     let server = ApiServer::serve(&cluster()).fault("services", Fault::Status(403, "Forbidden"));
     let (code, report, _) = asked(&server, &[]);

@@ -156,6 +156,30 @@ fn live_recorded_and_folder_evidence_give_the_same_findings() {
     }
 }
 
+/// A ServiceAccount with a role, and the cluster autoscaler.
+const CONTROLLERS: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: cluster-autoscaler
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::123456789012:role/autoscaler
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cluster-autoscaler
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: cluster-autoscaler
+      containers:
+      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+        command: [./cluster-autoscaler, --cloud-provider=aws, '--nodes=1:3:demo-workers']
+";
+
 #[test]
 fn a_scan_asks_for_nothing_outside_its_printed_policy_and_never_writes() {
     let allowed: Vec<&str> = permissions::SCAN.iter().map(|permission| permission.action).collect();
@@ -167,7 +191,15 @@ fn a_scan_asks_for_nothing_outside_its_printed_policy_and_never_writes() {
             used.extend(mock.calls().iter().map(super::mock::Call::name));
         }
     }
-    let mock = Mock::serve(&world("demo").inventory);
+    // A controller with a role, and the cluster autoscaler.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("controllers.yaml");
+    std::fs::write(&path, CONTROLLERS).unwrap();
+    let world = world("demo");
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &["--kubernetes", &path.display().to_string()]);
+    used.extend(mock.calls().iter().map(super::mock::Call::name));
+    let mock = Mock::serve(&world.inventory);
     run(&mock, &[], &["clusters", "--all-regions"]);
     used.extend(mock.calls().iter().map(super::mock::Call::name));
     used.remove("sts:GetCallerIdentity");
@@ -302,7 +334,16 @@ fn roles_that_service_accounts_name_are_read() {
         };
         // A role is missing only if it is missing twice.
         assert_eq!((asked("nobody"), asked(own) < 2), (2, true), "{more:?}");
+        assert_eq!(mock.count("iam:ListOpenIDConnectProviders"), 1, "{more:?}");
     }
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &[]);
+    assert_eq!(mock.count("iam:ListOpenIDConnectProviders"), 0, "only if a ServiceAccount names a role");
+    let denied = Fault::Error(403, "AccessDenied", "not authorized to perform: iam:ListOpenIDConnectProviders");
+    let mock = Mock::serve(&world.inventory).fault("iam:ListOpenIDConnectProviders", denied);
+    let (_, report) = scan(&mock, &world, &["--kubernetes", &path]);
+    assert_eq!(not_audited(&report), ["iam:ListOpenIDConnectProviders: AccessDenied"]);
+    assert!(report["roles"].as_array().unwrap().len() > 1, "the roles of the nodes are compared");
     // Who may not read it is told so.
     let refused = Fault::Error(403, "AccessDenied", "not authorized to perform: iam:GetRole");
     let mock = Mock::serve(&world.inventory).fault_for("iam:GetRole", "nobody", refused);
@@ -1045,4 +1086,33 @@ fn a_live_report_names_its_caller_and_profile() {
     // A recording was read by somebody else.
     let recorded = super::binary::run(&["scan", "--cluster-id", "c-7cjkr", "--inventory", "fixtures/clean-rke1.json"]);
     assert!(!String::from_utf8(recorded.stdout).unwrap().contains("caller"));
+}
+
+/// The groups of the cluster autoscaler are read only if it runs, and a missing right costs only its rules.
+#[test]
+fn auto_scaling_groups_are_read_for_the_autoscaler_alone() {
+    let mut world = world("demo");
+    world.inventory.accounts[0].regions[0].auto_scaling_groups = Some(Vec::new());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("controllers.yaml");
+    std::fs::write(&path, CONTROLLERS).unwrap();
+    let path = path.display().to_string();
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &[]);
+    assert_eq!(mock.count("autoscaling:DescribeAutoScalingGroups"), 0);
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &["--kubernetes", &path]);
+    assert_eq!(mock.count("autoscaling:DescribeAutoScalingGroups"), 1);
+    assert!(rules(&report).contains(&"autoscaler-group-missing"), "{report:#}");
+    for fault in [
+        Fault::Error(403, "AccessDenied", "not authorized to perform: autoscaling:DescribeAutoScalingGroups"),
+        Fault::CutBefore("</DescribeAutoScalingGroupsResult>"),
+    ] {
+        let mock = Mock::serve(&world.inventory).fault("autoscaling:DescribeAutoScalingGroups", fault);
+        let (_, report) = scan(&mock, &world, &["--kubernetes", &path]);
+        assert!(!rules(&report).contains(&"autoscaler-group-missing"), "{report:#}");
+        let unread = report["not_audited"].as_array().unwrap();
+        let entry = unread.iter().find(|one| one["what"] == "autoscaling:DescribeAutoScalingGroups").unwrap();
+        assert!(entry["rules"].as_array().unwrap().contains(&"autoscaler-group-missing".into()), "{entry}");
+    }
 }

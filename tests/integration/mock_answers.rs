@@ -50,6 +50,7 @@ pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Resu
     }
     let version = context.parameters.get("Version").map_or("", String::as_str);
     let expected = match service {
+        "autoscaling" => "2011-01-01",
         "ec2" => "2016-11-15",
         "iam" => "2010-05-08",
         "sts" => "2011-06-15",
@@ -63,10 +64,30 @@ pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Resu
         );
     }
     match service {
+        "autoscaling" => autoscaling(action, context),
         "ec2" => ec2(action, context),
         "iam" => iam(action, context),
         _ => sts(action, context),
     }
+}
+
+/// Amazon EC2 Auto Scaling: the groups of a region, on one page.
+fn autoscaling(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
+    if action != "DescribeAutoScalingGroups" {
+        return refuse(400, "InvalidAction", action);
+    }
+    context.only(&["MaxRecords", "NextToken"])?;
+    let groups = context.region.and_then(|region| region.auto_scaling_groups.as_deref()).unwrap_or_default();
+    let render = |group: &tagaudit::internals::inventory::AutoScalingGroup| {
+        let tags: Vec<String> =
+            group.tags.iter().map(|tag| element("Key", &tag.key) + &element("Value", &tag.value)).collect();
+        element("AutoScalingGroupName", &group.name)
+            + &element("AutoScalingGroupARN", &group.arn)
+            + &element("MinSize", &group.min_size.to_string())
+            + &element("MaxSize", &group.max_size.to_string())
+            + &members("Tags", &tags)
+    };
+    Ok(envelope("autoscaling", action, &members("AutoScalingGroups", &groups.iter().map(render).collect::<Vec<_>>())))
 }
 
 /// AWS Organizations: JSON, and nothing but the accounts.
@@ -585,6 +606,11 @@ fn iam(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
         "ListRoles" => {
             context.only(&["MaxItems", "Marker"])?;
             list("Roles", account.roles.iter().map(role_fields).collect())
+        }
+        "ListOpenIDConnectProviders" => {
+            context.only(&[])?;
+            let arns: Vec<String> = account.oidc_providers.iter().flatten().map(|arn| element("Arn", arn)).collect();
+            Ok(envelope("iam", action, &members("OpenIDConnectProviderList", &arns)))
         }
         "ListRolePolicies" => {
             context.only(&["RoleName", "MaxItems", "Marker"])?;

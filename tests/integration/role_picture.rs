@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::binary::command;
 
 /// Controllers of a cluster: one with a role that lacks an action, one without a known role.
-const MANIFESTS: &str = r#"
+const MANIFESTS: &str = r"
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -45,7 +45,7 @@ spec:
     spec:
       containers:
       - image: public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.44.0
-"#;
+";
 
 /// The clean cluster with the role of the controller, which trusts every ServiceAccount of the namespaces.
 fn write(folder: &Path) {

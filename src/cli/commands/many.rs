@@ -209,6 +209,7 @@ impl<'r> Run<'r> {
                 nodes: None,
                 controller_roles: &scope.baselines.controller_roles,
                 service_account_roles: Vec::new(),
+                has_autoscaler: false,
             }),
             ..session::request(&args.source.connection, &args.output.terminal, None)
         };

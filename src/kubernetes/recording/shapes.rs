@@ -167,6 +167,10 @@ const WORKLOAD: Keep = Members(&[
     KINDS[1],
     ("metadata", PLAIN_METADATA),
     (
+        "status",
+        Members(&[("replicas", All), ("readyReplicas", All), ("desiredNumberScheduled", All), ("numberReady", All)]),
+    ),
+    (
         "spec",
         Members(&[
             ("replicas", All),
@@ -217,6 +221,7 @@ const VOLUME: Keep = Members(&[
             ("awsElasticBlockStore", All),
             ("csi", Members(&[("driver", All), ("volumeHandle", All)])),
             ("nodeAffinity", All),
+            ("persistentVolumeReclaimPolicy", All),
             ("claimRef", Members(&[("namespace", All), ("name", All)])),
         ]),
     ),
@@ -243,8 +248,80 @@ const LEASE: Keep = Members(&[
     ("spec", Members(&[("holderIdentity", All), ("renewTime", All)])),
 ]);
 const NAMED: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA)]);
-const WEBHOOK: Keep =
-    Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("webhooks", Items(&Members(&[("name", All)])))]);
+const WEBHOOK: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("webhooks", Items(&Members(&[("name", All), ("failurePolicy", All)]))),
+]);
+const SERVICE_ACCOUNT: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    (
+        "metadata",
+        Members(&[
+            ("name", All),
+            ("namespace", All),
+            ("uid", All),
+            // Misspelt keys too.
+            ("annotations", Named(&["amazonaws", "role-arn", "eks."])),
+        ]),
+    ),
+]);
+const INGRESS: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    (
+        "metadata",
+        Members(&[
+            ("name", All),
+            ("namespace", All),
+            ("uid", All),
+            ("annotations", Named(&["alb.ingress.kubernetes.io/", "kubernetes.io/ingress.class"])),
+        ]),
+    ),
+    ("spec", Members(&[("ingressClassName", All)])),
+    ("status", Members(&[("loadBalancer", All)])),
+]);
+const INGRESS_CLASS: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("spec", Members(&[("controller", All), ("parameters", All)])),
+]);
+const CLASS_PARAMETERS: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("spec", Members(&[("scheme", All), ("subnets", All), ("group", All)])),
+]);
+const BINDING: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("spec", Members(&[("serviceRef", All), ("targetGroupARN", All)])),
+]);
+const NODE_CLASS: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    (
+        "spec",
+        Members(&[
+            ("subnetSelectorTerms", All),
+            ("securityGroupSelectorTerms", All),
+            ("role", All),
+            ("instanceProfile", All),
+            ("tags", All),
+        ]),
+    ),
+]);
+const NODE_POOL: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("spec", Members(&[("template", Members(&[("spec", Members(&[("nodeClassRef", All)]))]))])),
+]);
 const CONFIG_MAP: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("data", All)]);
 
 /// Parts of a kubeadm configuration that rules check.
@@ -272,5 +349,12 @@ pub(super) fn shape(list: List) -> Keep {
         List::Leases => LEASE,
         List::MutatingWebhookConfigurations => WEBHOOK,
         List::ConfigMaps => CONFIG_MAP,
+        List::ServiceAccounts => SERVICE_ACCOUNT,
+        List::Ingresses => INGRESS,
+        List::IngressClasses => INGRESS_CLASS,
+        List::IngressClassParams => CLASS_PARAMETERS,
+        List::TargetGroupBindings => BINDING,
+        List::Ec2NodeClasses => NODE_CLASS,
+        List::NodePools => NODE_POOL,
     }
 }

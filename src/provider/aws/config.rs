@@ -77,7 +77,13 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
     {
         return Err(Error::usage(format!("AWS_RETRY_MODE is `{value}`, neither `standard` nor `adaptive`")));
     }
-    for name in ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EC2", "AWS_ENDPOINT_URL_IAM", "AWS_ENDPOINT_URL_STS"] {
+    for name in [
+        "AWS_ENDPOINT_URL",
+        "AWS_ENDPOINT_URL_AUTO_SCALING",
+        "AWS_ENDPOINT_URL_EC2",
+        "AWS_ENDPOINT_URL_IAM",
+        "AWS_ENDPOINT_URL_STS",
+    ] {
         if let Some(value) = variable(name) {
             check_endpoint(name, &value, request.insecure_endpoint)?;
         }
@@ -113,7 +119,7 @@ fn check_region(region: &str) -> Result<(), Error> {
 }
 
 /// Services that are called, by the tool or for its credentials, with the ids under which a `[services]` section names them.
-const SERVICES: [&str; 7] = ["EC2", "IAM", "Organizations", "Signin", "SSO", "SSO OIDC", "STS"];
+const SERVICES: [&str; 8] = ["Auto Scaling", "EC2", "IAM", "Organizations", "Signin", "SSO", "SSO OIDC", "STS"];
 
 /// Endpoint that the environment or a `[services]` section of the profile gives to one service; the clients resolve it
 /// in the same way.
@@ -255,6 +261,15 @@ impl Session {
             .interceptor(Strict)
             .build();
         aws_sdk_ec2::Client::from_conf(config)
+    }
+
+    pub(super) fn autoscaling(&self, region: &str) -> aws_sdk_autoscaling::Client {
+        let config = aws_sdk_autoscaling::config::Builder::from(&self.config)
+            .region(Region::new(region.to_owned()))
+            .retry_partition(self.retry_partition(region))
+            .interceptor(Strict)
+            .build();
+        aws_sdk_autoscaling::Client::from_conf(config)
     }
 
     pub(super) fn iam(&self) -> aws_sdk_iam::Client {

@@ -75,6 +75,7 @@ pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> 
         volumes: volumes.0,
         instance_profile_associations: associations.0,
         availability_zones: zones.0,
+        auto_scaling_groups: None,
         gone: Vec::new(),
     };
     (region, gaps.into_iter().flatten().collect())

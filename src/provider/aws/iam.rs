@@ -16,6 +16,7 @@ use super::call::{CallError, Caller, marked, page};
 use super::config::Session;
 
 mod convert;
+mod providers;
 
 use convert::{convert_role, tags};
 
@@ -36,6 +37,8 @@ pub(super) struct Identities {
     pub(super) policies: Vec<ManagedPolicy>,
     /// ARNs of the roles of ServiceAccounts that do not exist.
     pub(super) missing_roles: Vec<String>,
+    /// OIDC providers, by ARN; `None` if no ServiceAccount names a role, or if they could not be read.
+    pub(super) oidc_providers: Option<Vec<String>>,
     pub(super) gaps: Vec<Gap>,
 }
 
@@ -71,7 +74,7 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
                 left.retain(|arn| !seen.contains(*arn));
                 join_all(left.into_iter().map(|arn| reader.profile(arn))).await;
                 reader.named(wanted).await;
-                reader.service_accounts(wanted).await;
+                tokio::join!(reader.service_accounts(wanted), reader.providers(wanted));
                 return reader.into_found();
             }
             // Not every caller may read a whole account; the roles can still be read one by one.
@@ -89,7 +92,7 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
             None => reader.trusting().await,
         }
     };
-    tokio::join!(of_nodes, of_controller, reader.service_accounts(wanted));
+    tokio::join!(of_nodes, of_controller, reader.service_accounts(wanted), reader.providers(wanted));
     reader.into_found()
 }
 

@@ -29,6 +29,7 @@ pub(super) struct Strict;
 
 /// Element that holds the list of each operation: an answer without it means "unknown", not "none".
 const LISTS: &[(&str, &str)] = &[
+    ("DescribeAutoScalingGroups", "AutoScalingGroups"),
     ("DescribeAvailabilityZones", "availabilityZoneInfo"),
     ("DescribeDhcpOptions", "dhcpOptionsSet"),
     ("DescribeIamInstanceProfileAssociations", "iamInstanceProfileAssociationSet"),
@@ -43,6 +44,7 @@ const LISTS: &[(&str, &str)] = &[
     ("GetAccountAuthorizationDetails", "RoleDetailList"),
     ("GetInstanceProfile", "Roles"),
     ("ListAttachedRolePolicies", "AttachedPolicies"),
+    ("ListOpenIDConnectProviders", "OpenIDConnectProviderList"),
     ("ListPolicyVersions", "Versions"),
     ("ListRolePolicies", "PolicyNames"),
     ("ListRoles", "Roles"),

@@ -92,19 +92,19 @@ spec:
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| {
-            with_policy(c, r#""Resource":"arn:aws:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/old""#)
+            with_policy(c, r#""Resource":"arn:aws:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/old""#);
         });
         aws::fires(&RULE, |c| {
             with_policy(
                 c,
                 r#""Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/k8s.io/cluster-autoscaler/staging":"owned"}}"#,
-            )
+            );
         });
         aws::fires(&RULE, |c| {
             with_policy(
                 c,
                 r#""Resource":"*","Condition":{"StringEquals":{"autoscaling:ResourceTag/k8s.io/cluster-autoscaler/c-m-4x8z2k9q":"shared"}}"#,
-            )
+            );
         });
     }
 

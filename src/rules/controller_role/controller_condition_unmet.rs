@@ -195,7 +195,7 @@ spec:
         // Without the statement of 2.4.7 for tags of a creation.
         aws::fires(&RULE, |c| lbc(c, "\"CreateTargetGroup\",", "\"CreateRule\","));
         aws::fires(&RULE, |c| {
-            lbc(c, "\"ec2:CreateAction\": \"CreateSecurityGroup\"", "\"ec2:CreateAction\": \"RunInstances\"")
+            lbc(c, "\"ec2:CreateAction\": \"CreateSecurityGroup\"", "\"ec2:CreateAction\": \"RunInstances\"");
         });
         aws::fires(&RULE, |c| ebs(c, EBS, "KubernetesCluster"));
         aws::fires(&RULE, |c| karpenter(c, "staging"));

@@ -48,7 +48,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             text::printable(namespace),
             text::printable(service)
         );
-        let place = object.at(&["spec", "serviceRef", "name"]).map_or_else(|| object.head(), |one| one.place());
+        let place =
+            object.at(&["spec", "serviceRef", "name"]).map_or_else(|| object.head(), crate::kubernetes::Object::place);
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("TargetGroupBinding/{name}"));
         let fix = Fix::none("correct `serviceRef`, or delete the TargetGroupBinding");
         found.push(Violation::new(severity, resource, message, fix).at(&place));
