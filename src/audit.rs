@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::aws::role_picture::RolePicture;
+use crate::aws::role_overview::RoleOverview;
 use crate::baseline::BaselineError;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
@@ -129,8 +129,8 @@ impl<'a> Auditor<'a> {
     ///
     /// # Errors
     /// When a baseline is broken.
-    pub(crate) fn role_picture(&self, inventory: &crate::aws::Inventory) -> Result<RolePicture, BaselineError> {
-        aws::role_picture(self, inventory)
+    pub(crate) fn role_overview(&self, inventory: &crate::aws::Inventory) -> Result<RoleOverview, BaselineError> {
+        aws::role_overview(self, inventory)
     }
 
     /// Contradiction between the cluster's tag and its Nodes, if both name instances and have none in common.

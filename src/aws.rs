@@ -9,7 +9,7 @@ pub(crate) mod companion_requests;
 pub(crate) mod companions;
 pub(crate) mod grant;
 pub(crate) mod inventory;
-pub(crate) mod role_picture;
+pub(crate) mod role_overview;
 pub(crate) mod roles;
 pub(crate) mod topology;
 pub(crate) mod view;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::aws::Inventory;
 use crate::aws::companion_audit::audited_companions;
 use crate::aws::companions::companions_on_nodes;
-use crate::aws::role_picture::{self, RolePicture};
+use crate::aws::role_overview::{self, RoleOverview};
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
 use crate::aws::view::ClusterView;
@@ -48,11 +48,11 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
     })
 }
 
-pub(super) fn role_picture(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<RolePicture, BaselineError> {
+pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<RoleOverview, BaselineError> {
     let view = view(auditor, inventory);
     let roles = crate::aws::roles::audit(&view, auditor.role_audit, &on_nodes(auditor, &view))?;
     let companions = audited_companions(&view, auditor.kubernetes, auditor.role_audit);
-    Ok(role_picture::picture(&view, auditor.kubernetes, &roles, &companions, auditor.role_audit, &gaps(&view)))
+    Ok(role_overview::overview(&view, auditor.kubernetes, &roles, &companions, auditor.role_audit, &gaps(&view)))
 }
 
 /// Compares the roles and runs the rules.

@@ -1,6 +1,6 @@
 //! Auto Scaling groups that the cluster autoscaler manages.
 //! Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/README.md`,
-//! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoDiscoverySpec`,
+//! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoTagSelectorSpec`,
 //! `cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs`,
 //! `cluster-autoscaler/config/dynamic/node_group_spec.go#SpecFromString`.
 
@@ -18,13 +18,13 @@ pub(crate) struct NamedGroup<'r> {
     pub(crate) max: u32,
 }
 
-/// Tags that select groups: all of them must be there, and a value only counts if it is given.
+/// Tags that select groups. A group must have all of them; `None` matches any value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Discovery<'r> {
+pub(crate) struct TagSelector<'r> {
     pub(crate) tags: Vec<(&'r str, Option<&'r str>)>,
 }
 
-impl Discovery<'_> {
+impl TagSelector<'_> {
     /// True if it selects a group.
     fn selects(&self, group: &AutoScalingGroup) -> bool {
         self.tags.iter().all(|(key, value)| {
@@ -54,13 +54,13 @@ pub(crate) fn named_groups<'r>(run: &'r CompanionRun<'_>) -> Vec<NamedGroup<'r>>
 }
 
 /// Selections of `--node-group-auto-discovery=asg:tag=KEY,KEY=VALUE`.
-pub(crate) fn discoveries<'r>(run: &'r CompanionRun<'_>) -> Vec<Discovery<'r>> {
+pub(crate) fn discoveries<'r>(run: &'r CompanionRun<'_>) -> Vec<TagSelector<'r>> {
     let specifications = run.arguments("node-group-auto-discovery").into_iter();
     let tagged = specifications.filter_map(|text| {
         let tags = text.strip_prefix("asg:tag=")?.split(',').filter(|tag| !tag.is_empty());
         let tags: Vec<_> =
             tags.map(|tag| tag.split_once('=').map_or((tag, None), |(key, value)| (key, Some(value)))).collect();
-        (!tags.is_empty()).then_some(Discovery { tags })
+        (!tags.is_empty()).then_some(TagSelector { tags })
     });
     tagged.collect()
 }
@@ -84,6 +84,6 @@ pub(crate) fn managed_groups<'a>(run: &CompanionRun<'_>, groups: &[&'a AutoScali
 }
 
 /// True if a selection matches one of these groups.
-pub(crate) fn selects_any(discovery: &Discovery<'_>, groups: &[&AutoScalingGroup]) -> bool {
-    groups.iter().any(|group| discovery.selects(group))
+pub(crate) fn selects_any(selector: &TagSelector<'_>, groups: &[&AutoScalingGroup]) -> bool {
+    groups.iter().any(|group| selector.selects(group))
 }

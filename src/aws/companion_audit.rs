@@ -1,12 +1,14 @@
-//! What the roles of controllers grant, compared with what these need.
+//! Grants of the roles of controllers, compared with the actions that the controllers need.
 
 use crate::aws::autoscaler;
-use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet};
+use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet_actions};
 use crate::aws::companions::{CompanionRole, CompanionRun, companion_roles, environment};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Role};
 use crate::baseline;
 use crate::controller::companion::NeededAction;
+#[cfg(test)]
+use crate::controller::companion::Trigger;
 use crate::kubernetes::Evidence;
 use crate::policy::{
     self, Assessment, Catalogue, Environment, EscalationPath, Need, PolicySet, PreparedPolicies, Question, Statement,
@@ -16,7 +18,7 @@ use crate::role_audit::RoleAuditOptions;
 
 use super::roles::policy_set;
 
-/// A controller with its role, and what that grants.
+/// A controller with its role and the comparison.
 #[derive(Debug)]
 pub(crate) struct AuditedCompanion<'a> {
     pub(crate) one: CompanionRole<'a>,
@@ -24,7 +26,7 @@ pub(crate) struct AuditedCompanion<'a> {
     pub(crate) audited: Option<CompanionAudit>,
 }
 
-/// What the role of a controller grants.
+/// Grants of the role of a controller.
 #[derive(Debug)]
 pub(crate) struct CompanionAudit {
     /// Actions that it needs and the role does not grant at all, with the assessment.
@@ -94,7 +96,7 @@ fn audit(
     let is_judged = |action: &str| {
         needed.iter().any(|needed| needed.action == action) && !lacking.iter().any(|(known, _)| *known == action)
     };
-    let mut unmet = unmet(one, &grants, &own, catalogue);
+    let mut unmet = unmet_actions(one, &grants, &own, catalogue);
     unmet.retain(|action| is_judged(action));
     let unmet_conditions = unmet.iter().flat_map(|action| conditions(set, action)).collect();
     let groups = autoscaler::groups(view).unwrap_or_default();
@@ -106,6 +108,7 @@ fn audit(
         needs.extend(known.iter().flat_map(baseline::Baseline::needs));
     }
     needs.extend(needed.iter().map(|needed| Need::everywhere(needed.action)));
+    needs.extend(one.run.row.optional.iter().map(|action| Need::everywhere(*action)));
     let beyond = policy::excess(set, prepared, &needs, environment, catalogue);
     Some(CompanionAudit {
         lacking,
@@ -133,18 +136,18 @@ fn lacking(
     let all = needed.iter().map(|needed| (needed.action, assess(needed.action)));
     let found: Vec<(&'static str, Assessment)> =
         all.filter(|(_, one)| matches!(one.verdict, Verdict::Missing | Verdict::Denied)).collect();
-    // A role that only registers targets is published as well, for TargetGroupBindings alone.
+    // The project also publishes a policy that only registers targets, for use with TargetGroupBindings only.
     // Source: kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md.
     let lacks = |action: &str| found.iter().any(|(one, _)| *one == action);
-    let registers = needed.iter().any(|one| one.action == REGISTERS) && !lacks(REGISTERS);
-    if registers && CREATES.iter().all(|action| lacks(action)) {
+    let registers = needed.iter().any(|one| one.action == REGISTER_TARGETS) && !lacks(REGISTER_TARGETS);
+    if registers && CREATE_ACTIONS.iter().all(|action| lacks(action)) {
         return Vec::new();
     }
     found
 }
 
-const REGISTERS: &str = "elasticloadbalancing:RegisterTargets";
-const CREATES: [&str; 3] = [
+const REGISTER_TARGETS: &str = "elasticloadbalancing:RegisterTargets";
+const CREATE_ACTIONS: [&str; 3] = [
     "elasticloadbalancing:CreateListener",
     "elasticloadbalancing:CreateLoadBalancer",
     "elasticloadbalancing:CreateTargetGroup",
@@ -180,4 +183,96 @@ fn allowing<'s>(set: &'s PolicySet, action: &str) -> impl Iterator<Item = &'s St
             && !statement.action.negated
             && statement.action.folded.iter().any(|pattern| policy::matches(pattern, &folded))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use crate::controller::companion::{COMPANIONS, CompanionRow};
+    use crate::rules::{RULES, Rule};
+    use crate::testing::aws;
+
+    /// Published policies with a release that they belong to, and its image. That of Karpenter is not embedded whole.
+    const PUBLISHED: [(&str, &str, &str); 13] = [
+        ("lbc-2.2", include_str!("../../policies/lbc-2.2.json"), "aws-load-balancer-controller:v2.2.4"),
+        ("lbc-2.3", include_str!("../../policies/lbc-2.3.json"), "aws-load-balancer-controller:v2.4.6"),
+        ("lbc-2.5", include_str!("../../policies/lbc-2.5.json"), "aws-load-balancer-controller:v2.6.2"),
+        ("lbc-2.7", include_str!("../../policies/lbc-2.7.json"), "aws-load-balancer-controller:v2.8.3"),
+        ("lbc-2.9", include_str!("../../policies/lbc-2.9.json"), "aws-load-balancer-controller:v2.9.2"),
+        ("lbc-2.10", include_str!("../../policies/lbc-2.10.json"), "aws-load-balancer-controller:v2.10.1"),
+        ("lbc-2.11", include_str!("../../policies/lbc-2.11.json"), "aws-load-balancer-controller:v2.11.0"),
+        ("lbc-2.12", include_str!("../../policies/lbc-2.12.json"), "aws-load-balancer-controller:v2.12.0"),
+        ("lbc", include_str!("../../policies/lbc.json"), "aws-load-balancer-controller:v3.5.0"),
+        ("ebs-csi", include_str!("../../policies/ebs-csi.json"), "aws-ebs-csi-driver:v1.60.0"),
+        ("efs-csi", include_str!("../../policies/efs-csi.json"), "aws-efs-csi-driver:v3.0.0"),
+        ("cluster-autoscaler", include_str!("../../policies/cluster-autoscaler.json"), "cluster-autoscaler:v1.33.0"),
+        ("vpc-cni-ipv4", include_str!("../../policies/vpc-cni-ipv4.json"), "amazon-k8s-cni:v1.20.0"),
+    ];
+
+    /// Rules that judge what a role grants.
+    fn judges() -> impl Iterator<Item = &'static Rule> {
+        let ids = ["controller-action-missing", "controller-condition-unmet", "controller-escalation"];
+        RULES.iter().copied().filter(move |rule| ids.contains(&rule.id))
+    }
+
+    /// Messages on a controller with a policy.
+    fn findings(image: &str, policy: &str) -> Vec<String> {
+        let kind = if image.contains("cni") { "DaemonSet" } else { "Deployment" };
+        let manifests = format!(
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: sa\n  namespace: kube-system\n  annotations:\n    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/own\n---\napiVersion: apps/v1\nkind: {kind}\nmetadata:\n  name: own\n  namespace: kube-system\nspec:\n  template:\n    spec:\n      serviceAccountName: sa\n      containers:\n      - image: example.com/{image}\n        args: [--cluster-name=c-m-4x8z2k9q, --cloud-provider=aws]\n        env:\n        - name: CLUSTER_NAME\n          value: c-m-4x8z2k9q\n"
+        );
+        let manifests: &'static str = manifests.leak();
+        judges()
+            .flat_map(|rule| {
+                aws::messages(rule, |c| {
+                    c.manifests = manifests;
+                    c.add_role("own", policy);
+                })
+            })
+            .collect()
+    }
+
+    fn row(image: &str) -> &'static CompanionRow {
+        crate::controller::companion::identify(&format!("example.com/{image}")).unwrap().0
+    }
+
+    /// Texts of an element that may be a list.
+    fn texts(value: &Value) -> Vec<&str> {
+        match value {
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+            other => other.as_str().into_iter().collect(),
+        }
+    }
+
+    #[test]
+    fn a_published_policy_suffices_for_its_release() {
+        for (name, policy, image) in PUBLISHED {
+            assert_eq!(findings(image, policy), [""; 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_published_policy_without_a_needed_statement_does_not() {
+        let mut removed = 0;
+        for (name, policy, image) in PUBLISHED {
+            let whole: Value = serde_json::from_str(policy).unwrap();
+            let statements = whole["Statement"].as_array().unwrap();
+            for (at, statement) in statements.iter().enumerate() {
+                let mut less = whole.clone();
+                less["Statement"].as_array_mut().unwrap().remove(at);
+                let left: Vec<&str> =
+                    less["Statement"].as_array().unwrap().iter().flat_map(|one| texts(&one["Action"])).collect();
+                // Only an action without which the everyday work fails, and that no other statement names.
+                let needed = row(image).needed.iter().filter(|needed| needed.trigger == super::Trigger::Always);
+                let is_lost = |action: &str| texts(&statement["Action"]).contains(&action) && !left.contains(&action);
+                if needed.into_iter().any(|needed| needed.since.is_none() && is_lost(needed.action)) {
+                    removed += 1;
+                    assert!(!findings(image, &less.to_string()).is_empty(), "{name} without statement {at}");
+                }
+            }
+        }
+        assert!(removed > 60, "{removed}");
+        assert!(COMPANIONS.len() >= 8);
+    }
 }

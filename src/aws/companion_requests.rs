@@ -9,7 +9,7 @@ use crate::aws::roles::policy_set;
 use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
-use crate::controller::companion_requests::{RequestShape, Tagged, own_keys, requests};
+use crate::controller::companion_requests::{RequestShape, TagLocation, own_keys, requests};
 use crate::kubernetes::{DocumentKind, Evidence};
 use crate::policy::{Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
@@ -17,16 +17,16 @@ use crate::tags::Tag;
 
 /// Tags that a controller sets on what it creates.
 #[derive(Debug, Default)]
-pub(crate) struct OwnTags {
+pub(crate) struct ControllerTags {
     /// Values by key; `None` for a value that is not known.
     tags: BTreeMap<String, Option<String>>,
-    /// Starts of keys that nothing else adds.
-    own: Vec<&'static str>,
+    /// Prefixes of keys that only the controller uses.
+    reserved_prefixes: Vec<&'static str>,
     /// Texts in which users add tags: annotations, parameters of classes.
     additions: Vec<String>,
 }
 
-impl OwnTags {
+impl ControllerTags {
     /// Value of a tag, by its key in any case.
     fn get(&self, key: &str) -> Option<&Option<String>> {
         self.tags.iter().find(|(known, _)| known.eq_ignore_ascii_case(key)).map(|(_, value)| value)
@@ -36,7 +36,7 @@ impl OwnTags {
     fn lacks(&self, key: &str) -> bool {
         let folded = key.to_lowercase();
         self.get(key).is_none()
-            && self.own.iter().any(|own| folded.starts_with(&own.to_lowercase()))
+            && self.reserved_prefixes.iter().any(|own| folded.starts_with(&own.to_lowercase()))
             && !self.additions.iter().any(|text| text.to_lowercase().contains(&folded))
     }
 
@@ -47,8 +47,9 @@ impl OwnTags {
 }
 
 /// Tags that a controller sets as it is configured.
-pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> OwnTags {
-    let mut own = OwnTags { own: own_keys(run.row.companion).collect(), ..OwnTags::default() };
+pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> ControllerTags {
+    let mut own =
+        ControllerTags { reserved_prefixes: own_keys(run.row.companion).collect(), ..ControllerTags::default() };
     let mut set = |key: String, value: Option<&str>| own.tags.insert(key, value.map(str::to_owned));
     match run.row.companion {
         Companion::LoadBalancerController => {
@@ -97,18 +98,20 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> OwnTags {
                         set("eks:eks-cluster-name".to_owned(), run.version.map(|_| name.as_str()));
                     }
                 }
-                // Nothing can be said about keys with the name of the cluster.
-                None => own.own.clear(),
+                // Keys that contain the name of the cluster are not known.
+                None => own.reserved_prefixes.clear(),
             }
             for key in ["karpenter.sh/nodepool", "karpenter.sh/provisioner-name", "karpenter.k8s.aws/ec2nodeclass"] {
                 own.tags.insert(key.to_owned(), None);
             }
-            // The version before v1beta1 had a template of its own, with other tags.
             let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(|one| one.object());
             own.additions =
                 classes.flat_map(|class| class.members(&["spec", "tags"])).map(|(key, _)| key.value.clone()).collect();
         }
-        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => {}
+        Companion::ClusterAutoscaler
+        | Companion::ExternalDns
+        | Companion::VpcCni
+        | Companion::NodeTerminationHandler => {}
     }
     own
 }
@@ -121,7 +124,7 @@ fn set_options(tags: &mut BTreeMap<String, Option<String>>, run: &CompanionRun<'
     }
 }
 
-/// Sets the session tags of a role: one that a ServiceAccount's token assumes has the tags of the role alone. EKS Pod
+/// Sets the session tags of a role. A session assumed with a ServiceAccount token has only the tags of the role. EKS Pod
 /// Identity adds further tags.
 /// Sources: AWS IAM User Guide, "Pass session tags in AWS STS"; Amazon EKS User Guide, "EKS Pod Identity ABAC".
 fn set_session_tags(environment: &mut Environment, one: &CompanionRole<'_>, set: &PolicySet) {
@@ -156,16 +159,20 @@ fn keys(set: &PolicySet) -> BTreeSet<String> {
 }
 
 /// Actions that the role of a controller grants, but never on a request as the controller makes it.
-pub(crate) fn unmet(
+pub(crate) fn unmet_actions(
     one: &CompanionRole<'_>,
     grants: &RoleGrants,
-    own: &OwnTags,
+    own: &ControllerTags,
     catalogue: &Catalogue,
 ) -> Vec<&'static str> {
     let keys = keys(&grants.set);
-    let shapes = requests(one.run.row.companion).iter();
+    let is_covered = |shape: &&RequestShape| match (shape.since, one.run.version) {
+        (Some(since), Some(version)) => version >= since,
+        _ => true,
+    };
+    let shapes = requests(one.run.row.companion).iter().filter(is_covered);
     let refused = shapes.filter(|shape| {
-        let environment = on_request(shape, &grants.environment, own, &keys);
+        let environment = request_environment(shape, &grants.environment, own, &keys);
         let resources: Vec<String> = shape.resources.iter().map(|rest| arn(one, shape.action, rest)).collect();
         let answer = grants.prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
@@ -221,13 +228,14 @@ pub(crate) fn refused_groups(
         return Vec::new();
     }
     let managed = managed_groups(&one.run, groups).into_iter();
-    let changes = managed.flat_map(|group| SCALING.into_iter().map(move |action| (action, group)));
+    let changes = managed.flat_map(|group| SCALING_ACTIONS.into_iter().map(move |action| (action, group)));
     let refused = changes.filter(|(action, group)| grants.refuses(action, &group.arn, &group.tags, catalogue));
     refused.map(|(action, group)| (action, group.name.clone())).collect()
 }
 
 /// Actions by which the autoscaler changes a group.
-const SCALING: [&str; 2] = ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"];
+const SCALING_ACTIONS: [&str; 2] =
+    ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"];
 
 fn arn(one: &CompanionRole<'_>, action: &str, rest: &str) -> String {
     let service = action.split(':').next().unwrap_or_default();
@@ -235,7 +243,12 @@ fn arn(one: &CompanionRole<'_>, action: &str, rest: &str) -> String {
 }
 
 /// Environment of one request, with what is known of its tags.
-fn on_request(shape: &RequestShape, environment: &Environment, own: &OwnTags, keys: &BTreeSet<String>) -> Environment {
+fn request_environment(
+    shape: &RequestShape,
+    environment: &Environment,
+    own: &ControllerTags,
+    keys: &BTreeSet<String>,
+) -> Environment {
     let mut request = environment.clone();
     let service = shape.action.split(':').next().unwrap_or_default();
     if let Some(creation) = shape.creation {
@@ -243,13 +256,13 @@ fn on_request(shape: &RequestShape, environment: &Environment, own: &OwnTags, ke
     }
     for key in keys {
         let Some((kind, tag)) = key.split_once('/') else { continue };
-        let carries_it = match shape.tagged {
-            Tagged::Request => kind == "aws:requesttag",
-            Tagged::Resource => kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag"),
+        let applies = match shape.tagged {
+            TagLocation::Request => kind == "aws:requesttag",
+            TagLocation::Resource => kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag"),
         };
         match own.get(tag) {
-            Some(Some(value)) if carries_it => request.context.insert(key, ContextValue::One(value.clone())),
-            None if carries_it && own.lacks(tag) => request.absent.push(key.clone()),
+            Some(Some(value)) if applies => request.context.insert(key, ContextValue::One(value.clone())),
+            None if applies && own.lacks(tag) => request.absent.push(key.clone()),
             _ => {}
         }
     }

@@ -54,7 +54,7 @@ impl CompanionRun<'_> {
         pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
     }
 
-    /// Value of an argument of its containers; of a repeated one the last.
+    /// Value of an argument of its containers; the last one if it is repeated.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
         self.arguments(name).pop()
     }
@@ -75,7 +75,7 @@ impl CompanionRun<'_> {
         values
     }
 
-    /// Value of a switch of its environment; `None` if it is not known.
+    /// Value of a boolean environment variable; `None` if it is not known.
     fn setting(&self, name: &str, default: bool) -> Option<bool> {
         if !self.workload.environment.iter().any(|one| one == name) {
             return Some(default);
@@ -186,6 +186,8 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
                         && class.text(&["parameters", "provisioningMode"]) == Some("efs-ap")
                 })
         }
+        // Without a queue it runs on each node and calls nothing.
+        Companion::NodeTerminationHandler => run.setting("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true),
         Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter | Companion::VpcCni => true,
     }
 }

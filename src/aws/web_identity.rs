@@ -110,7 +110,7 @@ pub(crate) fn lacking_for_pod_identity(role: &Role) -> Vec<&'static str> {
     let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
         return Vec::new();
     };
-    let named: Vec<&Statement> = document.statements.iter().filter(|one| names_service(one)).collect();
+    let named: Vec<&Statement> = document.statements.iter().filter(|one| names_pod_identity_service(one)).collect();
     let is_allowed = |action: &str| {
         let about = || named.iter().filter(|one| covers(one, action));
         about().any(|one| one.effect == Effect::Allow)
@@ -122,12 +122,12 @@ pub(crate) fn lacking_for_pod_identity(role: &Role) -> Vec<&'static str> {
 }
 
 /// True for a statement about EKS Pod Identity.
-fn names_service(statement: &Statement) -> bool {
-    names(statement, POD_IDENTITY)
+fn names_pod_identity_service(statement: &Statement) -> bool {
+    names_service_principal(statement, POD_IDENTITY)
 }
 
 /// True for a statement about a service.
-fn names(statement: &Statement, service: &str) -> bool {
+fn names_service_principal(statement: &Statement, service: &str) -> bool {
     let mut entries = statement.principal.iter().filter(|one| !one.negated).flat_map(|one| &one.entries);
     entries.any(|(kind, value)| kind == "Service" && **value == *service)
 }
@@ -137,14 +137,16 @@ pub(crate) fn trusts_eks_alone(role: &Role) -> bool {
     let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { return false };
     let allowing: Vec<&Statement> = document.statements.iter().filter(|one| one.effect == Effect::Allow).collect();
     let principals = allowing.iter().flat_map(|one| &one.principal).flat_map(|one| &one.entries);
-    !allowing.is_empty() && allowing.iter().all(|one| names(one, EKS)) && principals.count() == allowing.len()
+    !allowing.is_empty()
+        && allowing.iter().all(|one| names_service_principal(one, EKS))
+        && principals.count() == allowing.len()
 }
 
 /// True if a role trusts EKS Pod Identity.
 pub(crate) fn names_pod_identity(role: &Role) -> bool {
     let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());
     let mut statements = document.iter().flat_map(|document| &document.statements);
-    statements.any(|one| one.effect == Effect::Allow && names_service(one))
+    statements.any(|one| one.effect == Effect::Allow && names_pod_identity_service(one))
 }
 
 /// Decides if a role can be assumed with a token.

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::alibaba;
 use crate::audit::{Audit, Auditor, Purpose};
 use crate::aws::Inventory;
-use crate::aws::role_picture::RolePicture;
+use crate::aws::role_overview::RoleOverview;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::Provider;
@@ -164,9 +164,9 @@ impl<'a> Scope<'a> {
     }
 
     /// The roles of the cluster and what uses them.
-    pub(super) fn role_picture(&self, inventory: &Inventory, source: SourceKind) -> Result<RolePicture, Failure> {
+    pub(super) fn role_overview(&self, inventory: &Inventory, source: SourceKind) -> Result<RoleOverview, Failure> {
         self.check(Provider::Aws)?;
-        self.auditor(&[], source).role_picture(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))
+        self.auditor(&[], source).role_overview(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))
     }
 
     /// Contradiction between the cluster's tag and its Nodes, if any.

@@ -5,7 +5,8 @@
 //! kubernetes-sigs/aws-efs-csi-driver `docs/iam-policy-example.json`; kubernetes/autoscaler
 //! `cluster-autoscaler/cloudprovider/aws/README.md`; aws/karpenter-provider-aws
 //! `website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml`;
-//! kubernetes-sigs/external-dns `docs/tutorials/aws.md`; aws/amazon-vpc-cni-k8s `docs/iam-policy.md`.
+//! kubernetes-sigs/external-dns `docs/tutorials/aws.md`; aws/amazon-vpc-cni-k8s `docs/iam-policy.md`;
+//! aws/aws-node-termination-handler README.md.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +24,7 @@ pub(crate) enum Companion {
     Karpenter,
     ExternalDns,
     VpcCni,
+    NodeTerminationHandler,
 }
 
 /// Condition under which a controller makes a call.
@@ -67,6 +69,8 @@ pub(crate) struct CompanionRow {
     pub(crate) hallmarks: &'static [&'static str],
     /// Embedded baselines that its role may have without being excessive.
     pub(crate) baselines: &'static [&'static str],
+    /// Further actions that its documents grant, for features.
+    pub(crate) optional: &'static [&'static str],
 }
 
 const fn always(action: &'static str) -> NeededAction {
@@ -189,6 +193,33 @@ const VPC_CNI: &[NeededAction] = &[
     only("ec2:UnassignPrivateIpAddresses", Trigger::Ipv4),
 ];
 
+const NODE_TERMINATION_HANDLER: &[NeededAction] = &[
+    always("autoscaling:CompleteLifecycleAction"),
+    always("autoscaling:DescribeAutoScalingInstances"),
+    always("ec2:DescribeInstances"),
+    always("sqs:DeleteMessage"),
+    always("sqs:ReceiveMessage"),
+];
+
+/// Keys of encrypted volumes.
+/// Sources: kubernetes-sigs/aws-ebs-csi-driver `docs/install.md`; kubernetes/kops `pkg/model/iam/iam_builder.go`.
+const EBS_ENCRYPTION: &[&str] =
+    &["kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"];
+
+/// Parts of Karpenter's published policy that the embedded baseline lacks, and those of later releases.
+/// Source: aws/karpenter-provider-aws
+/// `website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml`, v1.0.0 to v1.14.1.
+const KARPENTER_FEATURES: &[&str] = &[
+    "arc-zonal-shift:GetManagedResource",
+    "eks:DescribeCluster",
+    "iam:ListInstanceProfiles",
+    "iam:PassRole",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:GetQueueUrl",
+    "sqs:ReceiveMessage",
+];
+
 /// Known controllers.
 pub(crate) const COMPANIONS: &[CompanionRow] = &[
     CompanionRow {
@@ -199,6 +230,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: LOAD_BALANCER_CONTROLLER,
         hallmarks: &["elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:RegisterTargets"],
         baselines: &["lbc"],
+        optional: &[],
     },
     CompanionRow {
         companion: Companion::EbsCsi,
@@ -208,6 +240,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: EBS_CSI,
         hallmarks: &["ec2:AttachVolume", "ec2:CreateVolume"],
         baselines: &["ebs-csi"],
+        optional: EBS_ENCRYPTION,
     },
     CompanionRow {
         companion: Companion::EfsCsi,
@@ -217,6 +250,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: EFS_CSI,
         hallmarks: &["elasticfilesystem:CreateAccessPoint"],
         baselines: &["efs-csi"],
+        optional: &[],
     },
     CompanionRow {
         companion: Companion::ClusterAutoscaler,
@@ -226,6 +260,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: CLUSTER_AUTOSCALER,
         hallmarks: &["autoscaling:SetDesiredCapacity"],
         baselines: &["cluster-autoscaler"],
+        optional: &[],
     },
     CompanionRow {
         companion: Companion::Karpenter,
@@ -235,6 +270,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: KARPENTER,
         hallmarks: &["ec2:CreateFleet", "ec2:RunInstances"],
         baselines: &["karpenter-controller"],
+        optional: KARPENTER_FEATURES,
     },
     CompanionRow {
         companion: Companion::ExternalDns,
@@ -244,6 +280,7 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: EXTERNAL_DNS,
         hallmarks: &["route53:ChangeResourceRecordSets"],
         baselines: &[],
+        optional: &["route53:ListTagsForResource", "route53:ListTagsForResources"],
     },
     CompanionRow {
         companion: Companion::VpcCni,
@@ -253,6 +290,17 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: VPC_CNI,
         hallmarks: &["ec2:AssignIpv6Addresses", "ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface"],
         baselines: &["vpc-cni-ipv4", "vpc-cni-ipv6"],
+        optional: &[],
+    },
+    CompanionRow {
+        companion: Companion::NodeTerminationHandler,
+        name: "node termination handler",
+        option: "nth",
+        images: &["aws-node-termination-handler"],
+        needed: NODE_TERMINATION_HANDLER,
+        hallmarks: &["autoscaling:CompleteLifecycleAction", "sqs:ReceiveMessage"],
+        baselines: &[],
+        optional: &["autoscaling:DescribeTags", "ec2:DescribeTags"],
     },
 ];
 
@@ -369,6 +417,9 @@ mod tests {
         for row in COMPANIONS {
             for needed in row.needed {
                 assert!(catalogue.action(&needed.action.to_lowercase()).is_some(), "{}", needed.action);
+            }
+            for action in row.optional {
+                assert!(!catalogue.expand(&action.to_lowercase()).is_empty(), "{action}");
             }
             for name in row.baselines {
                 assert!(crate::baseline::find(name).is_some(), "{name}");

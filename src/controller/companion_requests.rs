@@ -7,11 +7,12 @@
 //! `pkg/utils/utils.go#GetTags`; Service Authorization Reference, condition keys of Amazon EC2 and Elastic Load
 //! Balancing (`CreateAction`).
 
+use super::ControllerVersion;
 use super::companion::Companion;
 
-/// Where a request carries the tags of its controller.
+/// Location of the tags that a condition checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tagged {
+pub(crate) enum TagLocation {
     /// In the request: the resource is being created.
     Request,
     /// On the resource, which the controller created.
@@ -26,11 +27,13 @@ pub(crate) struct RequestShape {
     pub(crate) resources: &'static [&'static str],
     /// Action that creates the resource, for tags that are part of a creation.
     pub(crate) creation: Option<&'static str>,
-    pub(crate) tagged: Tagged,
+    pub(crate) tagged: TagLocation,
+    /// First version whose published policy covers it; older ones are not judged.
+    pub(crate) since: Option<ControllerVersion>,
 }
 
 const fn creates(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
-    RequestShape { action, resources, creation: None, tagged: Tagged::Request }
+    RequestShape { action, resources, creation: None, tagged: TagLocation::Request, since: None }
 }
 
 const fn tags(action: &'static str, creation: &'static str, resources: &'static [&'static str]) -> RequestShape {
@@ -38,7 +41,15 @@ const fn tags(action: &'static str, creation: &'static str, resources: &'static 
 }
 
 const fn changes(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
-    RequestShape { tagged: Tagged::Resource, ..creates(action, resources) }
+    RequestShape { tagged: TagLocation::Resource, ..creates(action, resources) }
+}
+
+/// Tags of new balancers and target groups: the policies have a statement for them from v2.4.7 on, after AWS had begun to
+/// require it.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `docs/install/iam_policy.json`, by its tags.
+const fn tags_balancer(creation: &'static str, resources: &'static [&'static str]) -> RequestShape {
+    let since = Some(ControllerVersion::new(2, 4, 7));
+    RequestShape { since, ..tags("elasticloadbalancing:AddTags", creation, resources) }
 }
 
 const BALANCERS: &[&str] = &["loadbalancer/app/*/*", "loadbalancer/net/*/*"];
@@ -49,8 +60,8 @@ const VOLUMES: &[&str] = &["volume/*"];
 const LOAD_BALANCER_CONTROLLER: &[RequestShape] = &[
     creates("elasticloadbalancing:CreateLoadBalancer", BALANCERS),
     creates("elasticloadbalancing:CreateTargetGroup", TARGET_GROUPS),
-    tags("elasticloadbalancing:AddTags", "CreateLoadBalancer", BALANCERS),
-    tags("elasticloadbalancing:AddTags", "CreateTargetGroup", TARGET_GROUPS),
+    tags_balancer("CreateLoadBalancer", BALANCERS),
+    tags_balancer("CreateTargetGroup", TARGET_GROUPS),
     changes("elasticloadbalancing:DeleteLoadBalancer", BALANCERS),
     changes("elasticloadbalancing:DeleteTargetGroup", TARGET_GROUPS),
     changes("elasticloadbalancing:ModifyLoadBalancerAttributes", BALANCERS),
@@ -87,11 +98,14 @@ pub(crate) fn requests(companion: Companion) -> &'static [RequestShape] {
         Companion::EbsCsi => EBS_CSI,
         Companion::EfsCsi => EFS_CSI,
         Companion::Karpenter => KARPENTER,
-        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => &[],
+        Companion::ClusterAutoscaler
+        | Companion::ExternalDns
+        | Companion::VpcCni
+        | Companion::NodeTerminationHandler => &[],
     }
 }
 
-/// Starts of the keys of tags that only a controller of this kind sets; nothing else adds them to its resources.
+/// Prefixes of the keys of tags that only a controller of this kind sets; nothing else adds them to its resources.
 /// Tags that name the owner of a resource belong to every controller.
 pub(crate) fn own_keys(companion: Companion) -> impl Iterator<Item = &'static str> {
     let own: &[&str] = match companion {
@@ -99,7 +113,10 @@ pub(crate) fn own_keys(companion: Companion) -> impl Iterator<Item = &'static st
         Companion::EbsCsi => &["ebs.csi.aws.com/"],
         Companion::EfsCsi => &["efs.csi.aws.com/"],
         Companion::Karpenter => &["karpenter.sh/", "karpenter.k8s.aws/", "eks:eks-cluster-name"],
-        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => &[],
+        Companion::ClusterAutoscaler
+        | Companion::ExternalDns
+        | Companion::VpcCni
+        | Companion::NodeTerminationHandler => &[],
     };
     own.iter().copied().chain(["kubernetes.io/cluster/", "KubernetesCluster"])
 }
@@ -111,7 +128,10 @@ pub(crate) fn tag_setting(companion: Companion) -> Option<&'static str> {
         Companion::EbsCsi => Some("`--extra-tags`"),
         Companion::EfsCsi => Some("`--tags`"),
         Companion::Karpenter => Some("`spec.tags` of its EC2NodeClasses"),
-        Companion::ClusterAutoscaler | Companion::ExternalDns | Companion::VpcCni => None,
+        Companion::ClusterAutoscaler
+        | Companion::ExternalDns
+        | Companion::VpcCni
+        | Companion::NodeTerminationHandler => None,
     }
 }
 

@@ -50,13 +50,13 @@ pub enum List {
     Ingresses,
     /// Controllers of Ingresses.
     IngressClasses,
-    /// Settings of Ingresses, of the AWS Load Balancer Controller.
+    /// Ingress settings for the AWS Load Balancer Controller.
     IngressClassParams,
     /// Targets of load balancers, of the AWS Load Balancer Controller.
     TargetGroupBindings,
-    /// Nodes of Karpenter.
+    /// Node templates of Karpenter.
     Ec2NodeClasses,
-    /// Nodes of Karpenter.
+    /// Node pools of Karpenter.
     NodePools,
 }
 

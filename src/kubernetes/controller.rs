@@ -411,7 +411,7 @@ pub(super) fn from_values(
     made(workload, &container, Provider::Aws, Some(chart))
 }
 
-/// Rules of the values, if they replace those of the chart: an empty list does as well.
+/// Rules of the values, if they replace those of the chart; an empty list replaces them too.
 fn role_rules(values: Object<'_>) -> Option<(Vec<PolicyRule>, Place)> {
     let given = values.at(&["clusterRoleRules"]).filter(|given| given.node.items().is_some())?;
     Some((given.items(&[]).map(PolicyRule::read).collect(), given.place()))

@@ -78,7 +78,7 @@ pub struct Workload {
     pub credentials: Vec<&'static str>,
     /// Names of the environment variables of its containers. Values are not stored.
     pub environment: Vec<String>,
-    /// Values of the environment variables that set how a controller works; they are not secret.
+    /// Values of the environment variables that configure a controller; they are not secret.
     pub settings: BTreeMap<&'static str, String>,
     /// True if a container always has an access key of AWS in its environment.
     pub has_keys: bool,
@@ -231,9 +231,11 @@ pub(super) const ROLE_VARIABLE: &str = "AWS_ROLE_ARN";
 /// Variable that names the file with the token.
 pub(super) const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 
-/// Variables that set how a controller works; their values are not secret. Sources: aws/karpenter-provider-aws
-/// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md.
-pub(super) const SETTING_VARIABLES: &[&str] = &["CLUSTER_NAME", "ENABLE_IPv4", "ENABLE_IPv6"];
+/// Variables that configure a controller; their values are not secret. Sources: aws/karpenter-provider-aws
+/// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md; aws/aws-node-termination-handler
+/// `config/helm/aws-node-termination-handler/README.md`.
+pub(super) const SETTING_VARIABLES: &[&str] =
+    &["CLUSTER_NAME", "ENABLE_IPv4", "ENABLE_IPv6", "ENABLE_SQS_TERMINATION_DRAINING"];
 
 /// Variables through which the SDK finds credentials that are not visible in a pod.
 const HIDDEN_VARIABLES: [&str; 2] = ["AWS_CONFIG_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"];
@@ -420,7 +422,7 @@ fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
         .flat_map(move |container| container.items(&["env"]).filter(is_set).filter_map(|one| one.text(&["name"])))
 }
 
-/// Values of the variables that set how a controller works.
+/// Values of the variables that configure a controller.
 fn settings(pod: Object<'_>) -> BTreeMap<&'static str, String> {
     let variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
     let known = variables.filter_map(|one| {

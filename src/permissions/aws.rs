@@ -14,7 +14,7 @@ use super::{FixLimits, Permission};
 pub static SCAN: &[Permission] = &[
     Permission {
         action: "autoscaling:DescribeAutoScalingGroups",
-        purpose: "the groups of the cluster autoscaler, if it runs",
+        purpose: "the Auto Scaling groups, if the cluster autoscaler runs",
         without: Some("autoscaler-*"),
     },
     Permission {
@@ -103,7 +103,7 @@ pub static SCAN: &[Permission] = &[
     Permission {
         action: "iam:ListOpenIDConnectProviders",
         purpose: "the OIDC providers that roles of ServiceAccounts trust, if ServiceAccounts name roles",
-        without: Some("providers that do not exist"),
+        without: Some("roles that trust an OIDC provider that does not exist"),
     },
     Permission {
         action: "iam:ListRolePolicies",

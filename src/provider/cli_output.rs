@@ -95,7 +95,7 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
     let mut target = answers.into_region(&region_name, &mut files);
     let groups: Option<AutoScalingGroups> = files.optional(SCALING_GROUPS)?;
     if let Some(groups) = groups {
-        target.auto_scaling_groups = files.whole(groups, convert::auto_scaling_group);
+        target.auto_scaling_groups = files.complete_entries(groups, convert::auto_scaling_group);
     }
     if let Some(details) = details {
         let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
@@ -330,8 +330,8 @@ impl Files<'_> {
         entries.into_iter()
     }
 
-    /// All entries of a list; nothing and a gap if it was truncated.
-    fn whole<P: Pages, T>(&mut self, answer: P, convert: impl Fn(P::Item) -> T) -> Option<Vec<T>> {
+    /// All entries of a list; `None`, with a gap, if it was truncated.
+    fn complete_entries<P: Pages, T>(&mut self, answer: P, convert: impl Fn(P::Item) -> T) -> Option<Vec<T>> {
         let (entries, token) = answer.into_parts();
         self.cut(P::READ, token.as_ref());
         token.is_none().then(|| entries.into_iter().map(convert).collect())

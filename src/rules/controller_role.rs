@@ -15,7 +15,7 @@ use super::check_result::CheckResult;
 use super::service_account::role_reference;
 use super::violation::Violation;
 
-mod autoscaler_bounds;
+mod autoscaler_bounds_outside;
 mod autoscaler_discovers_nothing;
 mod autoscaler_group_missing;
 mod autoscaler_group_not_granted;
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/controller
 
 /// Runs a check on each cluster autoscaler and the Auto Scaling groups of the cluster's regions. The check adds what it
 /// finds and returns the number of arguments that it compared.
-fn of_autoscalers(
+fn check_autoscalers(
     context: &Context<'_>,
     check: impl Fn(&CompanionRun<'_>, &[&AutoScalingGroup], &mut Vec<Violation>) -> usize,
 ) -> CheckResult {
@@ -49,7 +49,7 @@ fn of_autoscalers(
         }
     }
     match checked {
-        0 => CheckResult::not_applicable("no cluster autoscaler with such an argument was given"),
+        0 => CheckResult::not_applicable("no cluster autoscaler with this argument was given"),
         checked => CheckResult::counted(checked, found),
     }
 }
@@ -74,9 +74,9 @@ fn audited_roles<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c Comp
 }
 
 /// Result of a check of those roles.
-fn of_roles(context: &Context<'_>, found: Vec<Violation>) -> CheckResult {
+fn role_check_result(context: &Context<'_>, found: Vec<Violation>) -> CheckResult {
     match audited_roles(context).count() {
-        0 => CheckResult::not_applicable("no controller with a role that was read, or no workloads were given"),
+        0 => CheckResult::not_applicable("no controller has a role that was read, or no workloads were given"),
         checked => CheckResult::counted(checked, found),
     }
 }

@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/ingress.rs
 
 const NO_INGRESS: &str = "no Ingress of the AWS Load Balancer Controller was given";
 
-/// Start of the annotations of the controller.
+/// Prefix of the annotations of the controller.
 const PREFIX: &str = "alb.ingress.kubernetes.io/";
 
 /// `spec.controller` of its classes.
@@ -75,8 +75,8 @@ fn full_name(object: Object<'_>) -> String {
     format!("{}/{}", text("namespace", "default"), text("name", ""))
 }
 
-/// Ingresses that the AWS Load Balancer Controller serves: by their class, or without a known class by the annotation
-/// of old or by its own annotations.
+/// Ingresses that the AWS Load Balancer Controller serves: by their class, or, without a known
+/// class, by the legacy class annotation or the annotations of the controller.
 fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
     let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
     let named = |object: &Object<'_>, name: &str| object.text(&["metadata", "name"]) == Some(name);
@@ -84,7 +84,7 @@ fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
         let annotation = |name: &str| object.text(&["metadata", "annotations", name]);
         let class = object.text(&["spec", "ingressClassName"]);
         let class = class.and_then(|class| objects(DocumentKind::IngressClass).find(|one| named(one, class)));
-        let is_its = match class {
+        let is_served = match class {
             Some(class) => class.text(&["spec", "controller"]) == Some(CONTROLLER),
             None => match annotation("kubernetes.io/ingress.class") {
                 Some(class) => class == "alb",
@@ -96,7 +96,7 @@ fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
             let given = objects(DocumentKind::IngressClassParams).find(|one| named(one, name));
             Some(given.map_or(Parameters::Unknown, Parameters::Given))
         });
-        is_its.then(|| AlbIngress { object, name: full_name(object), parameters })
+        is_served.then(|| AlbIngress { object, name: full_name(object), parameters })
     });
     found.collect()
 }

@@ -1,12 +1,15 @@
 //! Karpenter's EC2NodeClasses and NodePools, compared with the account.
 
 use crate::finding::ResourceRef;
+use crate::inventory::Tag;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
+use crate::policy;
 use crate::resource::ResourceKind;
 
 use super::Rule;
 
 mod karpenter_class_missing;
+mod karpenter_groups_several_tagged;
 mod karpenter_role_missing;
 mod karpenter_selector_empty;
 
@@ -18,6 +21,26 @@ const NO_CLASSES: &str = "no EC2NodeClass was given";
 fn node_classes(evidence: &Evidence) -> impl Iterator<Item = (&str, Object<'_>)> {
     let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(Document::object);
     classes.map(|object| (object.text(&["metadata", "name"]).unwrap_or_default(), object))
+}
+
+/// What a term of a selector is compared with.
+struct Candidate<'a> {
+    id: &'a str,
+    name: Option<&'a str>,
+    tags: &'a [Tag],
+}
+
+/// True if a term selects a subnet or group.
+/// Source: aws/karpenter-provider-aws `pkg/providers/securitygroup/securitygroup.go#getFilterSets`.
+fn matches(term: Object<'_>, candidate: &Candidate<'_>) -> bool {
+    if let Some(id) = term.text(&["id"]) {
+        return id == candidate.id;
+    }
+    let is_named = term.text(&["name"]).is_none_or(|name| candidate.name.is_some_and(|own| policy::matches(name, own)));
+    let has_tag =
+        |key: &str, value: &str| candidate.tags.iter().any(|tag| tag.key == key && policy::matches(value, &tag.value));
+    let mut tags = term.members(&["tags"]);
+    is_named && tags.all(|(key, value)| value.scalar().is_some_and(|value| has_tag(&key.value, &value)))
 }
 
 /// Reference to an object of Karpenter in a report.

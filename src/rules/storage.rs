@@ -8,7 +8,7 @@ use crate::resource::ResourceKind;
 mod csi_migration_undrained;
 mod ebs_csi_driver_missing;
 mod pv_in_tree;
-mod pv_not_granted;
+mod pv_volume_not_granted;
 mod pv_zone_mismatch;
 mod storageclass_immediate_binding;
 mod storageclass_in_tree_provisioner;

@@ -279,6 +279,11 @@ fn changed(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> (Vec<Findi
     cluster.audit(rule)
 }
 
+/// Messages of the findings of a rule after a change.
+pub(crate) fn messages(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> Vec<String> {
+    changed(rule, change).0.into_iter().map(|finding| finding.message).collect()
+}
+
 /// Asserts that the rule has findings after a change.
 #[track_caller]
 pub(crate) fn fires(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) {

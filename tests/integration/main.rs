@@ -73,7 +73,7 @@ mod plans;
 mod policy_commands;
 mod policy_ram;
 mod printed;
-mod role_picture;
+mod role_overview;
 mod roles;
 mod sets;
 #[cfg(feature = "aws")]

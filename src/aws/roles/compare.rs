@@ -150,6 +150,8 @@ pub(super) fn compare<'a>(
         needs.extend(published.iter().flat_map(Baseline::needs));
         let actions = users.companions.iter().flat_map(|row| row.needed);
         needs.extend(actions.map(|needed| policy::Need::everywhere(needed.action)));
+        let optional = users.companions.iter().flat_map(|row| row.optional);
+        needs.extend(optional.map(|action| policy::Need::everywhere(*action)));
         // Every Pod of the node can use the role: what a controller needs opens a path all the same.
         let paths = beyond.paths;
         beyond = policy::excess(set, &policies, &needs, &environment, catalogue);

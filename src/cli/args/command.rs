@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Undo(Box<UndoArgs>),
     /// List the cluster ids found in the account and region, by kind of resource and value
     Clusters(ClustersArgs),
-    /// Show which role each controller of a cluster uses, how that is known, what it lacks, and what else may use it
+    /// Show the role of each controller in a cluster, the source of that information, the missing actions, and what else may use the role
     Roles(Box<RolesArgs>),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),

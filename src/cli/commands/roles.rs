@@ -15,14 +15,15 @@ pub(in crate::cli) fn run(args: &RolesArgs) -> Result<Exit, Failure> {
     let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
     scope.take(&estate);
     let Estate::Aws(inventory) = &estate else {
-        return Err(Failure::usage("the inventory is from Alibaba Cloud, whose controllers are not covered yet")
-            .help("`tagaudit scan` compares the cloud controller's principal and the roles of the nodes"));
+        return Err(Failure::usage("`roles` does not support Alibaba Cloud yet").help(
+            "run `tagaudit scan`, which checks the principal of the cloud controller and the roles of the nodes",
+        ));
     };
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
-    let picture = scope.role_picture(inventory, source)?;
+    let overview = scope.role_overview(inventory, source)?;
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
-        Format::Table => render::role_picture(&picture, &options, out),
-        Format::Json => render::json(&picture, out),
+        Format::Table => render::role_overview(&overview, &options, out),
+        Format::Json => render::json(&overview, out),
     })?;
-    Ok(Exit::for_evidence(estate.is_empty_handed() || picture.roles.is_empty(), picture.not_audited.is_empty()))
+    Ok(Exit::for_evidence(estate.is_empty_handed() || overview.roles.is_empty(), overview.not_audited.is_empty()))
 }

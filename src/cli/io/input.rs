@@ -150,8 +150,8 @@ pub(in crate::cli) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure>
 pub(in crate::cli) fn check_versions(option: &str, versions: &[NamedVersion]) -> Result<(), Failure> {
     for (at, one) in versions.iter().enumerate() {
         if versions.iter().take(at).any(|other| other.companion == one.companion) {
-            return Err(Failure::usage(format!("{option} {one} is the second version of that controller"))
-                .help("give one version for each: `VERSION` for the cloud controller, `lbc=VERSION` for another one"));
+            return Err(Failure::usage(format!("`{option} {one}` gives a second version for the same controller"))
+                .help("give one version per controller: `VERSION` for the cloud controller, `NAME=VERSION` for another, such as `lbc=2.13`"));
         }
     }
     Ok(())

@@ -18,8 +18,8 @@ pub(super) enum Keep {
     Items(&'static Keep),
     /// These parts of each item that has one of them; nothing if there is none.
     Some(&'static Keep),
-    /// Environment variables that rules check: with their values if these name a role, the file of a token or a setting
-    /// of a controller; of credentials the names alone.
+    /// Environment variables that rules check. The value is kept if it is a role, a token file or a setting of a
+    /// controller; of credentials only the name is kept.
     Variables,
     /// Members whose names contain one of these texts.
     Named(&'static [&'static str]),

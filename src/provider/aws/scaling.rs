@@ -11,8 +11,8 @@ use super::call::{Caller, page};
 /// Page size: the most that Amazon EC2 Auto Scaling returns.
 const PAGE: i32 = 100;
 
-/// Reads the groups of a region. A list that breaks off is a gap, and none of it is used: a missing group would look
-/// like one that does not exist.
+/// Reads the groups of a region. A truncated list is a gap and is discarded: an unread group would look like a
+/// nonexistent one.
 pub(super) async fn read_groups(client: &Client, region: &mut Region, caller: &Caller) -> Option<Gap> {
     let name = region.name.clone();
     let (groups, gap) = caller

@@ -183,11 +183,11 @@ shapes! {
         min_size: u32,
         max_size: u32,
         #[serde(default)]
-        instances: Vec<RawScaled>,
+        instances: Vec<RawGroupInstance>,
         #[serde(default)]
         tags: Vec<RawTag>,
     }
-    RawScaled { instance_id: String }
+    RawGroupInstance { instance_id: String }
     ProfileAssociations { iam_instance_profile_associations: Vec<RawProfileAssociation>, next_token: Option<String> }
     RawProfileAssociation { association_id: String, instance_id: String, iam_instance_profile: ProfileArn, state: String }
     Zones { availability_zones: Vec<RawZone> }

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller lacks permissions that it needs",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of the AWS cloud controller is bound to roles, or the values of its chart replace the rules of its role (`clusterRoleRules`), but none of them grants a permission that its code needs: on nodes, the status of Services, leases in kube-system and events. A role that was not given counts as granting it.",
+    condition: "The ServiceAccount of the AWS cloud controller is bound to roles, or the values of its chart replace the rules of its role (`clusterRoleRules`), but none of them grants a permission that its code needs: on nodes, the status of Services, leases in kube-system and events. A role that was not given is assumed to grant it.",
     impact: "without leases it never becomes leader and does nothing at all; without the other permissions its changes are refused (`forbidden`)",
     fix: "Add the permission to its ClusterRole.",
     sources: &[

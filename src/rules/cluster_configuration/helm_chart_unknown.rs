@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a HelmChart names a chart that its repository does not have",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`spec.chart` of a HelmChart resembles the name of a chart of its repository, and is not that name; or the repository is that of another chart. Known are the repositories of the AWS cloud controller, the EBS and EFS CSI drivers, the cluster autoscaler, external-dns and the AWS Load Balancer Controller; other names and repositories are skipped.",
+    condition: "`spec.chart` of a HelmChart resembles, but does not match, the name of the chart in its repository, or the repository belongs to another chart. The known repositories are those of the AWS cloud controller, the EBS and EFS CSI drivers, the cluster autoscaler, external-dns and the AWS Load Balancer Controller; other names and repositories are skipped.",
     impact: "the install job fails (`chart \"…\" not found in … repository`), and the controller is not installed",
     fix: "Correct the name or the repository.",
     sources: &[
@@ -35,7 +35,7 @@ const CHARTS: [(&str, &str); 6] = [
 ];
 
 /// Least similarity of a misspelt name.
-const ALIKE: f64 = 0.9;
+const MIN_SIMILARITY: f64 = 0.9;
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for_each_document(context, DocumentKind::HelmChart, |document| {
@@ -52,7 +52,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             (None, _) => None,
             (Some((url, _)), Some((own, _))) => (url != own).then(|| format!("set `repo` to {own}")),
             (Some((_, name)), None) => {
-                text::most_alike(chart, [*name], ALIKE).map(|name| format!("did you mean `{name}`?"))
+                text::most_alike(chart, [*name], MIN_SIMILARITY).map(|name| format!("set `chart` to `{name}`"))
             }
         };
         let found = fix.map(|fix| {

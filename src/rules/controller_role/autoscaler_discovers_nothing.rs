@@ -2,31 +2,32 @@ use crate::aws::autoscaler::{discoveries, selects_any};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{autoscaler_violation, of_autoscalers};
+use super::{autoscaler_violation, check_autoscalers};
 
 pub(super) const RULE: Rule = Rule {
     id: "autoscaler-discovers-nothing",
-    title: "the tags of the cluster autoscaler select no Auto Scaling group",
+    title: "the discovery tags of the cluster autoscaler match no Auto Scaling group",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "`--node-group-auto-discovery=asg:tag=…` of the cluster autoscaler selects no Auto Scaling group of the regions of the cluster: a group must have every key, and a value where one is given.",
+    condition: "`--node-group-auto-discovery=asg:tag=…` of the cluster autoscaler matches no Auto Scaling group in the regions of the cluster. A group must have every key, with the given value if the argument has one.",
     impact: "the autoscaler manages no group: pending Pods stay pending",
     fix: "Tag the groups with these keys, or correct the argument.",
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoDiscoverySpec",
     ],
-    example: "Deployment kube-system/cluster-autoscaler selects no Auto Scaling group: none has all of k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/staging",
+    example: "Deployment kube-system/cluster-autoscaler selects no Auto Scaling group: no group has all of the tags k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/staging",
     reads: &[Read::DescribeAutoScalingGroups],
     ..Rule::joined(check)
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    of_autoscalers(context, |run, groups, found| {
+    check_autoscalers(context, |run, groups, found| {
         let discoveries = discoveries(run);
-        for discovery in discoveries.iter().filter(|one| !selects_any(one, groups)) {
-            let tags = discovery.text();
-            let message = format!("selects no Auto Scaling group: none has all of {}", text::printable(&tags));
+        for selector in discoveries.iter().filter(|one| !selects_any(one, groups)) {
+            let tags = selector.text();
+            let message =
+                format!("selects no Auto Scaling group: no group has all of the tags {}", text::printable(&tags));
             let fix = "tag the groups with these keys, or correct `--node-group-auto-discovery`";
             found.push(autoscaler_violation(run, Severity::Warning, &message, &tags, fix));
         }

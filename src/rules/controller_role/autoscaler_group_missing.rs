@@ -2,31 +2,31 @@ use crate::aws::autoscaler::named_groups;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{autoscaler_violation, of_autoscalers};
+use super::{autoscaler_violation, check_autoscalers};
 
 pub(super) const RULE: Rule = Rule {
     id: "autoscaler-group-missing",
-    title: "the cluster autoscaler is given an Auto Scaling group that does not exist",
+    title: "the cluster autoscaler names an Auto Scaling group that does not exist",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "`--nodes` of the cluster autoscaler names an Auto Scaling group that the regions of the cluster do not have.",
-    impact: "the autoscaler scales nothing in place of this group",
+    condition: "`--nodes` of the cluster autoscaler names an Auto Scaling group that does not exist in the regions of the cluster.",
+    impact: "the autoscaler scales no other group in its place",
     fix: "Name the existing group in `--nodes`, or use `--node-group-auto-discovery`.",
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs",
     ],
-    example: "Deployment kube-system/cluster-autoscaler is given the Auto Scaling group `workers-old` (--nodes), which does not exist",
+    example: "Deployment kube-system/cluster-autoscaler names the Auto Scaling group `workers-old` in `--nodes`, which does not exist",
     reads: &[Read::DescribeAutoScalingGroups],
     ..Rule::joined(check)
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    of_autoscalers(context, |run, groups, found| {
+    check_autoscalers(context, |run, groups, found| {
         let named = named_groups(run);
         for one in named.iter().filter(|one| !groups.iter().any(|group| group.name == one.name)) {
             let message = format!(
-                "is given the Auto Scaling group `{}` (--nodes), which does not exist",
+                "names the Auto Scaling group `{}` in `--nodes`, which does not exist",
                 text::printable(one.name)
             );
             let fix = "name the existing group in `--nodes`, or use `--node-group-auto-discovery`";

@@ -4,14 +4,14 @@ use crate::aws::companion_audit::role_limits;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, of_roles, role_reference};
+use super::{audited_roles, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "autoscaler-group-not-granted",
-    title: "the role of the cluster autoscaler does not cover a group that it manages",
+    title: "the role of the cluster autoscaler does not cover a group that the autoscaler manages",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "The cluster autoscaler manages an Auto Scaling group, by `--nodes` or by its tags, and its role grants `autoscaling:SetDesiredCapacity` or `autoscaling:TerminateInstanceInAutoScalingGroup` on other groups alone: the statement names another ARN, or a tag that this group lacks.",
+    condition: "The cluster autoscaler manages an Auto Scaling group, through `--nodes` or discovery tags, and its role grants `autoscaling:SetDesiredCapacity` or `autoscaling:TerminateInstanceInAutoScalingGroup` only on other groups: the statement names another ARN, or requires a tag that this group lacks.",
     impact: "the autoscaler fails with AccessDenied when it scales this group",
     fix: "Name the group in the resource of the statement, or tag it as the condition requires.",
     sources: &["kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md"],
@@ -34,11 +34,11 @@ fn check(context: &Context<'_>) -> CheckResult {
             limits.dedup();
             let limits: Vec<String> = limits.iter().map(|one| text::printable(one).into_owned()).collect();
             let message = format!(
-                "role `{}` of {} ({}) does not grant {} on the Auto Scaling group `{}`; it grants them for {}",
+                "role `{}` of {} ({}) does not grant {} on the Auto Scaling group `{}`; its statements allow that only for {}",
                 text::printable(&one.role.name),
                 one.run.label(),
                 text::printable(&one.run.workload.full_name()),
-                actions.join(" and "),
+                actions.join(" or "),
                 text::printable(group),
                 text::list(&limits.iter().map(String::as_str).collect::<Vec<_>>(), 4)
             );
@@ -47,7 +47,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             found.push(violation.with_respect_to(group).at(&one.run.workload.place));
         }
     }
-    of_roles(context, found)
+    role_check_result(context, found)
 }
 
 #[cfg(test)]

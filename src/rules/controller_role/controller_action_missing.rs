@@ -4,7 +4,7 @@ use crate::policy::Verdict;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, of_roles, role_reference};
+use super::{audited_roles, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-action-missing",
@@ -33,7 +33,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             found.push(violation(one, audited));
         }
     }
-    of_roles(context, found)
+    role_check_result(context, found)
 }
 
 fn violation(one: &CompanionRole<'_>, audited: &CompanionAudit) -> Violation {

@@ -2,16 +2,16 @@ use crate::controller::companion_requests::tag_setting;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, of_roles, role_reference};
+use super::{audited_roles, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-condition-unmet",
     title: "the role of a controller grants calls only under conditions that the controller never meets",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role of its ServiceAccount or of its environment, and the role grants a call of its everyday work only to requests that it never makes: they require a tag that neither the controller nor its options set, another value of such a tag, or another `CreateAction`. Judged are tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and those that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`), unless annotations or classes that were given name them.",
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, or another `CreateAction`. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them.",
     impact: "the controller fails with AccessDenied, although its policy names the action",
-    fix: "Attach the policy that the project publishes for the release, or let the controller set the tag.",
+    fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go#ResourceTags",
         "kubernetes-sigs/aws-ebs-csi-driver docs/tagging.md",
@@ -36,7 +36,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         tags.sort();
         let tags: Vec<String> = tags.iter().map(|key| format!("`{}`", text::printable(key))).collect();
         let message = format!(
-            "role `{}` of {} ({}) grants {} only under conditions that the controller never meets: {}; it sets the tags {}",
+            "role `{}` of {} ({}) grants {} only under conditions that the controller never meets: {}; the controller sets the tags {}",
             text::printable(&one.role.name),
             one.run.label(),
             text::printable(&one.run.workload.full_name()),
@@ -45,7 +45,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             text::list(&tags.iter().map(String::as_str).collect::<Vec<_>>(), 8),
         );
         let setting = tag_setting(one.run.row.companion);
-        let or_set = setting.map(|setting| format!(", or let the controller set the tag ({setting})"));
+        let or_set = setting.map(|setting| format!(", or configure the controller to set the tag ({setting})"));
         let fix = Fix::none(format!(
             "attach the policy that the project publishes for this release of the {}{}",
             one.run.row.name,
@@ -54,7 +54,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let violation = Violation::new(Severity::Error, role_reference(one.role), message, fix);
         found.push(violation.at(&one.run.workload.place));
     }
-    of_roles(context, found)
+    role_check_result(context, found)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use crate::policy::Impact;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, of_roles, role_reference};
+use super::{audited_roles, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-escalation",
@@ -51,7 +51,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             Violation::new(Severity::Warning, role_reference(one.role), message, fix).at(&one.run.workload.place),
         );
     }
-    of_roles(context, found)
+    role_check_result(context, found)
 }
 
 #[cfg(test)]

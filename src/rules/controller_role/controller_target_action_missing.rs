@@ -1,14 +1,14 @@
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, of_roles, role_reference};
+use super::{audited_roles, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-target-action-missing",
-    title: "the role of a controller lacks actions that the version to upgrade to calls",
+    title: "the role of a controller lacks actions that the target version calls",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "`--target-controller NAME=VERSION` names the version of a controller to upgrade to, and its role grants an action nowhere that only this version calls in everyday work.",
+    condition: "`--target-controller NAME=VERSION` names the version of a controller to upgrade to, and its role does not grant, on any resource, an action that this version routinely calls and the running version does not.",
     impact: "after the upgrade the controller fails with AccessDenied",
     fix: "Attach the policy that the project publishes for that release, before the upgrade.",
     sources: &[
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     if context.kubernetes.companions.target.is_empty() {
-        return CheckResult::not_applicable("no version of another controller to upgrade to was given");
+        return CheckResult::not_applicable("no `--target-controller NAME=VERSION` was given");
     }
     let lacking = audited_roles(context).filter_map(|(one, audited)| Some((one, audited, one.run.target?)));
     let found =
@@ -40,7 +40,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             ));
             Violation::new(Severity::Error, role_reference(one.role), message, fix).at(&one.run.workload.place)
         });
-    of_roles(context, found.collect())
+    role_check_result(context, found.collect())
 }
 
 #[cfg(test)]

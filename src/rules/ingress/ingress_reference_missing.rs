@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
     condition: "`alb.ingress.kubernetes.io/security-groups` or `alb.ingress.kubernetes.io/subnets` of an Ingress names an id, or a `Name` tag, that no security group or subnet of the regions of the cluster has.",
-    impact: "the AWS Load Balancer Controller creates or changes nothing for the Ingress (`couldn't find all security groups`, `couldn't find all subnets`)",
+    impact: "the AWS Load Balancer Controller neither creates nor changes any resources for the Ingress (`couldn't find all security groups`, `couldn't find all subnets`)",
     fix: "Correct the annotation.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/security_group_resolver.go#ResolveViaNameOrID",

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an Ingress gets subnets in fewer than two zones",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "The AWS Load Balancer Controller finds subnets in fewer than two availability zones for the Application Load Balancer of an Ingress: among those that `alb.ingress.kubernetes.io/subnets` names, or else those of the VPC with the role tag of its scheme. Ingresses with an existing load balancer are skipped, and so are those whose class has parameters that were not given, clusters in several VPCs, and subnets in local zones or on Outposts. One zone suffices with the feature gate `ALBSingleSubnet`.",
+    condition: "The AWS Load Balancer Controller finds subnets in fewer than two availability zones for the Application Load Balancer of an Ingress: among those that `alb.ingress.kubernetes.io/subnets` names, or otherwise among the subnets of the VPC that have the role tag for the scheme. Skipped: Ingresses with an existing load balancer, Ingresses whose class parameters were not given, clusters in several VPCs, and subnets in Local Zones or on Outposts. One zone is enough with the feature gate `ALBSingleSubnet`.",
     impact: "the controller creates no load balancer for the Ingress (`couldn't auto-discover subnets`)",
     fix: "Tag subnets in two zones for load balancers of this scheme.",
     sources: &[
@@ -35,7 +35,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// First version that uses subnets without a role tag.
-const BY_REACHABILITY: ControllerVersion = ControllerVersion::new(2, 13, 0);
+const FIRST_WITH_REACHABILITY: ControllerVersion = ControllerVersion::new(2, 13, 0);
 
 fn check(context: &Context<'_>) -> CheckResult {
     let ingresses = alb_ingresses(context.kubernetes);
@@ -46,7 +46,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let controllers: Vec<_> =
         controllers.filter(|run| run.row.companion == Companion::LoadBalancerController).collect();
     let [controller] = controllers.as_slice() else {
-        return CheckResult::not_applicable("not exactly one AWS Load Balancer Controller was given");
+        return CheckResult::not_applicable("none or several AWS Load Balancer Controllers were given");
     };
     let Some((region, vpc)) = vpc(context, controller) else {
         return CheckResult::not_applicable("the VPC of the AWS Load Balancer Controller is not known");
@@ -80,12 +80,14 @@ fn check(context: &Context<'_>) -> CheckResult {
             scheme.name(),
             text::printable(&ingress.name)
         );
-        let fix =
-            Fix::none(format!("tag a subnet in a second zone with `{}=1`, or name its subnets", scheme.role_tag()));
+        let fix = Fix::none(format!(
+            "tag a subnet in a second zone with `{}=1`, or list the subnets in `alb.ingress.kubernetes.io/subnets`",
+            scheme.role_tag()
+        ));
         found.push(Violation::new(Severity::Error, ingress.reference(), message, fix).at(&ingress.object.head()));
     }
     if checked == 0 {
-        return CheckResult::not_applicable("no Ingress without a load balancer whose subnets are known");
+        return CheckResult::not_applicable("every Ingress has a load balancer already, or its subnets are not known");
     }
     CheckResult::counted(checked, found)
 }
@@ -136,15 +138,15 @@ fn subnets<'c>(
     }
     let named: BTreeSet<&str> = group.iter().flat_map(|one| one.list("subnets")).collect();
     if !named.is_empty() {
-        let is_it = |subnet: &Subnet, name: &str| {
+        let has_name = |subnet: &Subnet, name: &str| {
             subnet.id == name || subnet.tags.iter().any(|tag| tag.key == "Name" && tag.value == name)
         };
         let found: Option<Vec<&Subnet>> =
-            named.iter().map(|name| region.region.subnets.iter().find(|subnet| is_it(subnet, name))).collect();
+            named.iter().map(|name| region.region.subnets.iter().find(|subnet| has_name(subnet, name))).collect();
         return found;
     }
     let mut candidates = region.candidates(vpc);
-    if controller.version? < BY_REACHABILITY {
+    if controller.version? < FIRST_WITH_REACHABILITY {
         candidates.retain(|one| one.subnet.tags.iter().any(|tag| tag.key == scheme.role_tag()));
     }
     let cluster = controller.argument("cluster-name").unwrap_or(context.cluster_id());

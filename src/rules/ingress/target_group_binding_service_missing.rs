@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; info if the Services of all namespaces were not given",
     ),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`serviceRef` of a TargetGroupBinding names a Service that is not among the given ones.",
+    condition: "`serviceRef` of a TargetGroupBinding names a Service that is not among the Services that were given.",
     impact: "the AWS Load Balancer Controller deregisters all targets of the target group (`BackendNotFound`)",
     fix: "Correct `serviceRef`, or delete the TargetGroupBinding.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/targetgroupbinding/resource_manager.go#Reconcile"],
@@ -25,7 +25,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &evidence.services else {
         return CheckResult::not_applicable("no Services were given");
     };
-    let is_whole = covers_all_namespaces(services);
+    let covers_all = covers_all_namespaces(services);
     let bindings = evidence.documents_by_kind(DocumentKind::TargetGroupBinding).map(Document::object);
     let mut checked = 0;
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if services.iter().any(|one| one.namespace == namespace && one.name == service) {
             continue;
         }
-        let (severity, verb) = if is_whole {
+        let (severity, verb) = if covers_all {
             (Severity::Warning, "does not exist")
         } else {
             (Severity::Info, "is not among the given Services")

@@ -1,10 +1,8 @@
-use crate::inventory::Tag;
 use crate::kubernetes::Object;
-use crate::policy;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_CLASSES, node_classes, reference};
+use super::{Candidate, NO_CLASSES, matches, node_classes, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "karpenter-selector-empty",
@@ -22,13 +20,6 @@ pub(super) const RULE: Rule = Rule {
     reads: &[Read::DescribeSubnets, Read::DescribeSecurityGroups],
     ..Rule::joined(check)
 };
-
-/// What a term is compared with.
-struct Candidate<'a> {
-    id: &'a str,
-    name: Option<&'a str>,
-    tags: &'a [Tag],
-}
 
 fn check(context: &Context<'_>) -> CheckResult {
     let regions = || context.view.regions.iter().map(|region| region.region);
@@ -71,18 +62,6 @@ fn check(context: &Context<'_>) -> CheckResult {
         return CheckResult::not_applicable(NO_CLASSES);
     }
     CheckResult::counted(checked, found)
-}
-
-/// True if a term selects a subnet or group.
-fn matches(term: Object<'_>, candidate: &Candidate<'_>) -> bool {
-    if let Some(id) = term.text(&["id"]) {
-        return id == candidate.id;
-    }
-    let is_named = term.text(&["name"]).is_none_or(|name| candidate.name.is_some_and(|own| policy::matches(name, own)));
-    let has_tag =
-        |key: &str, value: &str| candidate.tags.iter().any(|tag| tag.key == key && policy::matches(value, &tag.value));
-    let mut tags = term.members(&["tags"]);
-    is_named && tags.all(|(key, value)| value.scalar().is_some_and(|value| has_tag(&key.value, &value)))
 }
 
 /// A term, for display.

@@ -4,14 +4,14 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "pod-identity-agent-missing",
-    title: "a controller uses EKS Pod Identity, and its agent does not run",
+    title: "a controller uses EKS Pod Identity, but the EKS Pod Identity agent is not running",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A controller gets its role by EKS Pod Identity, and no DaemonSet of the EKS Pod Identity agent (`eks-pod-identity-agent`) runs. The DaemonSets and Nodes of the whole cluster must be given; nodes of EKS Auto Mode have the agent built in.",
-    impact: "the controller gets no credentials: every call of it fails",
+    condition: "A controller gets its role through EKS Pod Identity, but no DaemonSet of the EKS Pod Identity agent (`eks-pod-identity-agent`) is running. The DaemonSets and Nodes of the whole cluster must be given; nodes of EKS Auto Mode have the agent built in.",
+    impact: "the controller gets no credentials, and every AWS call that it makes fails",
     fix: "Install the EKS add-on `eks-pod-identity-agent`.",
     sources: &["Amazon EKS User Guide, \"Set up the Amazon EKS Pod Identity Agent\""],
-    example: "Deployment kube-system/karpenter uses role `prod-karpenter` by EKS Pod Identity, and no EKS Pod Identity agent (eks-pod-identity-agent) runs",
+    example: "Deployment kube-system/karpenter uses role `prod-karpenter` through EKS Pod Identity, but no EKS Pod Identity agent (eks-pod-identity-agent) is running",
     ..Rule::joined(check)
 };
 
@@ -23,7 +23,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let users: Vec<_> =
         context.companions.iter().map(|entry| &entry.one).filter(|one| one.is_by_pod_identity).collect();
     if users.is_empty() {
-        return CheckResult::not_applicable("no controller is known to use a role by EKS Pod Identity");
+        return CheckResult::not_applicable("no controller is known to use a role through EKS Pod Identity");
     }
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
     let is_auto =
@@ -42,7 +42,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let found = users.iter().filter(|_| !runs).map(|one| {
         let name = one.run.workload.full_name();
         let message = format!(
-            "{} uses role `{}` by EKS Pod Identity, and no EKS Pod Identity agent (eks-pod-identity-agent) runs",
+            "{} uses role `{}` through EKS Pod Identity, but no EKS Pod Identity agent (eks-pod-identity-agent) is running",
             text::printable(&name),
             text::printable(&one.role.name)
         );

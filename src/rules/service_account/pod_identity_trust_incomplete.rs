@@ -10,11 +10,11 @@ pub(super) const RULE: Rule = Rule {
     title: "a role for EKS Pod Identity does not allow what EKS calls",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "The role that a controller gets by EKS Pod Identity trusts `pods.eks.amazonaws.com`, and does not allow it both `sts:AssumeRole` and `sts:TagSession`; or the role that Karpenter's guide names trusts `eks.amazonaws.com` instead. Conditions of the trust policy are not judged.",
+    condition: "The role that a controller gets through EKS Pod Identity trusts `pods.eks.amazonaws.com`, but does not allow it to call both `sts:AssumeRole` and `sts:TagSession`; or the role named in the Karpenter getting-started guide trusts `eks.amazonaws.com` instead. Conditions of the trust policy are not evaluated.",
     impact: "EKS cannot assume the role, and the pods get no credentials",
     fix: "Allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`.",
     sources: &["Amazon EKS User Guide, \"Create IAM role with trust policy required by EKS Pod Identity\""],
-    example: "role `prod-karpenter` of Karpenter 1.6.0 does not allow sts:TagSession to pods.eks.amazonaws.com",
+    example: "role `prod-karpenter` of Karpenter 1.6.0 does not allow pods.eks.amazonaws.com to call sts:TagSession",
     ..Rule::joined(check)
 };
 
@@ -22,14 +22,14 @@ fn check(context: &Context<'_>) -> CheckResult {
     let roles = companion_roles(context.view, context.kubernetes);
     let roles: Vec<_> = roles.iter().filter(|one| one.is_by_pod_identity).collect();
     if roles.is_empty() {
-        return CheckResult::not_applicable("no controller is known to use a role by EKS Pod Identity");
+        return CheckResult::not_applicable("no controller is known to use a role through EKS Pod Identity");
     }
     let refused = roles.iter().filter_map(|one| {
         if !names_pod_identity(one.role) {
             return Some((one, "trusts eks.amazonaws.com instead of pods.eks.amazonaws.com".to_owned()));
         }
         let lacking = lacking_for_pod_identity(one.role);
-        let lacks = || format!("does not allow {} to pods.eks.amazonaws.com", lacking.join(" and "));
+        let lacks = || format!("does not allow pods.eks.amazonaws.com to call {}", lacking.join(" or "));
         (!lacking.is_empty()).then(|| (one, lacks()))
     });
     let found = refused.map(|(one, refusal)| {

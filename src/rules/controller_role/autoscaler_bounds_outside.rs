@@ -2,27 +2,27 @@ use crate::aws::autoscaler::named_groups;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{autoscaler_violation, of_autoscalers};
+use super::{autoscaler_violation, check_autoscalers};
 
 pub(super) const RULE: Rule = Rule {
-    id: "autoscaler-bounds",
-    title: "the cluster autoscaler may scale a group beyond its own limits",
+    id: "autoscaler-bounds-outside",
+    title: "the cluster autoscaler may scale an Auto Scaling group beyond the limits of the group",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "`--nodes=MIN:MAX:NAME` of the cluster autoscaler is not within `MinSize` and `MaxSize` of the Auto Scaling group.",
-    impact: "AWS refuses the sizes beyond the limits of the group (ValidationError), and scaling stops there",
+    condition: "MIN or MAX in `--nodes=MIN:MAX:NAME` of the cluster autoscaler is outside the range from `MinSize` to `MaxSize` of the Auto Scaling group.",
+    impact: "AWS rejects sizes outside the limits of the group (ValidationError), and scaling stops at the limit",
     fix: "Use the limits of the group in `--nodes`, or change those of the group.",
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
         "Amazon EC2 Auto Scaling API Reference, SetDesiredCapacity",
     ],
-    example: "Deployment kube-system/cluster-autoscaler scales the Auto Scaling group `workers` from 1 to 20, whose limits are 1 and 6",
+    example: "Deployment kube-system/cluster-autoscaler scales the Auto Scaling group `workers` between 1 and 20 nodes, but the limits of the group are 1 and 6",
     reads: &[Read::DescribeAutoScalingGroups],
     ..Rule::joined(check)
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    of_autoscalers(context, |run, groups, found| {
+    check_autoscalers(context, |run, groups, found| {
         let mut checked = 0;
         for named in named_groups(run) {
             let Some(group) = groups.iter().find(|group| group.name == named.name) else { continue };
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 continue;
             }
             let message = format!(
-                "scales the Auto Scaling group `{}` from {} to {}, whose limits are {} and {}",
+                "scales the Auto Scaling group `{}` between {} and {} nodes, but the limits of the group are {} and {}",
                 text::printable(named.name),
                 named.min,
                 named.max,

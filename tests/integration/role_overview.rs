@@ -75,7 +75,7 @@ fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn the_picture_shows_each_controller_with_its_role() {
+fn the_overview_shows_each_controller_with_its_role() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path());
     let (code, table, _) = run(folder.path(), &["roles", "--controller-version", "lbc=2.8.1"]);
@@ -92,7 +92,7 @@ fn the_picture_shows_each_controller_with_its_role() {
         .unwrap();
     assert_eq!(lbc["lacking"], json!(["ec2:DescribeSubnets"]));
     assert_eq!(lbc["excess"], json!(["iam:CreateUser"]));
-    assert_eq!(lbc["known_by"], "service-account");
+    assert_eq!(lbc["role_source"], "service-account");
     assert_eq!(lbc["shared_with"], json!(["ServiceAccount shop/other"]));
     assert_eq!(lbc.get("version"), None, "a digest states no version");
 }
@@ -122,7 +122,7 @@ fn versions_that_no_controller_has_are_refused() {
         (&["--target-controller", "lbc=new"], "is not a controller version"),
         (
             &["--target-controller", "lbc=2.13", "--target-controller", "lbc=2.14"],
-            "is the second version of that controller",
+            "gives a second version for the same controller",
         ),
     ] {
         let (code, _, errors) = run(folder.path(), &[&["scan"], arguments].concat());

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::aws::role_picture::{RolePicture, UsedRole};
+use crate::aws::role_overview::{RoleOverview, UsedRole};
 use crate::text;
 
 use super::style::{Painter, TableOptions, layout};
@@ -11,14 +11,14 @@ use super::style::{Painter, TableOptions, layout};
 ///
 /// # Errors
 /// When the writer fails.
-pub(crate) fn role_picture(picture: &RolePicture, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn role_overview(overview: &RoleOverview, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let painter = Painter { color: options.color };
-    if picture.roles.is_empty() {
-        writeln!(out, "no role of cluster {} is known", text::printable(&picture.cluster_id))?;
+    if overview.roles.is_empty() {
+        writeln!(out, "no role of cluster {} was found", text::printable(&overview.cluster_id))?;
     } else {
-        let header = ["controller", "version", "role", "known by", "granted", "excess", "shared with"];
+        let header = ["controller", "version", "role", "role source", "granted", "excess", "shared with"];
         let mut table = layout(options.width, &header);
-        for one in &picture.roles {
+        for one in &overview.roles {
             let granted = match one.needed {
                 None => "?".to_owned(),
                 Some(0) => "nothing needed".to_owned(),
@@ -32,7 +32,7 @@ pub(crate) fn role_picture(picture: &RolePicture, options: &TableOptions, out: &
                 text::printable(&one.controller).into_owned(),
                 text::printable(one.version.as_deref().unwrap_or(unknown)).into_owned(),
                 role_name(one),
-                one.known_by.describe().to_owned(),
+                one.role_source.describe().to_owned(),
                 granted,
                 one.excess.as_ref().map_or_else(|| "?".to_owned(), |excess| excess.len().to_string()),
                 text::printable(&text::list(&shared, 3)).into_owned(),
@@ -40,12 +40,12 @@ pub(crate) fn role_picture(picture: &RolePicture, options: &TableOptions, out: &
         }
         writeln!(out, "{table}")?;
     }
-    for one in &picture.roles {
-        lines(one, painter, options, out)?;
+    for one in &overview.roles {
+        write_details(one, painter, options, out)?;
     }
-    if !picture.not_audited.is_empty() {
-        writeln!(out, "\n{}", painter.bold("Not read, so a role may lack or grant more:"))?;
-        for gap in &picture.not_audited {
+    if !overview.not_audited.is_empty() {
+        writeln!(out, "\n{}", painter.bold("Not audited (a role may lack or grant more than shown):"))?;
+        for gap in &overview.not_audited {
             writeln!(out, "  {}: {}", gap.read, text::printable(&gap.message))?;
         }
     }
@@ -58,10 +58,11 @@ fn role_name(one: &UsedRole) -> String {
     text::printable(name).into_owned()
 }
 
-/// What a role lacks and has beyond its needs.
-fn lines(one: &UsedRole, painter: Painter, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the missing and excess actions of a role.
+fn write_details(one: &UsedRole, painter: Painter, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let excess = one.excess.as_deref().unwrap_or_default();
-    let kinds = [("lacks", one.lacking.as_slice()), ("never grants as requested", &one.unmet), ("excess", excess)];
+    let kinds =
+        [("lacks", one.lacking.as_slice()), ("granted only under unmet conditions", &one.unmet), ("excess", excess)];
     if kinds.iter().all(|(_, actions)| actions.is_empty()) {
         return Ok(());
     }

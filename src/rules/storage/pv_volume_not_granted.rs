@@ -8,19 +8,19 @@ use crate::rules::prelude::*;
 use super::{NO_VOLUME, volume_id};
 
 pub(super) const RULE: Rule = Rule {
-    id: "pv-not-granted",
+    id: "pv-volume-not-granted",
     title: "the role of the EBS CSI driver does not cover the volume of a PersistentVolume",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Volume],
-    condition: "The role of the EBS CSI driver grants `ec2:AttachVolume`, `ec2:DetachVolume` or, with the reclaim policy `Delete`, `ec2:DeleteVolume` only on volumes with certain tags, and the volume of a PersistentVolume lacks them: it was imported, or the in-tree plugin created it. Volumes outside the audited regions are skipped.",
-    impact: "the driver fails with AccessDenied: Pods that use the volume do not start, or the volume stays when its claim is deleted",
+    condition: "The role of the EBS CSI driver grants `ec2:AttachVolume`, `ec2:DetachVolume` or, with the reclaim policy `Delete`, `ec2:DeleteVolume` only on volumes with certain tags, and the volume of a PersistentVolume lacks them because it was imported or was created by the in-tree plugin. Volumes outside the audited regions are skipped.",
+    impact: "the driver fails with AccessDenied: Pods that use the volume do not start, or the volume is not deleted with its claim",
     fix: "Tag the volume as the condition requires (`ebs.csi.aws.com/cluster=true` for AmazonEBSCSIDriverPolicyV2).",
     sources: &[
         "kubernetes-sigs/aws-ebs-csi-driver docs/install.md",
         "kubernetes-sigs/aws-ebs-csi-driver docs/AmazonEBSCSIDriverPolicyV2.json",
         "kubernetes-sigs/aws-ebs-csi-driver pkg/cloud/cloud.go#AttachDisk",
     ],
-    example: "role `ebs-csi` of EBS CSI driver 1.60.0 does not grant ec2:AttachVolume and ec2:DetachVolume on volume `vol-0a` of PersistentVolume `imported`",
+    example: "role `ebs-csi` of EBS CSI driver 1.60.0 does not grant ec2:AttachVolume or ec2:DetachVolume on volume `vol-0a` of PersistentVolume `imported`",
     reads: &[Read::DescribeVolumes],
     ..Rule::joined(check)
 };
@@ -56,7 +56,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 "role `{}` of {} does not grant {} on volume `{}` of PersistentVolume `{}`",
                 text::printable(&driver.role.name),
                 driver.run.label(),
-                actions.join(" and "),
+                actions.join(" or "),
                 text::printable(id),
                 text::printable(name)
             );
@@ -68,7 +68,9 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
     }
     if checked == 0 {
-        return CheckResult::not_applicable("no volume of the regions with a driver whose role was read");
+        return CheckResult::not_applicable(
+            "no PersistentVolume has a volume in the audited regions, or no role of an EBS CSI driver was read",
+        );
     }
     CheckResult::counted(checked, found)
 }

@@ -1,5 +1,5 @@
-//! The roles of a cluster: each controller, the role that it uses, how that is known, what it grants, and what else may
-//! use it.
+//! The role of each controller of a cluster: the source of that information, missing and excess actions, and what else may
+//! use the role.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::role_audit::RoleAuditOptions;
 /// Evidence for the role of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum KnownBy {
+pub(crate) enum RoleSource {
     /// The instance profiles of the nodes.
     InstanceProfile,
     /// Its trust policy, or `--controller-role`.
@@ -32,11 +32,11 @@ pub(crate) enum KnownBy {
     NodeMetadata,
     /// Access keys in the environment of its containers.
     AccessKeys,
-    /// Nothing.
+    /// The role is not known.
     Unknown,
 }
 
-impl KnownBy {
+impl RoleSource {
     /// Words for a table.
     #[must_use]
     pub(crate) fn describe(self) -> &'static str {
@@ -46,7 +46,7 @@ impl KnownBy {
             Self::ServiceAccount => "ServiceAccount",
             Self::Environment => "environment",
             Self::PodIdentity => "EKS Pod Identity",
-            Self::NodeMetadata => "metadata of the node",
+            Self::NodeMetadata => "instance metadata",
             Self::AccessKeys => "access keys",
             Self::Unknown => "unknown",
         }
@@ -67,7 +67,7 @@ pub(crate) struct UsedRole {
     /// ARN of the role; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) role: Option<String>,
-    pub(crate) known_by: KnownBy,
+    pub(crate) role_source: RoleSource,
     /// Number of actions that it needs; absent if nothing was compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) needed: Option<usize>,
@@ -84,7 +84,7 @@ pub(crate) struct UsedRole {
 
 /// The roles of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct RolePicture {
+pub(crate) struct RoleOverview {
     /// Schema of this document.
     pub(crate) schema: &'static str,
     pub(crate) cluster_id: String,
@@ -94,44 +94,44 @@ pub(crate) struct RolePicture {
     pub(crate) not_audited: Vec<Gap>,
 }
 
-/// Draws the picture of a cluster.
-pub(crate) fn picture(
+/// Lists the roles of a cluster.
+pub(crate) fn overview(
     view: &ClusterView<'_>,
     evidence: &Evidence,
     audits: &RoleAudits<'_>,
     audited: &[AuditedCompanion<'_>],
     options: &RoleAuditOptions,
     gaps: &[Gap],
-) -> RolePicture {
-    let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| of_nodes(audit, evidence, view)).collect();
+) -> RoleOverview {
+    let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| node_role(audit, evidence, view)).collect();
     let mut others: Vec<UsedRole> = Vec::new();
     for run in companions(evidence) {
         let own = audited.iter().find(|entry| std::ptr::eq(entry.one.run.workload, run.workload));
         match own {
-            Some(entry) => others.push(with_role(entry, evidence, view)),
+            Some(entry) => others.push(own_role(entry, evidence, view)),
             None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
-                others.extend(node_roles(view).into_iter().map(|one| through_node(&run, one, view, options)));
+                others.extend(node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, options)));
             }
             None => others.push(UsedRole {
-                known_by: if run.workload.has_keys { KnownBy::AccessKeys } else { KnownBy::Unknown },
-                ..named(&run)
+                role_source: if run.workload.has_keys { RoleSource::AccessKeys } else { RoleSource::Unknown },
+                ..unknown_role(&run)
             }),
         }
     }
     others.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));
     roles.extend(others);
     let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
-    RolePicture { schema: "tagaudit.roles/1", cluster_id: view.cluster_id.to_owned(), roles, not_audited }
+    RoleOverview { schema: "tagaudit.roles/1", cluster_id: view.cluster_id.to_owned(), roles, not_audited }
 }
 
 /// A controller whose role is not known yet.
-fn named(run: &CompanionRun<'_>) -> UsedRole {
+fn unknown_role(run: &CompanionRun<'_>) -> UsedRole {
     UsedRole {
         controller: run.row.name.to_owned(),
         version: run.version.map(|version| version.to_string()),
         workload: Some(run.workload.full_name()),
         role: None,
-        known_by: KnownBy::Unknown,
+        role_source: RoleSource::Unknown,
         needed: None,
         lacking: Vec::new(),
         unmet: Vec::new(),
@@ -141,25 +141,25 @@ fn named(run: &CompanionRun<'_>) -> UsedRole {
 }
 
 /// A role of the nodes, or that of the cloud controller.
-fn of_nodes(audit: &RoleAudit<'_>, evidence: &Evidence, view: &ClusterView<'_>) -> UsedRole {
+fn node_role(audit: &RoleAudit<'_>, evidence: &Evidence, view: &ClusterView<'_>) -> UsedRole {
     let lacking =
         audit.actions.iter().filter(|one| matches!(one.assessment.verdict, Verdict::Missing | Verdict::Denied));
-    let (controller, known_by, shared_with) = if audit.is_controllers {
+    let (controller, role_source, shared_with) = if audit.is_controllers {
         let controllers = evidence.aws_controllers().next().map(|one| &one.workload);
         let own = controllers.map(|one| (one.namespace.as_str(), one.service_account.as_str()));
-        let tokens = admitted(audit.role, evidence, view, own);
-        ("cloud controller".to_owned(), KnownBy::TrustPolicy, tokens)
+        let tokens = trusted_service_accounts(audit.role, evidence, view, own);
+        ("cloud controller".to_owned(), RoleSource::TrustPolicy, tokens)
     } else {
         let roles: Vec<&str> = audit.node_roles.iter().map(crate::membership::NodeRole::name).collect();
         let nodes = if roles.is_empty() { "nodes".to_owned() } else { format!("nodes ({})", roles.join(", ")) };
-        (nodes, KnownBy::InstanceProfile, vec![pods_of_nodes(audit)])
+        (nodes, RoleSource::InstanceProfile, vec![node_pods(audit)])
     };
     UsedRole {
         controller,
         version: None,
         workload: None,
         role: Some(audit.role.arn.clone()),
-        known_by,
+        role_source,
         needed: Some(audit.actions.len()),
         lacking: lacking.map(|one| one.action.clone()).collect(),
         unmet: Vec::new(),
@@ -172,7 +172,7 @@ fn of_nodes(audit: &RoleAudit<'_>, evidence: &Evidence, view: &ClusterView<'_>) 
 
 /// Pods that reach the credentials of the nodes: with a hop limit of 1 those on the host network alone.
 /// Source: Amazon EC2 User Guide, "Configure the Instance Metadata Service options".
-fn pods_of_nodes(audit: &RoleAudit<'_>) -> String {
+fn node_pods(audit: &RoleAudit<'_>) -> String {
     let options = || audit.members.iter().map(|member| member.instance.metadata_options.as_ref());
     let is_closed = |one: &crate::aws::MetadataOptions| {
         one.http_put_response_hop_limit == Some(1) && one.http_tokens.as_deref() == Some("required")
@@ -185,32 +185,32 @@ fn pods_of_nodes(audit: &RoleAudit<'_>) -> String {
 }
 
 /// A controller with a separate role.
-fn with_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterView<'_>) -> UsedRole {
+fn own_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterView<'_>) -> UsedRole {
     let one = &entry.one;
-    let known_by = match (one.is_by_pod_identity, &one.run.workload.web_identity) {
-        (true, _) => KnownBy::PodIdentity,
-        (false, Some(_)) => KnownBy::Environment,
-        (false, None) => KnownBy::ServiceAccount,
+    let role_source = match (one.is_by_pod_identity, &one.run.workload.web_identity) {
+        (true, _) => RoleSource::PodIdentity,
+        (false, Some(_)) => RoleSource::Environment,
+        (false, None) => RoleSource::ServiceAccount,
     };
     let audited = entry.audited.as_ref();
     let owned = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect::<Vec<String>>();
     let own = (one.run.workload.namespace.as_str(), one.run.workload.service_account.as_str());
     UsedRole {
         role: Some(one.role.arn.clone()),
-        known_by,
+        role_source,
         needed: audited.map(|audited| audited.needed),
         lacking: audited
             .map(|audited| audited.lacking.iter().map(|(action, _)| (*action).to_owned()).collect())
             .unwrap_or_default(),
         unmet: audited.map(|audited| owned(&audited.unmet)).unwrap_or_default(),
         excess: audited.map(|audited| audited.excess.clone()),
-        shared_with: admitted(one.role, evidence, view, Some(own)),
-        ..named(&one.run)
+        shared_with: trusted_service_accounts(one.role, evidence, view, Some(own)),
+        ..unknown_role(&one.run)
     }
 }
 
 /// A controller that uses a role of the nodes.
-fn through_node(
+fn role_through_node(
     run: &CompanionRun<'_>,
     (account, role): (&Account, &Role),
     view: &ClusterView<'_>,
@@ -220,16 +220,21 @@ fn through_node(
     let (needed, lacking) = compared.map(|(needed, lacking)| (Some(needed), lacking)).unwrap_or_default();
     UsedRole {
         role: Some(role.arn.clone()),
-        known_by: KnownBy::NodeMetadata,
+        role_source: RoleSource::NodeMetadata,
         needed,
         lacking: lacking.into_iter().map(str::to_owned).collect(),
         shared_with: vec!["the nodes, and other Pods on them".to_owned()],
-        ..named(run)
+        ..unknown_role(run)
     }
 }
 
 /// ServiceAccounts, other than that of the controller itself, that may assume a role with their token.
-fn admitted(role: &Role, evidence: &Evidence, view: &ClusterView<'_>, own: Option<(&str, &str)>) -> Vec<String> {
+fn trusted_service_accounts(
+    role: &Role,
+    evidence: &Evidence,
+    view: &ClusterView<'_>,
+    own: Option<(&str, &str)>,
+) -> Vec<String> {
     let issuers = evidence.token_issuers();
     let account = view.inventory.accounts.iter().find(|account| account.roles.iter().any(|one| one.arn == role.arn));
     let identities = evidence.web_identities();
