@@ -4,9 +4,10 @@
 //! `cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs`,
 //! `cluster-autoscaler/config/dynamic/node_group_spec.go#SpecFromString`.
 
-use crate::aws::companions::CompanionRun;
+use crate::aws::companions::{CompanionRun, is_reference};
 use crate::aws::view::ClusterView;
 use crate::aws::{AutoScalingGroup, Region};
+use crate::kubernetes::Evidence;
 
 /// A group that an argument names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl TagSelector<'_> {
 
 /// Groups of `--nodes=MIN:MAX:NAME`.
 pub(crate) fn named_groups<'r>(run: &'r CompanionRun<'_>) -> Vec<NamedGroup<'r>> {
-    let specifications = run.arguments("nodes").into_iter();
+    let specifications = run.arguments("nodes").into_iter().filter(|text| !is_reference(text));
     let named = specifications.filter_map(|text| {
         let mut parts = text.splitn(3, ':');
         let (min, max, name) = (parts.next()?, parts.next()?, parts.next()?);
@@ -65,6 +66,29 @@ pub(crate) fn discoveries<'r>(run: &'r CompanionRun<'_>) -> Vec<TagSelector<'r>>
     tagged.collect()
 }
 
+/// True if an argument that selects groups refers to a variable: it may select any.
+pub(crate) fn has_unknown_groups(run: &CompanionRun<'_>) -> bool {
+    ["nodes", "node-group-auto-discovery"].iter().any(|name| run.arguments(name).iter().any(|text| is_reference(text)))
+}
+
+/// True if an autoscaler certainly works in the regions and the accounts that were read.
+pub(crate) fn works_here(run: &CompanionRun<'_>, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
+    let region = run.container.settings.get("AWS_REGION");
+    let is_region = region.is_none_or(|name| view.regions.iter().any(|region| region.region.name == *name));
+    let workload = run.workload;
+    let identities = evidence.web_identities();
+    let mut roles = identities.iter().filter(|one| {
+        one.workload
+            .map_or(one.namespace == workload.namespace && one.service_account == workload.service_account, |mounted| {
+                std::ptr::eq(mounted, workload)
+            })
+    });
+    let is_read = |arn: &str| {
+        view.inventory.accounts.iter().any(|account| arn.split(':').nth(4) == Some(account.account_id.as_str()))
+    };
+    is_region && roles.all(|one| is_read(one.role_arn))
+}
+
 /// Groups of the regions of the cluster; `None` if those of one region were not read.
 pub(crate) fn groups<'a>(view: &'a ClusterView<'a>) -> Option<Vec<&'a AutoScalingGroup>> {
     let regions = || view.regions.iter().map(|region| region.region);
@@ -81,9 +105,4 @@ pub(crate) fn managed_groups<'a>(run: &CompanionRun<'_>, groups: &[&'a AutoScali
         named.iter().any(|one| one.name == group.name) || discoveries.iter().any(|one| one.selects(group))
     };
     groups.iter().copied().filter(is_managed).collect()
-}
-
-/// True if a selection matches one of these groups.
-pub(crate) fn selects_any(selector: &TagSelector<'_>, groups: &[&AutoScalingGroup]) -> bool {
-    groups.iter().any(|group| selector.selects(group))
 }

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::aws::AutoScalingGroup;
 use crate::aws::autoscaler::managed_groups;
-use crate::aws::companions::{CompanionRole, CompanionRun, environment};
+use crate::aws::companions::{CompanionRole, CompanionRun, environment, is_reference};
 use crate::aws::roles::policy_set;
 use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
-use crate::controller::companion_requests::{RequestShape, TagLocation, own_keys, requests};
-use crate::kubernetes::{DocumentKind, Evidence};
+use crate::controller::companion_requests::{
+    KUBERNETES_CLUSTER, OWNERS, RequestShape, TagLocation, own_keys, requests,
+};
+use crate::kubernetes::{Document, DocumentKind, Evidence};
 use crate::policy::{Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
 use crate::tags::Tag;
@@ -40,6 +42,19 @@ impl ControllerTags {
             && !self.additions.iter().any(|text| text.to_lowercase().contains(&folded))
     }
 
+    /// Adds the pairs `key=value` of options. One that refers to a variable may set any tag.
+    fn set_options(&mut self, run: &CompanionRun<'_>, options: &[&str]) {
+        for pairs in options.iter().filter_map(|option| run.arguments(option).pop()) {
+            if is_reference(pairs) {
+                self.reserved_prefixes.clear();
+            }
+            for (key, value) in pairs.split(',').filter_map(|pair| pair.split_once('=')) {
+                let (key, value) = (key.trim().trim_start_matches('"'), value.trim().trim_end_matches('"'));
+                self.tags.insert(key.to_owned(), (!is_reference(value)).then(|| value.to_owned()));
+            }
+        }
+    }
+
     /// Keys, for display.
     pub(crate) fn keys(&self) -> Vec<&str> {
         self.tags.keys().map(String::as_str).collect()
@@ -59,9 +74,11 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> Controlle
                     set(format!("{kind}.k8s.aws/{part}"), None);
                 }
             }
-            set_options(&mut own.tags, run, &["default-tags"]);
-            let services = evidence.services.iter().flatten();
-            own.additions = services.flat_map(|service| service.annotations.values().cloned()).collect();
+            own.set_options(run, &["default-tags"]);
+            own.additions = additions_of_balancers(evidence);
+            if evidence.services.is_none() {
+                own.reserved_prefixes.retain(|prefix| !OWNERS.contains(prefix));
+            }
         }
         Companion::EbsCsi => {
             set("CSIVolumeName".to_owned(), None);
@@ -77,7 +94,13 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> Controlle
                     };
                 }
             }
-            set_options(&mut own.tags, run, &["extra-tags", "extra-volume-tags"]);
+            if run.arguments("k8s-tag-cluster-id").iter().any(|id| is_reference(id)) {
+                own.reserved_prefixes.clear();
+            }
+            own.set_options(run, &["extra-tags", "extra-volume-tags"]);
+            if !evidence.document_lists.contains(&DocumentKind::StorageClass) {
+                own.reserved_prefixes.retain(|prefix| !OWNERS.contains(prefix));
+            }
             let classes = evidence.documents_by_kind(DocumentKind::StorageClass).map(|one| one.object());
             own.additions = classes
                 .flat_map(|class| class.members(&["parameters"]))
@@ -90,7 +113,7 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> Controlle
             own.additions = run.argument("tags").map(str::to_owned).into_iter().collect();
         }
         Companion::Karpenter => {
-            match run.workload.settings.get("CLUSTER_NAME") {
+            match run.container.settings.get("CLUSTER_NAME") {
                 Some(name) => {
                     set(format!("kubernetes.io/cluster/{name}"), Some("owned"));
                     let is_older = run.version.is_some_and(|version| version < ControllerVersion::new(1, 0, 0));
@@ -101,12 +124,23 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> Controlle
                 // Keys that contain the name of the cluster are not known.
                 None => own.reserved_prefixes.clear(),
             }
-            for key in ["karpenter.sh/nodepool", "karpenter.sh/provisioner-name", "karpenter.k8s.aws/ec2nodeclass"] {
+            // Which of them a request carries depends on the release.
+            for key in [
+                "karpenter.sh/nodepool",
+                "karpenter.sh/nodeclaim",
+                "karpenter.sh/managed-by",
+                "karpenter.sh/provisioner-name",
+                "karpenter.k8s.aws/cluster",
+                "karpenter.k8s.aws/ec2nodeclass",
+            ] {
                 own.tags.insert(key.to_owned(), None);
             }
             let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(|one| one.object());
             own.additions =
                 classes.flat_map(|class| class.members(&["spec", "tags"])).map(|(key, _)| key.value.clone()).collect();
+            if !evidence.document_lists.contains(&DocumentKind::Ec2NodeClass) {
+                own.reserved_prefixes.retain(|prefix| *prefix != KUBERNETES_CLUSTER);
+            }
         }
         Companion::ClusterAutoscaler
         | Companion::ExternalDns
@@ -116,12 +150,16 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> Controlle
     own
 }
 
-/// Adds the pairs `key=value` of an option.
-fn set_options(tags: &mut BTreeMap<String, Option<String>>, run: &CompanionRun<'_>, options: &[&str]) {
-    let pairs = options.iter().filter_map(|option| run.argument(option)).flat_map(|pairs| pairs.split(','));
-    for (key, value) in pairs.filter_map(|pair| pair.split_once('=')) {
-        tags.insert(key.trim().to_owned(), Some(value.trim().to_owned()));
-    }
+/// Texts in which users add tags to load balancers: annotations of Services and Ingresses, and class parameters.
+fn additions_of_balancers(evidence: &Evidence) -> Vec<String> {
+    let services = evidence.services.iter().flatten().flat_map(|service| service.annotations.values().cloned());
+    let ingresses = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    let annotations = ingresses
+        .flat_map(|ingress| ingress.members(&["metadata", "annotations"]))
+        .filter_map(|(_, value)| value.scalar());
+    let classes = evidence.documents_by_kind(DocumentKind::IngressClassParams).map(Document::object);
+    let tags = classes.flat_map(|class| class.items(&["spec", "tags"])).filter_map(|tag| tag.text(&["key"]));
+    services.chain(annotations).chain(tags.map(str::to_owned)).collect()
 }
 
 /// Sets the session tags of a role. A session assumed with a ServiceAccount token has only the tags of the role. EKS Pod

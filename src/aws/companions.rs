@@ -7,7 +7,7 @@ use crate::aws::web_identity::{names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{Companion, CompanionRow, NeededAction, Trigger, identify};
-use crate::kubernetes::{DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind};
+use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind};
 use crate::policy::{Environment, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
 
@@ -21,6 +21,8 @@ pub(crate) struct CompanionRun<'e> {
     /// Version to upgrade to.
     pub(crate) target: Option<ControllerVersion>,
     pub(crate) workload: &'e Workload,
+    /// Its container; others of the Pod have other arguments.
+    pub(crate) container: &'e Container,
 }
 
 impl CompanionRun<'_> {
@@ -54,14 +56,14 @@ impl CompanionRun<'_> {
         pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
     }
 
-    /// Value of an argument of its containers; the last one if it is repeated.
+    /// Value of an argument; the last one if it is repeated. `None` as well if it refers to a variable.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
-        self.arguments(name).pop()
+        self.arguments(name).pop().filter(|value| !is_reference(value))
     }
 
-    /// Values of an argument that may be repeated.
+    /// Values of an argument that may be repeated, as they are written.
     pub(crate) fn arguments(&self, name: &str) -> Vec<&str> {
-        let mut words = self.workload.containers.iter().flat_map(|container| &container.words);
+        let mut words = self.container.words.iter();
         let mut values = Vec::new();
         while let Some(word) = words.next() {
             let Some(rest) = word.value.strip_prefix("--").and_then(|rest| rest.strip_prefix(name)) else { continue };
@@ -77,10 +79,14 @@ impl CompanionRun<'_> {
 
     /// Value of a boolean environment variable; `None` if it is not known.
     fn setting(&self, name: &str, default: bool) -> Option<bool> {
+        // Whole Secrets or ConfigMaps may hold it.
+        if self.workload.has_hidden_credentials {
+            return None;
+        }
         if !self.workload.environment.iter().any(|one| one == name) {
             return Some(default);
         }
-        self.workload.settings.get(name)?.to_lowercase().parse().ok()
+        self.container.settings.get(name)?.to_lowercase().parse().ok()
     }
 
     /// Actions that it needs as it is configured.
@@ -94,7 +100,7 @@ impl CompanionRun<'_> {
         version: Option<ControllerVersion>,
         view: &ClusterView<'_>,
     ) -> Vec<&'static NeededAction> {
-        let words = || self.workload.containers.iter().flat_map(|container| &container.words).map(|word| &word.value);
+        let words = || self.container.words.iter().map(|word| &word.value);
         let is_on =
             |gate: &str| words().any(|word| word.contains("feature-gates") && word.contains(&format!("{gate}=true")));
         let is_made = |needed: &&NeededAction| {
@@ -109,7 +115,11 @@ impl CompanionRun<'_> {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),
                     Trigger::Variable(name) => self.workload.environment.iter().any(|one| one == name),
-                    Trigger::Ipv4 => self.setting("ENABLE_IPv4", true) == Some(true),
+                    // The manifest sets one of them; nothing is known without either.
+                    Trigger::Ipv4 => {
+                        let is_default = self.setting("ENABLE_IPv6", false) == Some(false);
+                        self.setting("ENABLE_IPv4", is_default) == Some(true)
+                    }
                     Trigger::Ipv6 => self.setting("ENABLE_IPv6", false) == Some(true),
                     Trigger::NoRoleTags => {
                         lacks_role_tags(view)
@@ -122,6 +132,12 @@ impl CompanionRun<'_> {
         };
         self.row.needed.iter().filter(is_made).collect()
     }
+}
+
+/// True if a value of an argument refers to an environment variable, which the kubelet expands.
+/// Source: Kubernetes documentation, "Define Dependent Environment Variables".
+pub(crate) fn is_reference(value: &str) -> bool {
+    value.contains("$(")
 }
 
 /// True if the VPCs of the nodes have subnets, and none of them has a role tag for load balancers.
@@ -139,8 +155,9 @@ fn lacks_role_tags(view: &ClusterView<'_>) -> bool {
 pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
     let own = evidence.workloads.iter().filter(|workload| !workload.is_owned && workload.replicas > 0);
     let found = own.filter_map(|workload| {
-        let mut images = workload.containers.iter().filter_map(|container| identify(&container.image.value));
-        let (row, version) = images.next()?;
+        let mut containers = workload.containers.iter();
+        let (container, row, version) = containers
+            .find_map(|container| identify(&container.image.value).map(|(row, version)| (container, row, version)))?;
         let is_its_kind = match workload.kind {
             WorkloadKind::Deployment | WorkloadKind::StatefulSet => row.companion != Companion::VpcCni,
             WorkloadKind::DaemonSet => row.companion == Companion::VpcCni,
@@ -148,7 +165,7 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
         };
         let given = |versions: &BTreeMap<Companion, ControllerVersion>| versions.get(&row.companion).copied();
         let (running, target) = (given(&evidence.companions.running), given(&evidence.companions.target));
-        is_its_kind.then_some(CompanionRun { row, version: running.or(version), target, workload })
+        is_its_kind.then_some(CompanionRun { row, version: running.or(version), target, workload, container })
     });
     found.filter(|run| is_used(run, evidence)).collect()
 }
@@ -173,7 +190,10 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
     match run.row.companion {
         Companion::ExternalDns => {
             let is_set = |name: &str| run.workload.environment.iter().any(|one| one == name);
+            let has = |flag: &str| run.container.words.iter().any(|word| word.value.starts_with(flag));
             run.argument("provider") == Some("aws")
+                && !has("--dry-run")
+                && !has("--aws-profile")
                 && run.argument("aws-assume-role").is_none_or(str::is_empty)
                 && !is_set("EXTERNAL_DNS_AWS_ASSUME_ROLE")
         }
@@ -188,7 +208,11 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
         }
         // Without a queue it runs on each node and calls nothing.
         Companion::NodeTerminationHandler => run.setting("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true),
-        Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter | Companion::VpcCni => true,
+        // In these modes it calls nothing but the metadata service.
+        Companion::VpcCni => ["DISABLE_NETWORK_RESOURCE_PROVISIONING", "ENABLE_IMDS_ONLY_MODE"]
+            .iter()
+            .all(|name| run.setting(name, false) == Some(false)),
+        Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter => true,
     }
 }
 
@@ -236,7 +260,11 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
         let by_name = || {
             let name = format!("{}-karpenter", view.cluster_id);
             let is_it = |role: &&Role| role.name == name && (names_pod_identity(role) || trusts_eks_alone(role));
-            let is_karpenter = run.row.companion == Companion::Karpenter;
+            // Any other credentials precede those of EKS Pod Identity.
+            let is_karpenter = run.row.companion == Companion::Karpenter
+                && own.is_none()
+                && workload.credentials.is_empty()
+                && !workload.has_hidden_credentials;
             accounts
                 .iter()
                 .filter(|_| is_karpenter)

@@ -198,7 +198,7 @@ pub(in crate::cli) struct AuditArgs {
     /// Assign roles to nodes: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     pub(in crate::cli) node_role: Vec<NodeRoleSelector>,
-    /// Controller version, if the image does not state it: `VERSION` for the cloud controller manager, such as 1.31 (AWS)
+    /// Controller version, in place of that of the image: `VERSION` for the cloud controller manager, such as 1.31 (AWS)
     /// or 2.14 (Alibaba Cloud), or `NAME=VERSION` for another controller, such as `lbc=2.13`. Names: lbc, ebs-csi, efs-csi,
     /// autoscaler, karpenter, external-dns, vpc-cni, nth; repeatable
     #[arg(long, value_name = "[NAME=]VERSION", help_heading = "Audit")]

@@ -105,6 +105,12 @@ pub(crate) fn requests(companion: Companion) -> &'static [RequestShape] {
     }
 }
 
+/// Key of the legacy tag that names the owner of a resource.
+pub(crate) const KUBERNETES_CLUSTER: &str = "KubernetesCluster";
+
+/// Prefixes of the keys of tags that name the owner of a resource. Users add them as well, in classes and annotations.
+pub(crate) const OWNERS: [&str; 2] = ["kubernetes.io/cluster/", KUBERNETES_CLUSTER];
+
 /// Prefixes of the keys of tags that only a controller of this kind sets; nothing else adds them to its resources.
 /// Tags that name the owner of a resource belong to every controller.
 pub(crate) fn own_keys(companion: Companion) -> impl Iterator<Item = &'static str> {
@@ -118,7 +124,7 @@ pub(crate) fn own_keys(companion: Companion) -> impl Iterator<Item = &'static st
         | Companion::VpcCni
         | Companion::NodeTerminationHandler => &[],
     };
-    own.iter().copied().chain(["kubernetes.io/cluster/", "KubernetesCluster"])
+    own.iter().copied().chain(OWNERS)
 }
 
 /// Setting by which an operator adds tags to everything that a controller creates.

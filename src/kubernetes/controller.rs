@@ -370,6 +370,7 @@ pub(super) fn from_values(
         image: Located { value: format!("{repository}{tag}"), place: image },
         is_never_pulled: false,
         words,
+        settings: std::collections::BTreeMap::new(),
     };
     let workload = Workload {
         kind: WorkloadKind::DaemonSet,
@@ -392,7 +393,6 @@ pub(super) fn from_values(
         init_images: Vec::new(),
         credentials: Vec::new(),
         environment: Vec::new(),
-        settings: std::collections::BTreeMap::new(),
         has_keys: false,
         has_hidden_credentials: false,
         web_identity: None,

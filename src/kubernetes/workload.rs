@@ -78,8 +78,6 @@ pub struct Workload {
     pub credentials: Vec<&'static str>,
     /// Names of the environment variables of its containers. Values are not stored.
     pub environment: Vec<String>,
-    /// Values of the environment variables that configure a controller; they are not secret.
-    pub settings: BTreeMap<&'static str, String>,
     /// True if a container always has an access key of AWS in its environment.
     pub has_keys: bool,
     /// True if credentials may come from what is not visible: whole Secrets as environment, configuration files.
@@ -124,6 +122,8 @@ pub struct Container {
     pub is_never_pulled: bool,
     /// `command` and `args`.
     pub words: Vec<Located<String>>,
+    /// Values of the environment variables that configure a controller; they are not secret.
+    pub settings: BTreeMap<&'static str, String>,
 }
 
 impl Container {
@@ -234,8 +234,15 @@ pub(super) const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 /// Variables that configure a controller; their values are not secret. Sources: aws/karpenter-provider-aws
 /// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md; aws/aws-node-termination-handler
 /// `config/helm/aws-node-termination-handler/README.md`.
-pub(super) const SETTING_VARIABLES: &[&str] =
-    &["CLUSTER_NAME", "ENABLE_IPv4", "ENABLE_IPv6", "ENABLE_SQS_TERMINATION_DRAINING"];
+pub(super) const SETTING_VARIABLES: &[&str] = &[
+    "AWS_REGION",
+    "CLUSTER_NAME",
+    "DISABLE_NETWORK_RESOURCE_PROVISIONING",
+    "ENABLE_IMDS_ONLY_MODE",
+    "ENABLE_IPv4",
+    "ENABLE_IPv6",
+    "ENABLE_SQS_TERMINATION_DRAINING",
+];
 
 /// Variables through which the SDK finds credentials that are not visible in a pod.
 const HIDDEN_VARIABLES: [&str; 2] = ["AWS_CONFIG_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"];
@@ -304,6 +311,7 @@ impl Workload {
                 image: container.located(&["image"])?,
                 is_never_pulled: is_never_pulled(container),
                 words: words.collect(),
+                settings: settings(container),
             })
         });
         Some(Self {
@@ -333,7 +341,6 @@ impl Workload {
                 .filter_map(|one| one.located(&["image"]))
                 .collect(),
             environment: variables(pod).map(str::to_owned).collect(),
-            settings: settings(pod),
             credentials: credentials(kind, object, pod),
             has_keys: has_keys(pod),
             has_hidden_credentials: has_hidden_credentials(pod),
@@ -422,12 +429,12 @@ fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
         .flat_map(move |container| container.items(&["env"]).filter(is_set).filter_map(|one| one.text(&["name"])))
 }
 
-/// Values of the variables that configure a controller.
-fn settings(pod: Object<'_>) -> BTreeMap<&'static str, String> {
-    let variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
-    let known = variables.filter_map(|one| {
+/// Values of the variables of a container that configure a controller.
+fn settings(container: Object<'_>) -> BTreeMap<&'static str, String> {
+    let known = container.items(&["env"]).filter_map(|one| {
         let name = SETTING_VARIABLES.iter().find(|known| one.text(&["name"]) == Some(known))?;
-        Some((*name, one.at(&["value"])?.scalar()?))
+        // A reference to another variable is not expanded.
+        Some((*name, one.at(&["value"])?.scalar().filter(|value| !value.contains("$("))?))
     });
     known.collect()
 }

@@ -1,7 +1,7 @@
 //! Rights of the controllers next to the cloud controller: load balancers, storage, autoscaling, DNS.
 
 use crate::aws::AutoScalingGroup;
-use crate::aws::autoscaler::groups;
+use crate::aws::autoscaler::{groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
 use crate::aws::companions::{CompanionRole, CompanionRun, companions};
 use crate::controller::companion::Companion;
@@ -44,7 +44,8 @@ fn check_autoscalers(
     let mut found = Vec::new();
     let mut checked = 0;
     for run in companions(context.kubernetes) {
-        if run.row.companion == Companion::ClusterAutoscaler {
+        let is_one = run.row.companion == Companion::ClusterAutoscaler;
+        if is_one && works_here(&run, context.view, context.kubernetes) {
             checked += check(&run, &groups, &mut found);
         }
     }

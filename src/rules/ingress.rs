@@ -64,6 +64,15 @@ impl<'e> AlbIngress<'e> {
         of_class.or_else(|| self.annotation("group.name"))
     }
 
+    /// True if the parameters of its class may set the subnets.
+    fn has_class_subnets(&self) -> bool {
+        match self.parameters {
+            Some(Parameters::Given(parameters)) => parameters.at(&["spec", "subnets"]).is_some(),
+            Some(Parameters::Unknown) => true,
+            None => false,
+        }
+    }
+
     fn reference(&self) -> ResourceRef {
         ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{}", self.name))
     }
@@ -75,8 +84,8 @@ fn full_name(object: Object<'_>) -> String {
     format!("{}/{}", text("namespace", "default"), text("name", ""))
 }
 
-/// Ingresses that the AWS Load Balancer Controller serves: by their class, or, without a known
-/// class, by the legacy class annotation or the annotations of the controller.
+/// Ingresses that the AWS Load Balancer Controller serves: by their class, or by the legacy
+/// annotation with the default of `--ingress-class`.
 fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
     let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
     let named = |object: &Object<'_>, name: &str| object.text(&["metadata", "name"]) == Some(name);
@@ -86,10 +95,11 @@ fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
         let class = class.and_then(|class| objects(DocumentKind::IngressClass).find(|one| named(one, class)));
         let is_served = match class {
             Some(class) => class.text(&["spec", "controller"]) == Some(CONTROLLER),
-            None => match annotation("kubernetes.io/ingress.class") {
-                Some(class) => class == "alb",
-                None => object.members(&["metadata", "annotations"]).any(|(key, _)| key.value.starts_with(PREFIX)),
-            },
+            // Without its class, nothing is known about an Ingress that names one.
+            None => {
+                object.text(&["spec", "ingressClassName"]).is_none()
+                    && annotation("kubernetes.io/ingress.class") == Some("alb")
+            }
         };
         let parameters = class.and_then(|class| {
             let name = class.text(&["spec", "parameters", "name"])?;

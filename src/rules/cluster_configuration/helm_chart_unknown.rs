@@ -25,11 +25,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Repositories and the charts of controllers in them.
-const CHARTS: [(&str, &str); 6] = [
+const CHARTS: [(&str, &str); 7] = [
     ("https://kubernetes.github.io/cloud-provider-aws", "aws-cloud-controller-manager"),
     ("https://kubernetes-sigs.github.io/aws-ebs-csi-driver", "aws-ebs-csi-driver"),
     ("https://kubernetes-sigs.github.io/aws-efs-csi-driver", "aws-efs-csi-driver"),
     ("https://kubernetes.github.io/autoscaler", "cluster-autoscaler"),
+    ("https://kubernetes.github.io/autoscaler", "cluster-autoscaler-chart"),
     ("https://kubernetes-sigs.github.io/external-dns", "external-dns"),
     ("https://aws.github.io/eks-charts", "aws-load-balancer-controller"),
 ];
@@ -43,7 +44,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let text = |key: &str| object.text(&["spec", key]).unwrap_or_default();
         let (chart, repository) = (text("chart"), text("repo").trim_end_matches('/'));
         // A path, a URL, or a repository that the job knows by name.
-        if chart.is_empty() || repository.is_empty() || chart.contains('/') {
+        let has_content = object.at(&["spec", "chartContent"]).is_some();
+        if chart.is_empty() || repository.is_empty() || chart.contains('/') || has_content {
             return Vec::new();
         }
         let by_name = CHARTS.iter().find(|(_, name)| *name == chart);

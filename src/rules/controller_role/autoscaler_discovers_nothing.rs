@@ -1,4 +1,4 @@
-use crate::aws::autoscaler::{discoveries, selects_any};
+use crate::aws::autoscaler::{TagSelector, discoveries, has_unknown_groups, managed_groups};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the discovery tags of the cluster autoscaler match no Auto Scaling group",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "`--node-group-auto-discovery=asg:tag=…` of the cluster autoscaler matches no Auto Scaling group in the regions of the cluster. A group must have every key, with the given value if the argument has one.",
+    condition: "The tags of `--node-group-auto-discovery=asg:tag=…` of the cluster autoscaler match no Auto Scaling group in the regions of the cluster. A group must have every key, with the given value if the argument has one. An autoscaler that also has an existing group by `--nodes` is skipped, and so is one with arguments that refer to variables.",
     impact: "the autoscaler manages no group: pending Pods stay pending",
     fix: "Tag the groups with these keys, or correct the argument.",
     sources: &[
@@ -23,15 +23,18 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     check_autoscalers(context, |run, groups, found| {
-        let discoveries = discoveries(run);
-        for selector in discoveries.iter().filter(|one| !selects_any(one, groups)) {
-            let tags = selector.text();
+        let selectors = discoveries(run);
+        if selectors.is_empty() || has_unknown_groups(run) {
+            return 0;
+        }
+        if managed_groups(run, groups).is_empty() {
+            let tags = selectors.iter().map(TagSelector::text).collect::<Vec<_>>().join(" or of ");
             let message =
                 format!("selects no Auto Scaling group: no group has all of the tags {}", text::printable(&tags));
             let fix = "tag the groups with these keys, or correct `--node-group-auto-discovery`";
             found.push(autoscaler_violation(run, Severity::Warning, &message, &tags, fix));
         }
-        discoveries.len()
+        selectors.len()
     })
 }
 

@@ -35,13 +35,14 @@ fn check(context: &Context<'_>) -> CheckResult {
         let mut tags = audited.tags.clone();
         tags.sort();
         let tags: Vec<String> = tags.iter().map(|key| format!("`{}`", text::printable(key))).collect();
+        let list = text::list(&conditions.iter().map(String::as_str).collect::<Vec<_>>(), 6);
+        let list = if list.is_empty() { list } else { format!(": {list}") };
         let message = format!(
-            "role `{}` of {} ({}) grants {} only under conditions that the controller never meets: {}; the controller sets the tags {}",
+            "role `{}` of {} ({}) grants {} only under conditions that the controller never meets{list}; the controller sets the tags {}",
             text::printable(&one.role.name),
             one.run.label(),
             text::printable(&one.run.workload.full_name()),
             text::list(&audited.unmet, 8),
-            text::list(&conditions.iter().map(String::as_str).collect::<Vec<_>>(), 6),
             text::list(&tags.iter().map(String::as_str).collect::<Vec<_>>(), 8),
         );
         let setting = tag_setting(one.run.row.companion);
@@ -109,6 +110,44 @@ spec:
         args:
         - controller
         - --v=2
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: gp3
+provisioner: ebs.csi.aws.com
+";
+
+    /// The options refer to variables, and no class was given.
+    const EBS_UNKNOWN: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: ebs
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/ebs
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ebs-csi-controller
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: ebs
+      containers:
+      - image: public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.44.0
+        args:
+        - controller
+        - --extra-tags=$(TAGS)
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: gp3
+provisioner: ebs.csi.aws.com
 ";
 
     const EBS_WITH_TAG: &str = "
@@ -205,6 +244,12 @@ spec:
     fn silent() {
         aws::silent(&RULE, |c| lbc(c, "elbv2.k8s.aws/cluster", "elbv2.k8s.aws/cluster"));
         aws::silent(&RULE, |c| ebs(c, EBS_WITH_TAG, "KubernetesCluster"));
+        aws::silent(&RULE, |c| ebs(c, EBS_UNKNOWN, "KubernetesCluster"));
+        // A role for TargetGroupBindings alone names the others for no request of the controller.
+        aws::silent(&RULE, |c| {
+            c.manifests = LBC;
+            c.add_role("lbc", r#"{"Statement":[{"Effect":"Allow","Action":["elasticloadbalancing:RegisterTargets","elasticloadbalancing:Describe*","ec2:Describe*"],"Resource":"*"}]}"#);
+        });
         // A class or an annotation may set any other tag.
         aws::silent(&RULE, |c| ebs(c, EBS, "team"));
         aws::silent(&RULE, |c| karpenter(c, "c-m-4x8z2k9q"));

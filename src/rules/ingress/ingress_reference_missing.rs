@@ -40,6 +40,10 @@ fn check(context: &Context<'_>) -> CheckResult {
         for (annotation, noun, known) in
             [("security-groups", "security group", &groups), ("subnets", "subnet", &subnets)]
         {
+            // Subnets of the class parameters precede the annotation.
+            if annotation == "subnets" && ingress.has_class_subnets() {
+                continue;
+            }
             let missing = ingress.list(annotation).into_iter().filter(|name| !exists(name, known));
             found.extend(missing.map(|name| violation(ingress, annotation, noun, name)));
         }
@@ -76,6 +80,7 @@ metadata:
   name: web
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0bb1, sg-0dead
 ";
 
@@ -97,6 +102,7 @@ metadata:
   name: web
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0bb1
     alb.ingress.kubernetes.io/subnets: subnet-priva0bb1
 ";
@@ -115,6 +121,7 @@ metadata:
   name: other
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0dead
 spec:
   ingressClassName: nginx
@@ -125,6 +132,7 @@ metadata:
   name: web
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/scheme: internal
 ";
 

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an Ingress gets subnets in fewer than two zones",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "The AWS Load Balancer Controller finds subnets in fewer than two availability zones for the Application Load Balancer of an Ingress: among those that `alb.ingress.kubernetes.io/subnets` names, or otherwise among the subnets of the VPC that have the role tag for the scheme. Skipped: Ingresses with an existing load balancer, Ingresses whose class parameters were not given, clusters in several VPCs, and subnets in Local Zones or on Outposts. One zone is enough with the feature gate `ALBSingleSubnet`.",
+    condition: "The AWS Load Balancer Controller finds subnets in fewer than two availability zones for the Application Load Balancer of an Ingress: among those that `alb.ingress.kubernetes.io/subnets` names, or otherwise among the subnets of the VPC that have the role tag for the scheme. Skipped: Ingresses with an existing load balancer, Ingresses whose class parameters were not given, clusters in several VPCs, and subnets in Local Zones or on Outposts. Controllers with the feature gate `ALBSingleSubnet` or `SubnetsClusterTagCheck` are skipped.",
     impact: "the controller creates no load balancer for the Ingress (`couldn't auto-discover subnets`)",
     fix: "Tag subnets in two zones for load balancers of this scheme.",
     sources: &[
@@ -51,8 +51,9 @@ fn check(context: &Context<'_>) -> CheckResult {
     let Some((region, vpc)) = vpc(context, controller) else {
         return CheckResult::not_applicable("the VPC of the AWS Load Balancer Controller is not known");
     };
-    if controller.argument("feature-gates").is_some_and(|gates| gates.contains("ALBSingleSubnet=true")) {
-        return CheckResult::not_applicable("the feature gate ALBSingleSubnet is on");
+    let gates = controller.arguments("feature-gates").join(",");
+    if ["ALBSingleSubnet=", "SubnetsClusterTagCheck=", "$("].iter().any(|gate| gates.contains(gate)) {
+        return CheckResult::not_applicable("a feature gate changes the choice of subnets");
     }
     let mut checked = 0;
     let mut found = Vec::new();
@@ -128,25 +129,28 @@ fn subnets<'c>(
     scheme: Scheme,
 ) -> Option<Vec<&'c Subnet>> {
     let exists = |one: &&AlbIngress<'_>| one.object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
-    let by_class = |one: &&AlbIngress<'_>| match one.parameters {
-        Some(Parameters::Given(parameters)) => parameters.at(&["spec", "subnets"]).is_some(),
-        Some(Parameters::Unknown) => true,
-        None => false,
-    };
-    if group.iter().any(exists) || group.iter().any(by_class) {
+    if group.iter().any(exists) || group.iter().any(|one| one.has_class_subnets()) {
         return None;
     }
-    let named: BTreeSet<&str> = group.iter().flat_map(|one| one.list("subnets")).collect();
+    let mentions: Vec<&str> =
+        group.iter().map(|one| one.list("subnets")).find(|list| !list.is_empty()).unwrap_or_default();
+    let named: BTreeSet<&str> = mentions.iter().copied().collect();
+    // A repeated name selects the next subnet of this name.
+    if named.len() < mentions.len() {
+        return None;
+    }
     if !named.is_empty() {
         let has_name = |subnet: &Subnet, name: &str| {
-            subnet.id == name || subnet.tags.iter().any(|tag| tag.key == "Name" && tag.value == name)
+            let is_named = subnet.tags.iter().any(|tag| tag.key == "Name" && tag.value == name);
+            subnet.id == name || subnet.vpc_id == vpc && is_named
         };
         let found: Option<Vec<&Subnet>> =
             named.iter().map(|name| region.region.subnets.iter().find(|subnet| has_name(subnet, name))).collect();
         return found;
     }
     let mut candidates = region.candidates(vpc);
-    if controller.version? < FIRST_WITH_REACHABILITY {
+    let gates = controller.argument("feature-gates").unwrap_or_default();
+    if controller.version? < FIRST_WITH_REACHABILITY || gates.contains("SubnetDiscoveryByReachability=false") {
         candidates.retain(|one| one.subnet.tags.iter().any(|tag| tag.key == scheme.role_tag()));
     }
     let cluster = controller.argument("cluster-name").unwrap_or(context.cluster_id());
@@ -165,6 +169,7 @@ metadata:
   name: web
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/scheme: internet-facing
 ---
 apiVersion: apps/v1
@@ -188,6 +193,7 @@ metadata:
   name: web
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/subnets: subnet-puba0bb1
 ---
 apiVersion: apps/v1
@@ -209,6 +215,7 @@ metadata:
   name: web
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/subnets: subnet-puba0bb1
 status:
   loadBalancer:
@@ -221,6 +228,7 @@ metadata:
   name: other
   namespace: shop
   annotations:
+    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/scheme: internal
 ---
 apiVersion: apps/v1

@@ -38,6 +38,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         .workloads
         .iter()
         .filter(|workload| workload.kind == WorkloadKind::DaemonSet)
+        .filter(|set| set.status.as_ref().is_none_or(|status| status.desired > 0))
         .any(|set| is_agent(&set.name) || set.containers.iter().any(|container| is_agent(&container.image.value)));
     let found = users.iter().filter(|_| !runs).map(|one| {
         let name = one.run.workload.full_name();
