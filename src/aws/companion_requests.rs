@@ -65,83 +65,15 @@ impl ControllerTags {
 pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> ControllerTags {
     let mut own =
         ControllerTags { reserved_prefixes: own_keys(run.row.companion).collect(), ..ControllerTags::default() };
-    let mut set = |key: String, value: Option<&str>| own.tags.insert(key, value.map(str::to_owned));
     match run.row.companion {
-        Companion::LoadBalancerController => {
-            set("elbv2.k8s.aws/cluster".to_owned(), run.argument("cluster-name"));
-            for kind in ["ingress", "service"] {
-                for part in ["resource", "stack"] {
-                    set(format!("{kind}.k8s.aws/{part}"), None);
-                }
-            }
-            own.set_options(run, &["default-tags"]);
-            own.additions = additions_of_balancers(evidence);
-            if evidence.services.is_none() {
-                own.reserved_prefixes.retain(|prefix| !OWNERS.contains(prefix));
-            }
-        }
-        Companion::EbsCsi => {
-            set("CSIVolumeName".to_owned(), None);
-            set("ebs.csi.aws.com/cluster".to_owned(), Some("true"));
-            if let Some(id) = run.argument("k8s-tag-cluster-id").filter(|id| !id.is_empty()) {
-                set(format!("kubernetes.io/cluster/{id}"), Some("owned"));
-                let is_since = |minor| run.version.map(|version| version >= ControllerVersion::new(1, minor, 0));
-                for (key, minor) in [("KubernetesCluster", 2), ("ebs.csi.aws.com/cluster-name", 58)] {
-                    match is_since(minor) {
-                        Some(true) => set(key.to_owned(), Some(id)),
-                        Some(false) => None,
-                        None => set(key.to_owned(), None),
-                    };
-                }
-            }
-            if run.arguments("k8s-tag-cluster-id").iter().any(|id| is_reference(id)) {
-                own.reserved_prefixes.clear();
-            }
-            own.set_options(run, &["extra-tags", "extra-volume-tags"]);
-            if !evidence.document_lists.contains(&DocumentKind::StorageClass) {
-                own.reserved_prefixes.retain(|prefix| !OWNERS.contains(prefix));
-            }
-            let classes = evidence.documents_by_kind(DocumentKind::StorageClass).map(|one| one.object());
-            own.additions = classes
-                .flat_map(|class| class.members(&["parameters"]))
-                .filter_map(|(_, value)| value.scalar())
-                .collect();
-        }
+        Companion::LoadBalancerController => own.set_balancer_tags(run, evidence),
+        Companion::EbsCsi => own.set_volume_tags(run, evidence),
         Companion::EfsCsi => {
-            set("efs.csi.aws.com/cluster".to_owned(), Some("true"));
+            own.set("efs.csi.aws.com/cluster", Some("true"));
             // Its pairs are `key:value`, with escapes.
             own.additions = run.argument("tags").map(str::to_owned).into_iter().collect();
         }
-        Companion::Karpenter => {
-            match run.container.settings.get("CLUSTER_NAME") {
-                Some(name) => {
-                    set(format!("kubernetes.io/cluster/{name}"), Some("owned"));
-                    let is_older = run.version.is_some_and(|version| version < ControllerVersion::new(1, 0, 0));
-                    if !is_older {
-                        set("eks:eks-cluster-name".to_owned(), run.version.map(|_| name.as_str()));
-                    }
-                }
-                // Keys that contain the name of the cluster are not known.
-                None => own.reserved_prefixes.clear(),
-            }
-            // Which of them a request carries depends on the release.
-            for key in [
-                "karpenter.sh/nodepool",
-                "karpenter.sh/nodeclaim",
-                "karpenter.sh/managed-by",
-                "karpenter.sh/provisioner-name",
-                "karpenter.k8s.aws/cluster",
-                "karpenter.k8s.aws/ec2nodeclass",
-            ] {
-                own.tags.insert(key.to_owned(), None);
-            }
-            let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(|one| one.object());
-            own.additions =
-                classes.flat_map(|class| class.members(&["spec", "tags"])).map(|(key, _)| key.value.clone()).collect();
-            if !evidence.document_lists.contains(&DocumentKind::Ec2NodeClass) {
-                own.reserved_prefixes.retain(|prefix| *prefix != KUBERNETES_CLUSTER);
-            }
-        }
+        Companion::Karpenter => own.set_karpenter_tags(run, evidence),
         Companion::ClusterAutoscaler
         | Companion::ExternalDns
         | Companion::VpcCni
@@ -150,8 +82,88 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> Controlle
     own
 }
 
+impl ControllerTags {
+    fn set(&mut self, key: impl Into<String>, value: Option<&str>) {
+        self.tags.insert(key.into(), value.map(str::to_owned));
+    }
+
+    /// Tags of the AWS Load Balancer Controller.
+    fn set_balancer_tags(&mut self, run: &CompanionRun<'_>, evidence: &Evidence) {
+        self.set("elbv2.k8s.aws/cluster", run.argument("cluster-name"));
+        for kind in ["ingress", "service"] {
+            for part in ["resource", "stack"] {
+                self.set(format!("{kind}.k8s.aws/{part}"), None);
+            }
+        }
+        self.set_options(run, &["default-tags"]);
+        self.additions = balancer_additions(evidence);
+        if evidence.services.is_none() {
+            self.reserved_prefixes.retain(|prefix| !OWNERS.contains(prefix));
+        }
+    }
+
+    /// Tags of the EBS CSI driver.
+    fn set_volume_tags(&mut self, run: &CompanionRun<'_>, evidence: &Evidence) {
+        self.set("CSIVolumeName", None);
+        self.set("ebs.csi.aws.com/cluster", Some("true"));
+        if let Some(id) = run.argument("k8s-tag-cluster-id").filter(|id| !id.is_empty()) {
+            self.set(format!("kubernetes.io/cluster/{id}"), Some("owned"));
+            let is_since = |minor| run.version.map(|version| version >= ControllerVersion::new(1, minor, 0));
+            for (key, minor) in [(KUBERNETES_CLUSTER, 2), ("ebs.csi.aws.com/cluster-name", 58)] {
+                match is_since(minor) {
+                    Some(true) => self.set(key, Some(id)),
+                    Some(false) => {}
+                    None => self.set(key, None),
+                }
+            }
+        }
+        if run.arguments("k8s-tag-cluster-id").iter().any(|id| is_reference(id)) {
+            self.reserved_prefixes.clear();
+        }
+        self.set_options(run, &["extra-tags", "extra-volume-tags"]);
+        let classes = evidence.documents_by_kind(DocumentKind::StorageClass).map(Document::object);
+        self.additions =
+            classes.flat_map(|class| class.members(&["parameters"])).filter_map(|(_, value)| value.scalar()).collect();
+        if !evidence.document_lists.contains(&DocumentKind::StorageClass) {
+            self.reserved_prefixes.retain(|prefix| !OWNERS.contains(prefix));
+        }
+    }
+
+    /// Tags of Karpenter.
+    fn set_karpenter_tags(&mut self, run: &CompanionRun<'_>, evidence: &Evidence) {
+        match run.container.settings.get("CLUSTER_NAME") {
+            Some(name) => {
+                self.set(format!("kubernetes.io/cluster/{name}"), Some("owned"));
+                let is_older = run.version.is_some_and(|version| version < ControllerVersion::new(1, 0, 0));
+                if !is_older {
+                    self.set("eks:eks-cluster-name", run.version.map(|_| name.as_str()));
+                }
+            }
+            // Keys that contain the name of the cluster are not known.
+            None => self.reserved_prefixes.clear(),
+        }
+        // Which of them a request carries depends on the release.
+        for key in [
+            "karpenter.sh/nodepool",
+            "karpenter.sh/nodeclaim",
+            "karpenter.sh/managed-by",
+            "karpenter.sh/provisioner-name",
+            "karpenter.k8s.aws/cluster",
+            "karpenter.k8s.aws/ec2nodeclass",
+        ] {
+            self.set(key, None);
+        }
+        let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(Document::object);
+        self.additions =
+            classes.flat_map(|class| class.members(&["spec", "tags"])).map(|(key, _)| key.value.clone()).collect();
+        if !evidence.document_lists.contains(&DocumentKind::Ec2NodeClass) {
+            self.reserved_prefixes.retain(|prefix| *prefix != KUBERNETES_CLUSTER);
+        }
+    }
+}
+
 /// Texts in which users add tags to load balancers: annotations of Services and Ingresses, and class parameters.
-fn additions_of_balancers(evidence: &Evidence) -> Vec<String> {
+fn balancer_additions(evidence: &Evidence) -> Vec<String> {
     let services = evidence.services.iter().flatten().flat_map(|service| service.annotations.values().cloned());
     let ingresses = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
     let annotations = ingresses
