@@ -93,12 +93,9 @@ fn audit(
     let lacking_for_target =
         self::lacking(&later, prepared, environment, catalogue).into_iter().map(|(action, _)| action).collect();
     let own = own_tags(&one.run, evidence);
-    let is_granted_nowhere = |action: &'static str| {
-        let answer = prepared.assess(Question::on(action, &[]), environment, catalogue);
-        matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
+    let is_judged = |action: &'static str| {
+        needed.iter().any(|needed| needed.action == action) && !grants.refuses_everywhere(action, catalogue)
     };
-    let is_judged =
-        |action: &'static str| needed.iter().any(|needed| needed.action == action) && !is_granted_nowhere(action);
     let mut unmet = unmet_actions(one, &grants, &own, catalogue);
     unmet.retain(|action| is_judged(action));
     let unmet_conditions = unmet.iter().flat_map(|action| conditions(set, action)).collect();

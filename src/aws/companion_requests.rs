@@ -248,6 +248,12 @@ impl RoleGrants {
         Some(Self { prepared: PreparedPolicies::new(&set), environment, set })
     }
 
+    /// True if an action is granted nowhere.
+    pub(crate) fn refuses_everywhere(&self, action: &str, catalogue: &Catalogue) -> bool {
+        let answer = self.prepared.assess(Question::on(action, &[]), &self.environment, catalogue);
+        matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
+    }
+
     /// True if an action is certainly refused on a resource with these tags.
     pub(crate) fn refuses(&self, action: &str, arn: &str, tags: &[Tag], catalogue: &Catalogue) -> bool {
         let service = action.split(':').next().unwrap_or_default();

@@ -242,6 +242,7 @@ pub(super) const SETTING_VARIABLES: &[&str] = &[
     "ENABLE_IPv4",
     "ENABLE_IPv6",
     "ENABLE_SQS_TERMINATION_DRAINING",
+    "INTERRUPTION_QUEUE",
 ];
 
 /// Variables through which the SDK finds credentials that are not visible in a pod.

@@ -8,6 +8,7 @@ use crate::resource::ResourceKind;
 
 use super::Rule;
 
+mod ingress_class_unusable;
 mod ingress_reference_missing;
 mod ingress_zones_too_few;
 mod target_group_binding_service_missing;

@@ -1,5 +1,8 @@
 //! Karpenter's EC2NodeClasses and NodePools, compared with the account.
 
+use crate::aws::companion_requests::RoleGrants;
+use crate::aws::companions::CompanionRole;
+use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
 use crate::inventory::Tag;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
@@ -7,10 +10,13 @@ use crate::policy;
 use crate::resource::ResourceKind;
 
 use super::Rule;
+use super::aws::Context;
 
 mod karpenter_class_missing;
 mod karpenter_groups_several_tagged;
+mod karpenter_queue_not_granted;
 mod karpenter_role_missing;
+mod karpenter_role_not_passable;
 mod karpenter_selector_empty;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/karpenter.rs"));
@@ -23,7 +29,14 @@ fn node_classes(evidence: &Evidence) -> impl Iterator<Item = (&str, Object<'_>)>
     classes.map(|object| (object.text(&["metadata", "name"]).unwrap_or_default(), object))
 }
 
-/// What a term of a selector is compared with.
+/// Karpenters whose role was read, with what that grants.
+fn karpenters<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c CompanionRole<'c>, RoleGrants)> {
+    let roles = context.companions.iter().map(|entry| &entry.one);
+    let karpenters = roles.filter(|one| one.run.row.companion == Companion::Karpenter);
+    karpenters.filter_map(|one| Some((one, RoleGrants::new(one, context.view, context.role_options)?)))
+}
+
+/// A subnet or a security group that a term of a selector may match.
 struct Candidate<'a> {
     id: &'a str,
     name: Option<&'a str>,

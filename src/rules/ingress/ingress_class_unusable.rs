@@ -1,0 +1,128 @@
+use crate::kubernetes::{Document, DocumentKind};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{CONTROLLER, PREFIX, full_name};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ingress-class-unusable",
+    title: "an Ingress names a class that the AWS Load Balancer Controller cannot use",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "An Ingress with annotations of the AWS Load Balancer Controller names an IngressClass that does not exist, or one of the controller whose `parameters` are not an IngressClassParams of `elbv2.k8s.aws` or name one that does not exist. Only kinds of which objects were given are compared.",
+    impact: "no load balancer is created for the Ingress (`invalid ingress class`)",
+    fix: "Create the IngressClass or the IngressClassParams, or correct the name.",
+    sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/class_loader.go#Load"],
+    example: "Ingress shop/web names the IngressClass `alb-public`, which does not exist",
+    ..Rule::evidence(AWS, check)
+};
+
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let evidence = context.evidence;
+    let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
+    let is_given = |kind| evidence.document_lists.contains(&kind);
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for object in objects(DocumentKind::Ingress) {
+        let mut annotations = object.members(&["metadata", "annotations"]);
+        let is_for_it = annotations.any(|(key, _)| key.value.starts_with(PREFIX));
+        let Some(name) = object.text(&["spec", "ingressClassName"]).filter(|_| is_for_it) else { continue };
+        if !is_given(DocumentKind::IngressClass) {
+            continue;
+        }
+        checked += 1;
+        let class = objects(DocumentKind::IngressClass).find(|one| one.text(&["metadata", "name"]) == Some(name));
+        let fault = match class {
+            None => Some("which does not exist".to_owned()),
+            Some(class) if class.text(&["spec", "controller"]) != Some(CONTROLLER) => None,
+            Some(class) => class.at(&["spec", "parameters"]).and_then(|parameters| {
+                let text = |key: &str| parameters.text(&[key]).unwrap_or_default();
+                let is_kind = text("apiGroup") == "elbv2.k8s.aws" && text("kind") == "IngressClassParams";
+                let mut all = objects(DocumentKind::IngressClassParams);
+                let exists = all.any(|one| one.text(&["metadata", "name"]) == Some(text("name")));
+                if !is_kind {
+                    Some("whose parameters are not an IngressClassParams of elbv2.k8s.aws".to_owned())
+                } else if is_given(DocumentKind::IngressClassParams) && !exists {
+                    Some(format!("whose IngressClassParams `{}` does not exist", text::printable(text("name"))))
+                } else {
+                    None
+                }
+            }),
+        };
+        let Some(fault) = fault else { continue };
+        let ingress = full_name(object);
+        let message = format!(
+            "Ingress {} names the IngressClass `{}`, {fault}",
+            text::printable(&ingress),
+            text::printable(name)
+        );
+        let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{ingress}"));
+        let fix = Fix::none("create the IngressClass or the IngressClassParams, or correct the name");
+        let place =
+            object.at(&["spec", "ingressClassName"]).map_or_else(|| object.head(), crate::kubernetes::Object::place);
+        found.push(Violation::new(Severity::Error, resource, message, fix).at(&place));
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable(
+            "no Ingress of the AWS Load Balancer Controller with a class, or no IngressClasses were given",
+        );
+    }
+    CheckResult::counted(checked, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const WORLD: &str = "
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata:
+  name: alb
+spec:
+  controller: ingress.k8s.aws/alb
+  parameters:
+    apiGroup: elbv2.k8s.aws
+    kind: IngressClassParams
+    name: public
+---
+apiVersion: elbv2.k8s.aws/v1beta1
+kind: IngressClassParams
+metadata:
+  name: public
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    alb.ingress.kubernetes.io/scheme: internal
+spec:
+  ingressClassName: alb
+";
+
+    #[test]
+    fn fires() {
+        for (from, to) in [
+            ("ingressClassName: alb", "ingressClassName: alb-public"),
+            ("    name: public", "    name: private"),
+            ("apiGroup: elbv2.k8s.aws", "apiGroup: elbv2.aws"),
+        ] {
+            assert!(WORLD.contains(from), "{from}");
+            lint::fires(&RULE, &WORLD.replace(from, to));
+        }
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, WORLD, "scheme: internal", "scheme: internet-facing");
+        lint::silent(&RULE, WORLD, "controller: ingress.k8s.aws/alb", "controller: k8s.io/ingress-nginx");
+    }
+
+    #[test]
+    fn does_not_apply() {
+        lint::does_not_apply(&RULE, &WORLD.replace("alb.ingress.kubernetes.io/scheme", "example.com/x"));
+    }
+}
