@@ -1,5 +1,6 @@
 use crate::kubernetes::{Document, DocumentKind};
 use crate::rules::AWS;
+use crate::rules::kubernetes_context::NODES_NOT_GIVEN;
 use crate::rules::prelude::*;
 
 use super::{CONTROLLER, PREFIX, full_name};
@@ -9,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an Ingress names a class that the AWS Load Balancer Controller cannot use",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "An Ingress with annotations of the AWS Load Balancer Controller names an IngressClass that does not exist, or one of the controller whose `parameters` are not an IngressClassParams of `elbv2.k8s.aws` or name one that does not exist. Only kinds of which objects were given are compared.",
+    condition: "An Ingress with annotations of the AWS Load Balancer Controller names an IngressClass that does not exist, or one of the controller whose `parameters` are not an IngressClassParams of `elbv2.k8s.aws` or name one that does not exist. Only kinds of which objects were given are compared, and only if Nodes were given: manifests may leave classes to other files.",
     impact: "no load balancer is created for the Ingress (`invalid ingress class`)",
     fix: "Create the IngressClass or the IngressClassParams, or correct the name.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/class_loader.go#Load"],
@@ -19,6 +20,9 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
+    if evidence.nodes.is_none() {
+        return CheckResult::not_applicable(NODES_NOT_GIVEN);
+    }
     let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
     let is_given = |kind| evidence.document_lists.contains(&kind);
     let mut checked = 0;
@@ -76,6 +80,13 @@ mod tests {
     use crate::testing::lint;
 
     const WORLD: &str = "
+apiVersion: v1
+kind: Node
+metadata:
+  name: a
+spec:
+  providerID: aws:///us-east-1a/i-0a
+---
 apiVersion: networking.k8s.io/v1
 kind: IngressClass
 metadata:
@@ -124,5 +135,7 @@ spec:
     #[test]
     fn does_not_apply() {
         lint::does_not_apply(&RULE, &WORLD.replace("alb.ingress.kubernetes.io/scheme", "example.com/x"));
+        let (_, manifests) = WORLD.split_once("---\n").unwrap();
+        lint::does_not_apply(&RULE, &manifests.replace("ingressClassName: alb", "ingressClassName: alb-public"));
     }
 }
