@@ -29,6 +29,8 @@ impl TagSelector<'_> {
     /// True if it selects a group.
     fn selects(&self, group: &AutoScalingGroup) -> bool {
         self.tags.iter().all(|(key, value)| {
+            // An empty value is none (`getAutoscalingGroupNamesByTags`).
+            let value = value.filter(|value| !value.is_empty());
             group.tags.iter().any(|tag| tag.key == *key && value.is_none_or(|value| tag.value == value))
         })
     }
@@ -75,14 +77,8 @@ pub(crate) fn has_unknown_groups(run: &CompanionRun<'_>) -> bool {
 pub(crate) fn works_here(run: &CompanionRun<'_>, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
     let region = run.container.settings.get("AWS_REGION");
     let is_region = region.is_none_or(|name| view.regions.iter().any(|region| region.region.name == *name));
-    let workload = run.workload;
     let identities = evidence.web_identities();
-    let mut roles = identities.iter().filter(|one| {
-        one.workload
-            .map_or(one.namespace == workload.namespace && one.service_account == workload.service_account, |mounted| {
-                std::ptr::eq(mounted, workload)
-            })
-    });
+    let mut roles = identities.iter().filter(|identity| run.uses(identity));
     let is_read = |arn: &str| {
         view.inventory.accounts.iter().any(|account| arn.split(':').nth(4) == Some(account.account_id.as_str()))
     };

@@ -39,7 +39,13 @@ impl ControllerTags {
         let folded = key.to_lowercase();
         self.get(key).is_none()
             && self.reserved_prefixes.iter().any(|own| folded.starts_with(&own.to_lowercase()))
-            && !self.additions.iter().any(|text| text.to_lowercase().contains(&folded))
+            && !self.is_added(key)
+    }
+
+    /// True if a text in which users add tags names a tag.
+    fn is_added(&self, key: &str) -> bool {
+        let folded = key.to_lowercase();
+        self.additions.iter().any(|text| text.to_lowercase().contains(&folded))
     }
 
     /// Adds the pairs `key=value` of options. One that refers to a variable may set any tag.
@@ -254,8 +260,8 @@ impl RoleGrants {
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
     }
 
-    /// True if an action is certainly refused on a resource with these tags.
-    pub(crate) fn refuses(&self, action: &str, arn: &str, tags: &[Tag], catalogue: &Catalogue) -> bool {
+    /// True if an action is certainly refused on a resource with these tags; `None` if they are not known.
+    pub(crate) fn refuses(&self, action: &str, arn: &str, tags: Option<&[Tag]>, catalogue: &Catalogue) -> bool {
         let service = action.split(':').next().unwrap_or_default();
         let mut request = self.environment.clone();
         for key in keys(&self.set) {
@@ -263,6 +269,7 @@ impl RoleGrants {
             if kind != "aws:resourcetag" && *kind != format!("{service}:resourcetag") {
                 continue;
             }
+            let Some(tags) = tags else { continue };
             match tags.iter().find(|known| known.key.eq_ignore_ascii_case(tag)) {
                 Some(known) => request.context.insert(&key, ContextValue::One(known.value.clone())),
                 None => request.absent.push(key.clone()),
@@ -285,7 +292,7 @@ pub(crate) fn refused_groups(
     }
     let managed = managed_groups(&one.run, groups).into_iter();
     let changes = managed.flat_map(|group| SCALING_ACTIONS.into_iter().map(move |action| (action, group)));
-    let refused = changes.filter(|(action, group)| grants.refuses(action, &group.arn, &group.tags, catalogue));
+    let refused = changes.filter(|(action, group)| grants.refuses(action, &group.arn, Some(&group.tags), catalogue));
     refused.map(|(action, group)| (action, group.name.clone())).collect()
 }
 
@@ -317,6 +324,8 @@ fn request_environment(
             TagLocation::Resource => kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag"),
         };
         match own.get(tag) {
+            // A class or an annotation may set another value.
+            Some(Some(_)) if own.is_added(tag) => {}
             Some(Some(value)) if applies => request.context.insert(key, ContextValue::One(value.clone())),
             None if applies && own.lacks(tag) => request.absent.push(key.clone()),
             _ => {}

@@ -56,6 +56,15 @@ impl CompanionRun<'_> {
         pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
     }
 
+    /// True if a web identity is that of its ServiceAccount or of its environment.
+    pub(crate) fn uses(&self, identity: &WebIdentity<'_>) -> bool {
+        let workload = self.workload;
+        identity.workload.map_or(
+            identity.namespace == workload.namespace && identity.service_account == workload.service_account,
+            |mounted| std::ptr::eq(mounted, workload),
+        )
+    }
+
     /// Value of an argument; the last one if it is repeated. `None` as well if it refers to a variable.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
         self.arguments(name).pop().filter(|value| !is_reference(value))
@@ -115,6 +124,11 @@ impl CompanionRun<'_> {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),
                     Trigger::Variable(name) => self.workload.environment.iter().any(|one| one == name),
+                    Trigger::OwnQueue => self.container.settings.get("QUEUE_URL").is_some_and(|url| {
+                        // https://sqs.REGION.amazonaws.com/ACCOUNT/NAME
+                        let account = url.split('/').nth(3).unwrap_or_default();
+                        view.inventory.accounts.iter().any(|known| known.account_id == account)
+                    }),
                     // The manifest sets one of them; nothing is known without either.
                     Trigger::Ipv4 => {
                         let is_default = self.setting("ENABLE_IPv6", false) == Some(false);
@@ -207,7 +221,11 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
                 })
         }
         // Without a queue it runs on each node and calls nothing.
-        Companion::NodeTerminationHandler => run.setting("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true),
+        Companion::NodeTerminationHandler => {
+            let mut words = run.container.words.iter();
+            run.setting("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true)
+                && !words.any(|word| word.value.contains("enable-sqs-termination-draining"))
+        }
         // In these modes it calls nothing but the metadata service.
         Companion::VpcCni => ["DISABLE_NETWORK_RESOURCE_PROVISIONING", "ENABLE_IMDS_ONLY_MODE"]
             .iter()
@@ -243,12 +261,7 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
     // The SDK prefers keys to any role.
     for run in companions(evidence).into_iter().filter(|run| !run.workload.has_keys) {
         let workload = run.workload;
-        let is_own = |identity: &&WebIdentity<'_>| {
-            identity.workload.map_or(
-                identity.namespace == workload.namespace && identity.service_account == workload.service_account,
-                |mounted| std::ptr::eq(mounted, workload),
-            )
-        };
+        let is_own = |identity: &&WebIdentity<'_>| run.uses(identity);
         // A variable of the container has precedence over the annotation.
         let mounted = identities.iter().filter(is_own).find(|identity| identity.workload.is_some());
         let own = mounted.or_else(|| identities.iter().find(is_own));

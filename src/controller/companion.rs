@@ -35,6 +35,8 @@ pub(crate) enum Trigger {
     Gate(&'static str),
     /// A container has an environment variable of this name.
     Variable(&'static str),
+    /// `QUEUE_URL` names a queue of an account that was read.
+    OwnQueue,
     /// Pods get IPv4 addresses (`ENABLE_IPv4`).
     Ipv4,
     /// Pods get IPv6 addresses (`ENABLE_IPv6`).
@@ -195,10 +197,9 @@ const VPC_CNI: &[NeededAction] = &[
 
 const NODE_TERMINATION_HANDLER: &[NeededAction] = &[
     always("autoscaling:CompleteLifecycleAction"),
-    always("autoscaling:DescribeAutoScalingInstances"),
     always("ec2:DescribeInstances"),
-    always("sqs:DeleteMessage"),
-    always("sqs:ReceiveMessage"),
+    only("sqs:DeleteMessage", Trigger::OwnQueue),
+    only("sqs:ReceiveMessage", Trigger::OwnQueue),
 ];
 
 /// Keys of encrypted volumes.
@@ -300,7 +301,13 @@ pub(crate) const COMPANIONS: &[CompanionRow] = &[
         needed: NODE_TERMINATION_HANDLER,
         hallmarks: &["autoscaling:CompleteLifecycleAction", "sqs:ReceiveMessage"],
         baselines: &[],
-        optional: &["autoscaling:DescribeTags", "ec2:DescribeTags"],
+        optional: &[
+            "autoscaling:DescribeAutoScalingInstances",
+            "autoscaling:DescribeTags",
+            "ec2:DescribeTags",
+            "sqs:DeleteMessage",
+            "sqs:ReceiveMessage",
+        ],
     },
 ];
 

@@ -243,6 +243,7 @@ pub(super) const SETTING_VARIABLES: &[&str] = &[
     "ENABLE_IPv6",
     "ENABLE_SQS_TERMINATION_DRAINING",
     "INTERRUPTION_QUEUE",
+    "QUEUE_URL",
 ];
 
 /// Variables through which the SDK finds credentials that are not visible in a pod.

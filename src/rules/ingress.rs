@@ -2,6 +2,8 @@
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
+use crate::aws::companions::companions;
+use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place};
 use crate::resource::ResourceKind;
@@ -15,7 +17,7 @@ mod target_group_binding_service_missing;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/ingress.rs"));
 
-const NO_INGRESS: &str = "no Ingress of the AWS Load Balancer Controller was given";
+const NO_INGRESS: &str = "no Ingress of one AWS Load Balancer Controller was given";
 
 /// Prefix of the annotations of the controller.
 const PREFIX: &str = "alb.ingress.kubernetes.io/";
@@ -85,12 +87,28 @@ fn full_name(object: Object<'_>) -> String {
     format!("{}/{}", text("namespace", "default"), text("name", ""))
 }
 
-/// Ingresses that the AWS Load Balancer Controller serves: by their class, or by the legacy
+/// True if an object is being deleted.
+fn is_deleted(object: Object<'_>) -> bool {
+    object.at(&["metadata", "deletionTimestamp"]).is_some()
+}
+
+/// Ingresses that the one AWS Load Balancer Controller of the evidence serves: by their class, or by the legacy
 /// annotation with the default of `--ingress-class`.
 fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
     let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
     let named = |object: &Object<'_>, name: &str| object.text(&["metadata", "name"]) == Some(name);
+    let controllers = companions(evidence).into_iter();
+    let controllers: Vec<_> =
+        controllers.filter(|run| run.row.companion == Companion::LoadBalancerController).collect();
+    // Several controllers may share the Ingresses.
+    let [only] = controllers.as_slice() else { return Vec::new() };
+    let own_class = only.argument("ingress-class").unwrap_or("alb");
+    let watched = only.argument("watch-namespace").filter(|name| !name.is_empty());
     let found = objects(DocumentKind::Ingress).filter_map(|object| {
+        let namespace = object.text(&["metadata", "namespace"]).unwrap_or("default");
+        if is_deleted(object) || watched.is_some_and(|watched| watched != namespace) {
+            return None;
+        }
         let annotation = |name: &str| object.text(&["metadata", "annotations", name]);
         let class = object.text(&["spec", "ingressClassName"]);
         let class = class.and_then(|class| objects(DocumentKind::IngressClass).find(|one| named(one, class)));
@@ -99,7 +117,7 @@ fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
             // Without its class, nothing is known about an Ingress that names one.
             None => {
                 object.text(&["spec", "ingressClassName"]).is_none()
-                    && annotation("kubernetes.io/ingress.class") == Some("alb")
+                    && annotation("kubernetes.io/ingress.class") == Some(own_class)
             }
         };
         let parameters = class.and_then(|class| {

@@ -277,6 +277,7 @@ const INGRESS: Keep = Members(&[
             ("name", All),
             ("namespace", All),
             ("uid", All),
+            ("deletionTimestamp", All),
             ("annotations", Named(&["alb.ingress.kubernetes.io/", "kubernetes.io/ingress.class"])),
         ]),
     ),

@@ -3,7 +3,7 @@ use crate::rules::AWS;
 use crate::rules::kubernetes_context::NODES_NOT_GIVEN;
 use crate::rules::prelude::*;
 
-use super::{CONTROLLER, PREFIX, full_name};
+use super::{CONTROLLER, PREFIX, full_name, is_deleted};
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-class-unusable",
@@ -28,6 +28,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let mut checked = 0;
     let mut found = Vec::new();
     for object in objects(DocumentKind::Ingress) {
+        // The legacy annotation precedes the class.
+        let annotated = object.at(&["metadata", "annotations", "kubernetes.io/ingress.class"]).is_some();
+        if annotated || is_deleted(object) {
+            continue;
+        }
         let mut annotations = object.members(&["metadata", "annotations"]);
         let is_for_it = annotations.any(|(key, _)| key.value.starts_with(PREFIX));
         let Some(name) = object.text(&["spec", "ingressClassName"]).filter(|_| is_for_it) else { continue };

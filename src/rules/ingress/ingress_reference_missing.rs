@@ -1,4 +1,5 @@
 use crate::inventory::Tag;
+use crate::policy;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -53,7 +54,8 @@ fn check(context: &Context<'_>) -> CheckResult {
 
 /// True if one of these has the id or the `Name` tag.
 fn exists(name: &str, known: &[(&str, &[Tag])]) -> bool {
-    let is_named = |tags: &[Tag]| tags.iter().any(|tag| tag.key == "Name" && tag.value == name);
+    // `*` and `?` match as in filters of EC2.
+    let is_named = |tags: &[Tag]| tags.iter().any(|tag| tag.key == "Name" && policy::matches(name, &tag.value));
     known.iter().any(|(id, tags)| *id == name || is_named(tags))
 }
 
@@ -82,6 +84,17 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0bb1, sg-0dead
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
 ";
 
     const BY_NAME: &str = "
@@ -93,6 +106,17 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/subnets: no-such-name
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
 ";
 
     const RIGHT: &str = "
@@ -105,6 +129,17 @@ metadata:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0bb1
     alb.ingress.kubernetes.io/subnets: subnet-priva0bb1
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
 ";
 
     const OTHER_CLASS: &str = "
@@ -134,6 +169,17 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/scheme: internal
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
 ";
 
     #[test]

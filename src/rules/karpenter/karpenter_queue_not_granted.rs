@@ -26,7 +26,10 @@ fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
     let catalogue = context.role_options.catalogue();
     for (one, grants) in karpenters(context) {
-        // An ARN or a URL is not the name of a queue.
+        // The argument precedes the variable; an ARN or a URL is not the name of a queue.
+        if !one.run.arguments("interruption-queue").is_empty() {
+            continue;
+        }
         let queue = one.run.container.settings.get("INTERRUPTION_QUEUE");
         let Some(queue) = queue.filter(|name| !name.is_empty() && !name.contains([':', '/'])) else { continue };
         checked += 1;
@@ -34,7 +37,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let is_somewhere = |action: &str| !grants.refuses_everywhere(action, catalogue);
         let refused: Vec<&str> = ACTIONS
             .into_iter()
-            .filter(|action| is_somewhere(action) && grants.refuses(action, &arn, &[], catalogue))
+            .filter(|action| is_somewhere(action) && grants.refuses(action, &arn, None, catalogue))
             .collect();
         if refused.is_empty() {
             continue;

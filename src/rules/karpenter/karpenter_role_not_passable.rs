@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "Karpenter may not pass the role of an EC2NodeClass",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`spec.role` of an EC2NodeClass names a role of the account for which the role of Karpenter does not grant `iam:PassRole`: the statement names another role.",
+    condition: "`spec.role` of an EC2NodeClass names a role of the account for which the role of Karpenter does not grant `iam:PassRole`: the statement names another role, or requires a tag that this role lacks.",
     impact: "Karpenter cannot create the instance profile or launch nodes of the class (`not authorized to perform: iam:PassRole`)",
     fix: "Name the role in the resource of the statement, or correct `spec.role`.",
     sources: &[
@@ -28,10 +28,8 @@ fn check(context: &Context<'_>) -> CheckResult {
             let short = name.rsplit('/').next().unwrap_or(name);
             let Some(role) = one.account.roles.iter().find(|role| role.name == short) else { continue };
             checked += 1;
-            let tags = role.tags.as_deref().unwrap_or_default();
-            // Without its tags, a condition on them may be met.
-            if role.tags.is_none() || !grants.refuses("iam:PassRole", &role.arn, tags, context.role_options.catalogue())
-            {
+            let catalogue = context.role_options.catalogue();
+            if !grants.refuses("iam:PassRole", &role.arn, role.tags.as_deref(), catalogue) {
                 continue;
             }
             let message = format!(

@@ -47,7 +47,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             let deletes = object.text(&["spec", "persistentVolumeReclaimPolicy"]) == Some("Delete");
             let mut actions = vec!["ec2:AttachVolume", "ec2:DetachVolume"];
             actions.extend(deletes.then_some("ec2:DeleteVolume"));
-            actions.retain(|action| grants.refuses(action, arn, &volume.tags, catalogue));
+            actions.retain(|action| grants.refuses(action, arn, Some(&volume.tags), catalogue));
             if actions.is_empty() {
                 continue;
             }
