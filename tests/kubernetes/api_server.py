@@ -14,6 +14,7 @@ RESOURCES = {
         ("pods", "Pod", True),
         ("persistentvolumes", "PersistentVolume", False),
         ("configmaps", "ConfigMap", True),
+        ("serviceaccounts", "ServiceAccount", True),
     ],
     "apps": [("daemonsets", "DaemonSet", True), ("deployments", "Deployment", True), ("statefulsets", "StatefulSet", True)],
     "storage.k8s.io": [
@@ -27,6 +28,7 @@ RESOURCES = {
         ("roles", "Role", True),
         ("rolebindings", "RoleBinding", True),
     ],
+    "networking.k8s.io": [("ingresses", "Ingress", True), ("ingressclasses", "IngressClass", False)],
     "coordination.k8s.io": [("leases", "Lease", True)],
     "admissionregistration.k8s.io": [("mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False)],
 }
