@@ -1,6 +1,6 @@
 //! Auto Scaling groups that the cluster autoscaler manages.
 //! Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/README.md`,
-//! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoTagSelectorSpec`,
+//! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoDiscoverySpec`,
 //! `cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs`,
 //! `cluster-autoscaler/config/dynamic/node_group_spec.go#SpecFromString`.
 

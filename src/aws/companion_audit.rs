@@ -82,7 +82,7 @@ fn audit(
     options: &RoleAuditOptions,
 ) -> Option<CompanionAudit> {
     let grants = RoleGrants::new(one, view, options)?;
-    let RoleGrants { set, prepared, environment } = &grants;
+    let RoleGrants { set, prepared, environment, .. } = &grants;
     let catalogue = options.catalogue();
     let needed = one.run.needed(view);
     let lacking = lacking(&needed, prepared, environment, catalogue);

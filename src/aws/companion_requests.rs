@@ -183,10 +183,10 @@ fn balancer_additions(evidence: &Evidence) -> Vec<String> {
 /// Sets the session tags of a role. A session assumed with a ServiceAccount token has only the tags of the role. EKS Pod
 /// Identity adds further tags.
 /// Sources: AWS IAM User Guide, "Pass session tags in AWS STS"; Amazon EKS User Guide, "EKS Pod Identity ABAC".
-fn set_session_tags(environment: &mut Environment, one: &CompanionRole<'_>, set: &PolicySet) {
+fn set_session_tags(environment: &mut Environment, one: &CompanionRole<'_>, keys: &BTreeSet<String>) {
     const PREFIX: &str = "aws:principaltag/";
     let Some(tags) = &one.role.tags else { return };
-    for key in keys(set).iter().filter(|key| key.starts_with(PREFIX)) {
+    for key in keys.iter().filter(|key| key.starts_with(PREFIX)) {
         let tag = tags.iter().find(|tag| key.get(PREFIX.len()..).is_some_and(|key| tag.key.eq_ignore_ascii_case(key)));
         match tag {
             Some(tag) => environment.context.insert(key, ContextValue::One(tag.value.clone())),
@@ -221,14 +221,13 @@ pub(crate) fn unmet_actions(
     own: &ControllerTags,
     catalogue: &Catalogue,
 ) -> Vec<&'static str> {
-    let keys = keys(&grants.set);
     let is_covered = |shape: &&RequestShape| match (shape.since, one.run.version) {
         (Some(since), Some(version)) => version >= since,
         _ => true,
     };
     let shapes = requests(one.run.row.companion).iter().filter(is_covered);
     let refused = shapes.filter(|shape| {
-        let environment = request_environment(shape, &grants.environment, own, &keys);
+        let environment = request_environment(shape, &grants.environment, own, &grants.keys);
         let resources: Vec<String> = shape.resources.iter().map(|rest| arn(one, shape.action, rest)).collect();
         let answer = grants.prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
@@ -243,6 +242,8 @@ pub(crate) struct RoleGrants {
     pub(crate) set: PolicySet,
     pub(crate) prepared: PreparedPolicies,
     pub(crate) environment: Environment,
+    /// Context keys that the policies use, in lower case.
+    keys: BTreeSet<String>,
 }
 
 impl RoleGrants {
@@ -250,8 +251,9 @@ impl RoleGrants {
     pub(crate) fn new(one: &CompanionRole<'_>, view: &ClusterView<'_>, options: &RoleAuditOptions) -> Option<Self> {
         let set = policy_set(one.account, one.role, &options.scps).ok()?;
         let mut environment = environment(one.account, one.role, view);
-        set_session_tags(&mut environment, one, &set);
-        Some(Self { prepared: PreparedPolicies::new(&set), environment, set })
+        let keys = keys(&set);
+        set_session_tags(&mut environment, one, &keys);
+        Some(Self { prepared: PreparedPolicies::new(&set), environment, keys, set })
     }
 
     /// True if an action is granted nowhere.
@@ -264,14 +266,14 @@ impl RoleGrants {
     pub(crate) fn refuses(&self, action: &str, arn: &str, tags: Option<&[Tag]>, catalogue: &Catalogue) -> bool {
         let service = action.split(':').next().unwrap_or_default();
         let mut request = self.environment.clone();
-        for key in keys(&self.set) {
+        for key in &self.keys {
             let Some((kind, tag)) = key.split_once('/') else { continue };
             if kind != "aws:resourcetag" && *kind != format!("{service}:resourcetag") {
                 continue;
             }
             let Some(tags) = tags else { continue };
             match tags.iter().find(|known| known.key.eq_ignore_ascii_case(tag)) {
-                Some(known) => request.context.insert(&key, ContextValue::One(known.value.clone())),
+                Some(known) => request.context.insert(key, ContextValue::One(known.value.clone())),
                 None => request.absent.push(key.clone()),
             }
         }
