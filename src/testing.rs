@@ -6,6 +6,7 @@
 use crate::audit::{Audit, Auditor};
 use crate::estate::EstateRef;
 use crate::finding::Finding;
+use crate::kubernetes::{Evidence, Kept};
 use crate::rules::{Outcome, Rule};
 use crate::tags::Tag;
 
@@ -22,6 +23,37 @@ pub(crate) fn tag(tags: &mut Vec<Tag>, key: &str, value: &str) {
 /// Removes a tag.
 pub(crate) fn untag(tags: &mut Vec<Tag>, key: &str) {
     tags.retain(|tag| tag.key != key);
+}
+
+/// Audits the objects of files. A recording of the same objects, which is also what a scan of a live cluster reads, must
+/// give the same findings: a rule that checks a part that is not recorded would take it for missing there.
+#[track_caller]
+fn audit_as_recorded(
+    files: &[(&str, &str)],
+    audit: impl Fn(Evidence) -> (Vec<Finding>, Outcome),
+) -> (Vec<Finding>, Outcome) {
+    let (mut given, mut kept) = (Evidence::default(), Kept::default());
+    for (name, text) in files.iter().filter(|(_, text)| !text.is_empty()) {
+        given = given.and(Evidence::parse(name, text.as_bytes().to_vec()).unwrap());
+        kept.add(name, text.as_bytes().to_vec()).unwrap();
+    }
+    // Configurations are not objects of the API.
+    let is_whole = kept.left_out == 0;
+    let seen_at = given.seen_at;
+    let found = audit(given);
+    if is_whole {
+        let mut recorded = kept.recording().evidence();
+        recorded.seen_at = seen_at;
+        let recorded = audit(recorded);
+        let essence = |(findings, outcome): &(Vec<Finding>, Outcome)| {
+            let mut all: Vec<_> =
+                findings.iter().map(|one| (one.resource.id.clone(), one.severity, one.confidence)).collect();
+            all.sort();
+            (all, *outcome)
+        };
+        assert_eq!(essence(&recorded), essence(&found), "the recording (left) and the files (right)");
+    }
+    found
 }
 
 /// Runs the one rule of an auditor; returns its findings and its outcome.

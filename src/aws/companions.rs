@@ -6,7 +6,7 @@ use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
 use crate::controller::ControllerVersion;
-use crate::controller::companion::{Companion, CompanionRow, NeededAction, Trigger, identify};
+use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, NeededAction, Trigger, identify};
 use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind};
 use crate::policy::{Environment, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
@@ -72,6 +72,7 @@ impl CompanionRun<'_> {
 
     /// Values of an argument that may be repeated, as they are written.
     pub(crate) fn arguments(&self, name: &str) -> Vec<&str> {
+        debug_assert!(CHECKED_ARGUMENTS.contains(&name), "a recording has no `--{name}`");
         let mut words = self.container.words.iter();
         let mut values = Vec::new();
         while let Some(word) = words.next() {

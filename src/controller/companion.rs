@@ -359,6 +359,36 @@ impl fmt::Display for NamedVersion {
     }
 }
 
+/// Last parts of the names of the images of all controllers.
+pub(crate) fn images() -> impl Iterator<Item = &'static str> {
+    COMPANIONS.iter().flat_map(|row| row.images).copied()
+}
+
+/// Arguments of the controllers that rules check. A recording has their values, which are not secret.
+pub(crate) const CHECKED_ARGUMENTS: [&str; 21] = [
+    "aws-assume-role",
+    "aws-profile",
+    "aws-region",
+    "aws-vpc-id",
+    "cloud-provider",
+    "cluster-name",
+    "default-load-balancer-scheme",
+    "default-tags",
+    "dry-run",
+    "enable-sqs-termination-draining",
+    "extra-tags",
+    "extra-volume-tags",
+    "feature-gates",
+    "ingress-class",
+    "interruption-queue",
+    "k8s-tag-cluster-id",
+    "node-group-auto-discovery",
+    "nodes",
+    "provider",
+    "tags",
+    "watch-namespace",
+];
+
 /// Controller of an image, and its version if the tag states one.
 pub(crate) fn identify(image: &str) -> Option<(&'static CompanionRow, Option<ControllerVersion>)> {
     let image = image.split('@').next().unwrap_or_default();

@@ -4,10 +4,9 @@
 use serde_json::{Map, Value};
 
 use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
-use crate::text::secrets::{is_credential, masked, shown};
+use crate::text::secrets::{is_credential, masked};
 
 use super::cloud_config::{self, CloudConfig};
-use super::controller_flags;
 use super::document::EBS_DRIVER;
 use super::error::KubernetesError;
 use super::evidence::Evidence;
@@ -16,9 +15,11 @@ use super::read::is_looked_at;
 use super::source::Source;
 
 use shapes::{CLUSTER_CONFIGURATION, kept, shape};
+use words::{hide_arguments, hide_words, redact_setting};
 
 mod files;
 mod shapes;
+mod words;
 
 pub(crate) use files::Kept;
 
@@ -103,136 +104,6 @@ fn hide_members(map: Option<&mut Value>) {
         let Some(text) = value.as_str() else { continue };
         let hidden = if is_credential(name) { HIDDEN.to_owned() } else { masked(text).into_owned() };
         *value = hidden.into();
-    }
-}
-
-/// Value of a setting, hidden unless it is known to hold no credential.
-fn redact_setting(name: &str, value: &str) -> String {
-    let told = shown(name, value);
-    // An argument without a value is the name of a flag.
-    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    let is_bare = name.ends_with("-arg") && !value.contains('=') && !is_name(value);
-    if told.ends_with("(not shown)") || is_bare {
-        match value.split_once('=') {
-            Some((flag, _)) if name.ends_with("-arg") => format!("{flag}={HIDDEN}"),
-            _ => HIDDEN.to_owned(),
-        }
-    } else {
-        told
-    }
-}
-
-/// Hides everything not known to be harmless in the arguments that RKE2 and K3s record on their Nodes.
-fn hide_arguments(node: &mut Value) {
-    let Some(annotations) = node.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) else { return };
-    for (name, value) in annotations {
-        let Some(text) = value.as_str() else { continue };
-        let hidden = if name.ends_with("/node-args") {
-            serde_json::from_str::<Vec<String>>(text).ok().map(|words| Value::from(hidden_words(&words)))
-        } else if name.ends_with("/node-env") {
-            // Only one variable of it is checked.
-            serde_json::from_str::<Map<String, Value>>(text).ok().map(|mut variables| {
-                variables.retain(|name, _| name == "RKE2_CLOUD_PROVIDER_NAME");
-                Value::Object(variables)
-            })
-        } else {
-            continue;
-        };
-        *value = hidden.unwrap_or_default().to_string().into();
-    }
-}
-
-/// Hides the values of arguments in the form `--name`, value or `--name=value`.
-fn hidden_words(words: &[String]) -> Vec<String> {
-    let mut last = String::new();
-    let hide = |(index, word): (usize, &String)| {
-        let Some(argument) = word.strip_prefix('-') else {
-            let name = std::mem::take(&mut last);
-            // The first word is the role.
-            return match name.is_empty() {
-                true if index == 0 => word.clone(),
-                true => HIDDEN.to_owned(),
-                false => redact_setting(&name, word),
-            };
-        };
-        let argument = argument.trim_start_matches('-');
-        if let Some((name, value)) = argument.split_once('=') {
-            last.clear();
-            format!("--{name}={}", redact_setting(name, value))
-        } else {
-            argument.clone_into(&mut last);
-            word.clone()
-        }
-    };
-    words.iter().enumerate().map(hide).collect()
-}
-
-/// Hides the words of containers other than a cloud controller or a control plane, and credentials in the words of
-/// those.
-fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
-    let containers = pod.and_then(|pod| pod.get_mut("containers")).and_then(Value::as_array_mut);
-    for container in containers.into_iter().flatten() {
-        let is_known = is_pod || {
-            let text = container.to_string();
-            ["cloud-controller-manager", "cloud-provider"].iter().any(|mark| text.contains(mark))
-        };
-        let Some(container) = container.as_object_mut() else { continue };
-        let (mut behind, mut is_first) = (None, true);
-        for list in ["command", "args"] {
-            if !is_known {
-                container.remove(list);
-                continue;
-            }
-            for word in container.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                if let Some(text) = word.as_str() {
-                    let hidden = hidden_word(text, is_first, &mut behind);
-                    *word = hidden.into();
-                    is_first = false;
-                }
-            }
-        }
-    }
-}
-
-/// Hides what may be a credential in a word of a command line; `behind` is the flag before it that has no value yet.
-fn hidden_word(word: &str, is_first: bool, behind: &mut Option<String>) -> String {
-    let flag = word.strip_prefix('-').map(|flag| flag.strip_prefix('-').unwrap_or(flag));
-    let flag = flag.map(|flag| flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value))));
-    let dashes = if word.starts_with("--") { "--" } else { "-" };
-    match (flag, behind.take()) {
-        (Some((name, Some(value))), _) => format!("{dashes}{name}={}", hidden_value(name, value)),
-        (Some((name, None)), _) => {
-            *behind = Some(name.to_owned());
-            word.to_owned()
-        }
-        (None, Some(name)) if !word.starts_with('-') => hidden_value(&name, word),
-        _ => {
-            // The name of a program; for a script, the program that it starts is enough.
-            const CONTROLLER: &str = "cloud-controller-manager";
-            let is_name = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-            if word.chars().all(is_name) && (is_first || word.contains(CONTROLLER)) {
-                word.to_owned()
-            } else if word.contains(CONTROLLER) {
-                format!("{HIDDEN} {CONTROLLER} {HIDDEN}")
-            } else {
-                HIDDEN.to_owned()
-            }
-        }
-    }
-}
-
-/// Value of a flag of a control plane, hidden unless it is known to hold no credential.
-fn hidden_value(name: &str, value: &str) -> String {
-    // Users choose tags freely.
-    let is_known = controller_flags::known(name).is_some() && name != "tags";
-    let is_plain =
-        ["true", "false", ""].contains(&value) || value.len() < 6 && value.chars().all(|c| c.is_ascii_digit());
-    if is_plain {
-        value.to_owned()
-    } else if is_known {
-        masked(value).into_owned()
-    } else {
-        redact_setting(name, value)
     }
 }
 
@@ -405,77 +276,17 @@ mod tests {
     }
 
     #[test]
-    fn keeps_controller_words_without_credentials() {
-        let words = json!(["--cloud-provider=aws", "--aws-secret=abc", "--v=2"]);
-        let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
-        let kept = recorded(List::DaemonSets, set);
-        let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
-        assert_eq!(*found, json!(["--cloud-provider=aws", "--aws-secret=********", "--v=2"]));
-    }
-
-    #[test]
-    fn credentials_behind_a_flag_or_in_a_script_are_hidden() {
-        let words = json!([
-            "--cloud-provider=aws",
-            "--password",
-            "leak",
-            "--v",
-            "2",
-            "--etcd-password=le ak leak",
-            "AWS_SECRET_ACCESS_KEY=\"a leak\" exec x"
-        ]);
-        let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
-        let kept = recorded(List::DaemonSets, set);
-        let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
-        assert!(!found.to_string().contains("leak"), "{found}");
-        assert_eq!((&found[3], &found[4]), (&json!("--v"), &json!("2")));
-    }
-
-    #[test]
     fn pods_that_nobody_looks_at_are_left_out() {
         let pod = |annotation: &str| json!({"metadata": {"name": "a", "annotations": {annotation: "x"}}, "spec": {"containers": []}});
         assert!(recorded_text(List::Pods, &pod("kubernetes.io/config.mirror").to_string()).unwrap().is_some());
         assert!(recorded_text(List::Pods, &pod("other").to_string()).unwrap().is_none());
-    }
-
-    #[test]
-    fn hides_node_arguments_unless_harmless() {
-        let words = [
-            "server",
-            "--token",
-            "abc",
-            "--node-ip=10.0.0.1",
-            "--kubelet-arg",
-            "cloud-provider=external",
-            "--kubelet-arg=x=y",
-            "--datastore-endpoint=mysql://u:p@h",
-            "--disable-cloud-controller",
-            "--agent-token",
-            "z",
-        ];
-        let node = json!({"metadata": {"annotations": {
-            "rke2.io/node-args": json!(words).to_string(),
-            "rke2.io/node-env": json!({"RKE2_TOKEN": "x", "RKE2_CLOUD_PROVIDER_NAME": "aws"}).to_string(),
-            "other": "secret",
-        }}});
-        let kept = recorded(List::Nodes, node);
-        let annotations = &kept["metadata"]["annotations"];
-        let expected = [
-            "server",
-            "--token",
-            HIDDEN,
-            "--node-ip=10.0.0.1",
-            "--kubelet-arg",
-            "cloud-provider=external",
-            "--kubelet-arg=x=********",
-            "--datastore-endpoint=********",
-            "--disable-cloud-controller",
-            "--agent-token",
-            HIDDEN,
-        ];
-        assert_eq!(annotations["rke2.io/node-args"], json!(json!(expected).to_string()));
-        assert_eq!(annotations["rke2.io/node-env"], json!(r#"{"RKE2_CLOUD_PROVIDER_NAME":"aws"}"#));
-        assert_eq!(annotations.as_object().unwrap().len(), 2);
+        let of_controller = json!({
+            "metadata": {"name": "a"},
+            "spec": {"containers": [{"image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"}]},
+            "status": {"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff", "message": "left out"}}}]},
+        });
+        let kept = recorded_text(List::Pods, &of_controller.to_string()).unwrap().unwrap();
+        assert_eq!(kept["status"]["containerStatuses"][0]["state"], json!({"waiting": {"reason": "ImagePullBackOff"}}));
     }
 
     #[test]
@@ -544,43 +355,5 @@ mod tests {
         ] {
             assert_eq!(of(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn keeps_values_only_for_known_flags() {
-        let words = json!([
-            "--kubeconfig-data",
-            "leak",
-            "--service-account-key=leak",
-            "--tags=owner=leak",
-            "--unknown=leak",
-            "--leader-elect",
-            "--v",
-            "2",
-            "--cluster-cidr=10.0.0.0/16",
-            "--controllers",
-            "*,-route",
-            "--cloud-provider=aws",
-            "--unknown-switch=true"
-        ]);
-        let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
-        let kept = recorded(List::DaemonSets, set);
-        let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
-        let expected = json!([
-            "--kubeconfig-data",
-            HIDDEN,
-            format!("--service-account-key={HIDDEN}"),
-            format!("--tags={HIDDEN}"),
-            format!("--unknown={HIDDEN}"),
-            "--leader-elect",
-            "--v",
-            "2",
-            "--cluster-cidr=10.0.0.0/16",
-            "--controllers",
-            "*,-route",
-            "--cloud-provider=aws",
-            "--unknown-switch=true"
-        ]);
-        assert_eq!(*found, expected);
     }
 }

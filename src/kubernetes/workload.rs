@@ -210,7 +210,7 @@ const OF_DAEMON_PODS: [(&str, &str); 6] = [
 /// Environment variables that give a program credentials of AWS or Alibaba Cloud. Sources: AWS SDKs and Tools Reference
 /// Guide, "Settings reference"; kubernetes/cloud-provider-alibaba-cloud
 /// `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
-pub(super) const CREDENTIAL_VARIABLES: &[&str] = &[
+const CREDENTIAL_VARIABLES: &[&str] = &[
     "AWS_ACCESS_KEY_ID",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
@@ -226,15 +226,15 @@ pub(super) const CREDENTIAL_VARIABLES: &[&str] = &[
 ];
 
 /// Variable that names the role for a token.
-pub(super) const ROLE_VARIABLE: &str = "AWS_ROLE_ARN";
+const ROLE_VARIABLE: &str = "AWS_ROLE_ARN";
 
 /// Variable that names the file with the token.
-pub(super) const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
+const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 
 /// Variables that configure a controller; their values are not secret. Sources: aws/karpenter-provider-aws
 /// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md; aws/aws-node-termination-handler
 /// `config/helm/aws-node-termination-handler/README.md`.
-pub(super) const SETTING_VARIABLES: &[&str] = &[
+const SETTING_VARIABLES: &[&str] = &[
     "AWS_REGION",
     "CLUSTER_NAME",
     "DISABLE_NETWORK_RESOURCE_PROVISIONING",
@@ -248,6 +248,24 @@ pub(super) const SETTING_VARIABLES: &[&str] = &[
 
 /// Variables through which the SDK finds credentials that are not visible in a pod.
 const HIDDEN_VARIABLES: [&str; 2] = ["AWS_CONFIG_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"];
+
+/// Variables that change what a controller does; rules check only whether they are set. Sources:
+/// kubernetes-sigs/external-dns `pkg/apis/externaldns/types.go`; kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/helper/service_utils.go`.
+const SWITCH_VARIABLES: [&str; 2] = ["EXTERNAL_DNS_AWS_ASSUME_ROLE", "SERVICE_FORCE_BACKEND_ENI"];
+
+/// True if rules check whether a variable is set.
+pub(super) fn is_checked_variable(name: &str) -> bool {
+    is_public_variable(name)
+        || CREDENTIAL_VARIABLES.contains(&name)
+        || HIDDEN_VARIABLES.contains(&name)
+        || SWITCH_VARIABLES.contains(&name)
+}
+
+/// True if rules check the value of a variable, which is not secret.
+pub(super) fn is_public_variable(name: &str) -> bool {
+    [ROLE_VARIABLE, TOKEN_VARIABLE].contains(&name) || SETTING_VARIABLES.contains(&name)
+}
 
 /// Pod annotations through which a proxy of the metadata service assigns a role (kube2iam, kiam).
 pub(super) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];

@@ -8,12 +8,11 @@ use crate::alibaba::{
 use crate::audit::Auditor;
 use crate::estate::{EstateRef, SourceKind};
 use crate::finding::Finding;
-use crate::kubernetes::Evidence;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::alibaba::Installer;
 use crate::rules::{Outcome, Rule};
 
-use super::{assert_fires, assert_silent, audit_rule, tag};
+use super::{assert_fires, assert_silent, audit_as_recorded, audit_rule, tag};
 
 /// A control-plane node.
 pub(crate) const MASTER: &str = "i-bp1master1";
@@ -143,19 +142,20 @@ impl Cluster {
     }
 
     fn audit(&self, rule: &'static Rule) -> (Vec<Finding>, Outcome) {
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": self.objects});
-        let evidence = Evidence::parse("f.json", list.to_string().into_bytes()).unwrap();
-        let auditor = Auditor {
-            cluster_id: self.id,
-            kubernetes: &evidence,
-            selectors: &[],
-            role_audit: &self.options,
-            rules: &[rule],
-            cloud_routes: true,
-            installer: self.installer,
-            source: SourceKind::Inventory,
-        };
-        audit_rule(&auditor, EstateRef::Alibaba(&self.inventory))
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": self.objects}).to_string();
+        audit_as_recorded(&[("f.json", &list)], |evidence| {
+            let auditor = Auditor {
+                cluster_id: self.id,
+                kubernetes: &evidence,
+                selectors: &[],
+                role_audit: &self.options,
+                rules: &[rule],
+                cloud_routes: true,
+                installer: self.installer,
+                source: SourceKind::Inventory,
+            };
+            audit_rule(&auditor, EstateRef::Alibaba(&self.inventory))
+        })
     }
 }
 

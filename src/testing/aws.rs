@@ -11,11 +11,10 @@ use crate::controller::companion::CompanionVersions;
 use crate::estate::{EstateRef, SourceKind};
 use crate::finding::Finding;
 use crate::inventory::Tag;
-use crate::kubernetes::Evidence;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{Outcome, Rule};
 
-use super::{assert_fires, assert_silent, audit_rule, tag, untag};
+use super::{assert_fires, assert_silent, audit_as_recorded, audit_rule, tag, untag};
 
 /// The id of the cluster.
 pub(crate) const ID: &str = "c-m-4x8z2k9q";
@@ -250,26 +249,22 @@ impl Cluster {
     }
 
     fn audit(&self, rule: &'static Rule) -> (Vec<Finding>, Outcome) {
-        let mut evidence = Evidence::default();
-        if !self.nodes.is_empty() {
-            let list = json!({"apiVersion": "v1", "kind": "List", "items": self.nodes});
-            evidence = evidence.and(Evidence::parse("nodes.json", list.to_string().into_bytes()).unwrap());
-        }
-        if !self.manifests.is_empty() {
-            evidence = evidence.and(Evidence::parse("f.yaml", self.manifests.as_bytes().to_vec()).unwrap());
-        }
-        let evidence = evidence.with_companions(self.companions.clone());
-        let auditor = Auditor {
-            cluster_id: self.id,
-            kubernetes: &evidence,
-            selectors: &[],
-            role_audit: &self.options,
-            rules: &[rule],
-            cloud_routes: self.cloud_routes,
-            installer: None,
-            source: SourceKind::Inventory,
-        };
-        audit_rule(&auditor, EstateRef::Aws(&self.inventory))
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": self.nodes}).to_string();
+        let nodes = ("nodes.json", if self.nodes.is_empty() { "" } else { &list });
+        audit_as_recorded(&[nodes, ("f.yaml", self.manifests)], |evidence| {
+            let evidence = evidence.with_companions(self.companions.clone());
+            let auditor = Auditor {
+                cluster_id: self.id,
+                kubernetes: &evidence,
+                selectors: &[],
+                role_audit: &self.options,
+                rules: &[rule],
+                cloud_routes: self.cloud_routes,
+                installer: None,
+                source: SourceKind::Inventory,
+            };
+            audit_rule(&auditor, EstateRef::Aws(&self.inventory))
+        })
     }
 }
 

@@ -1,19 +1,20 @@
 //! Rules on manifests and configurations.
 
 use crate::finding::Finding;
-use crate::kubernetes::{Evidence, Target};
+use crate::kubernetes::Target;
 use crate::kubernetes_lint::KubernetesLint;
 use crate::rules::{Outcome, Rule};
 
-use super::{assert_fires, assert_silent};
+use super::{assert_fires, assert_silent, audit_as_recorded};
 
 /// Findings and outcome in the manifests of a cluster that upgrades to versions in which every removal has happened.
 pub(crate) fn outcome(rule: &'static Rule, manifests: &str) -> (Vec<Finding>, Outcome) {
     let target = Target { kubernetes: "1.33".parse().ok(), controller: "1.36".parse().ok() };
-    let evidence = Evidence::parse("f.yaml", manifests.as_bytes().to_vec()).unwrap().towards(target);
-    let mut lint = KubernetesLint::default();
-    lint.check(&[evidence], &[rule]);
-    (lint.findings, lint.rules.first().expect("the outcome of the rule").outcome)
+    audit_as_recorded(&[("f.yaml", manifests)], |evidence| {
+        let mut lint = KubernetesLint::default();
+        lint.check(&[evidence.towards(target)], &[rule]);
+        (lint.findings, lint.rules.first().expect("the outcome of the rule").outcome)
+    })
 }
 
 /// Asserts that the rule has findings in the manifests.

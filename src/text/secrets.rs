@@ -23,7 +23,7 @@ const NAMES: [&str; 16] = [
 ];
 
 /// Settings whose values are shown; any other value may contain a credential.
-const SHOWN: [&str; 33] = [
+const SHOWN: [&str; 34] = [
     "cloud-provider-config",
     "cloud-provider-name",
     "cluster-cidr",
@@ -51,6 +51,7 @@ const SHOWN: [&str; 33] = [
     "protect-kernel-defaults",
     "secrets-encryption",
     "selinux",
+    "service-account-issuer",
     "service-cidr",
     "service-node-port-range",
     "snapshotter",

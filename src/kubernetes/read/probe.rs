@@ -2,20 +2,27 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::controller::companion;
 use crate::policy::json::{JsonError, Node};
 
 use super::super::source::Source;
 
-/// Marks of pods that rules check: cloud controllers and static pods.
-pub(super) const OF_PODS: [&str; 2] = ["cloud-controller-manager", "kubernetes.io/config.mirror"];
+/// Marks of pods that rules check, next to the images of other controllers: cloud controllers and static pods.
+const OF_PODS: [&str; 2] = ["cloud-controller-manager", "kubernetes.io/config.mirror"];
+
+/// Finds the mark of a pod that rules check.
+static MARKS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::new(OF_PODS.into_iter().chain(companion::images())).ok());
 
 /// True if a pod, as JSON, is one that rules check.
 pub(in crate::kubernetes) fn is_looked_at(pod: &str) -> bool {
-    OF_PODS.iter().any(|mark| memchr::memmem::find(pod.as_bytes(), mark.as_bytes()).is_some())
+    MARKS.as_ref().is_none_or(|marks| marks.is_match(pod))
 }
 
 /// `apiVersion` and `kind` of a JSON object. The API writes them first; the rest is then not read.

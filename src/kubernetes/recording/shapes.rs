@@ -1,11 +1,9 @@
 //! Parts of each kind of object that rules check.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::inventory::kubernetes::List;
-use crate::kubernetes::workload::{
-    CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES, ROLE_VARIABLE, SETTING_VARIABLES, TOKEN_VARIABLE,
-};
+use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, is_checked_variable, is_public_variable};
 
 /// Parts of a value that are recorded.
 #[derive(Clone, Copy)]
@@ -50,21 +48,24 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
             let is_named = |name: &str| texts.iter().any(|text| name.contains(text));
             Value::Object(members.into_iter().filter(|(name, _)| is_named(name)).collect())
         }
-        (Value::Array(items), Variables) => {
-            let text = |item: &Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
-            let is_public =
-                |name: &str| [ROLE_VARIABLE, TOKEN_VARIABLE].contains(&name) || SETTING_VARIABLES.contains(&name);
-            let known = items.iter().filter_map(|item| Some((item, text(item, "name")?)));
-            let known = known.filter(|(_, name)| is_public(name) || CREDENTIAL_VARIABLES.contains(&name.as_str()));
-            known
-                .map(|(item, name)| match text(item, "value").filter(|_| is_public(&name)) {
-                    Some(role) => serde_json::json!({"name": name, "value": role}),
-                    None => serde_json::json!({"name": name}),
-                })
-                .collect()
-        }
+        (Value::Array(items), Variables) => items.iter().filter_map(variable).collect(),
         (Value::Object(_) | Value::Array(_), _) => Value::Null,
     }
+}
+
+/// An environment variable that rules check. An empty value is the same as none.
+fn variable(item: &Value) -> Option<Value> {
+    let text = |key: &str| item.get(key).and_then(Value::as_str);
+    let name = text("name").filter(|name| is_checked_variable(name))?;
+    let mut kept = Map::from_iter([("name".to_owned(), name.into())]);
+    if let Some(value) = text("value").filter(|value| value.is_empty() || is_public_variable(name)) {
+        kept.insert("value".to_owned(), value.into());
+    }
+    let optional = ["valueFrom", "secretKeyRef", "optional"].iter().try_fold(item, |value, key| value.get(key));
+    if let Some(optional @ Value::Bool(_)) = optional {
+        kept.insert("valueFrom".to_owned(), json!({"secretKeyRef": {"optional": optional}}));
+    }
+    Some(Value::Object(kept))
 }
 
 const PLAIN_METADATA: Keep = Members(&[("name", All), ("namespace", All), ("uid", All), ("creationTimestamp", All)]);
@@ -181,7 +182,7 @@ const WORKLOAD: Keep = Members(&[
         ]),
     ),
 ]);
-const STATIC_POD: Keep = Members(&[
+const CHECKED_POD: Keep = Members(&[
     KINDS[0],
     KINDS[1],
     (
@@ -196,7 +197,16 @@ const STATIC_POD: Keep = Members(&[
         ]),
     ),
     ("spec", POD),
+    (
+        "status",
+        Members(&[
+            ("conditions", Items(&Members(&[("type", All), ("status", All), ("reason", All), ("message", All)]))),
+            ("containerStatuses", CONTAINER_STATES),
+            ("initContainerStatuses", CONTAINER_STATES),
+        ]),
+    ),
 ]);
+const CONTAINER_STATES: Keep = Items(&Members(&[("state", Members(&[("waiting", Members(&[("reason", All)]))]))]));
 const STORAGE_CLASS: Keep = Members(&[
     KINDS[0],
     KINDS[1],
@@ -341,7 +351,7 @@ pub(super) fn shape(list: List) -> Keep {
         List::Nodes => NODE,
         List::Services => SERVICE,
         List::DaemonSets | List::Deployments | List::StatefulSets => WORKLOAD,
-        List::Pods => STATIC_POD,
+        List::Pods => CHECKED_POD,
         List::StorageClasses => STORAGE_CLASS,
         List::PersistentVolumes => VOLUME,
         List::CsiDrivers => NAMED,
@@ -357,5 +367,30 @@ pub(super) fn shape(list: List) -> Keep {
         List::TargetGroupBindings => BINDING,
         List::Ec2NodeClasses => NODE_CLASS,
         List::NodePools => NODE_POOL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_keep_what_decides_and_no_secret() {
+        let given = json!([
+            {"name": "AWS_ACCESS_KEY_ID", "value": "leak"},
+            {"name": "AWS_ROLE_ARN", "value": "arn:aws:iam::123456789012:role/a"},
+            {"name": "AWS_PROFILE", "value": ""},
+            {"name": "SERVICE_FORCE_BACKEND_ENI", "value": "leak"},
+            {"name": "ACCESS_KEY_ID", "valueFrom": {"secretKeyRef": {"name": "s", "key": "leak", "optional": true}}},
+            {"name": "OTHER", "value": "leak"},
+        ]);
+        let expected = json!([
+            {"name": "AWS_ACCESS_KEY_ID"},
+            {"name": "AWS_ROLE_ARN", "value": "arn:aws:iam::123456789012:role/a"},
+            {"name": "AWS_PROFILE", "value": ""},
+            {"name": "SERVICE_FORCE_BACKEND_ENI"},
+            {"name": "ACCESS_KEY_ID", "valueFrom": {"secretKeyRef": {"optional": true}}},
+        ]);
+        assert_eq!(kept(given, Variables), expected);
     }
 }

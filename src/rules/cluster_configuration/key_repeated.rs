@@ -49,8 +49,10 @@ mod tests {
     use super::RULE;
     use crate::testing::lint;
 
+    // The API has no repeated keys: only files do.
     const DEFECT: &str = "
-kind: Node
+kind: HelmChart
+apiVersion: helm.cattle.io/v1
 metadata:
   name: a
   name: b
