@@ -7,6 +7,7 @@ pub(crate) mod clusters;
 pub(crate) mod companion_audit;
 pub(crate) mod companion_requests;
 pub(crate) mod companions;
+pub(crate) mod fleet;
 pub(crate) mod grant;
 pub(crate) mod inventory;
 pub(crate) mod role_overview;

@@ -224,12 +224,12 @@ impl ConfigReader<'_> {
     }
 
     /// Rejects every key of a table but these.
-    fn reject_unknown_keys(&self, table: &Table<'_>, what: &str, keys: [&str; 5]) -> Result<(), ConfigError> {
+    fn reject_unknown_keys(&self, table: &Table<'_>, what: &str, keys: &[&str]) -> Result<(), ConfigError> {
         let Some((key, _)) = table.iter().find(|(key, _)| !keys.contains(&key.get_ref().as_ref())) else {
             return Ok(());
         };
         let error = self.error(key.span().start, format!("unknown key `{}` in a {what}", key.get_ref()));
-        Err(match nearest(key.get_ref(), keys) {
+        Err(match nearest(key.get_ref(), keys.iter().copied()) {
             Some(name) => error.help(format!("did you mean `{name}`?")),
             None => error.help(format!("valid keys: {}", keys.join(", "))),
         })
@@ -306,7 +306,7 @@ impl ConfigReader<'_> {
         const KEYS: [&str; 5] = ["rule", "resource", "reason", "expires", "owner"];
         let at = value.span().start;
         let table = self.table(value, "[waiver]")?;
-        self.reject_unknown_keys(table, "waiver", KEYS)?;
+        self.reject_unknown_keys(table, "waiver", &KEYS)?;
         let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
         let missing =
             |name: &str, why: &str| self.error(at, format!("the waiver has no `{name}`")).help(why.to_owned());

@@ -15,7 +15,8 @@ pub use crate::resource::Read;
 pub use crate::tags::Tag;
 pub use file::to_json;
 pub(crate) use file::{
-    Access, InventoryError, MAX_INVENTORY_BYTES, detect_provider, read_inventory, write_file, write_private,
+    Access, InventoryError, MAX_INVENTORY_BYTES, detect_provider, is_recorded, read_inventory, write_file,
+    write_private,
 };
 pub use gap::Gap;
 pub(crate) use gap::{GapSubject, REASON_CONTRADICTED, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN};

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -29,6 +30,10 @@ pub struct Target {
     pub regions: Vec<String>,
     /// Clusters; all that are found if empty.
     pub cluster_ids: Vec<String>,
+    /// Contexts of the kubeconfig through which its clusters are read: names, or patterns with `*` and `?`.
+    pub kube_contexts: Vec<String>,
+    /// Files or folders with evidence, each about one of its clusters.
+    pub kubernetes: Vec<String>,
 }
 
 /// A target in its file form.
@@ -43,10 +48,42 @@ pub(crate) struct TargetEntry {
     pub(crate) regions: Vec<String>,
     #[serde(default, alias = "cluster_ids")]
     pub(crate) cluster_ids: Vec<String>,
+    #[serde(default, alias = "kube_context", deserialize_with = "one_or_many")]
+    pub(crate) kube_context: Vec<String>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub(crate) kubernetes: Vec<String>,
+}
+
+/// Reads a text, or a list of texts.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct OneOrMany;
+
+    impl<'de> Visitor<'de> for OneOrMany {
+        type Value = Vec<String>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a string, or an array of strings")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<String>, E> {
+            Ok(vec![text.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<String>, A::Error> {
+            let mut all = Vec::new();
+            while let Some(item) = items.next_element()? {
+                all.push(item);
+            }
+            Ok(all)
+        }
+    }
+
+    deserializer.deserialize_any(OneOrMany)
 }
 
 /// The keys of a target in a file.
-pub(crate) const KEYS: [&str; 5] = ["account", "role", "external-id", "regions", "cluster-ids"];
+pub(crate) const KEYS: [&str; 7] =
+    ["account", "role", "external-id", "regions", "cluster-ids", "kube-context", "kubernetes"];
 
 /// Defect of a list of targets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +132,9 @@ pub enum InvalidTarget {
     /// Not the name of a region.
     #[error("`{0}` is not a region name, such as us-east-1")]
     Region(String),
+    /// Evidence without a name.
+    #[error("`{0}` has an empty name")]
+    EmptyName(&'static str),
     /// Not a cluster id.
     #[error("`{id}` is not a cluster id: {error}")]
     ClusterId {
@@ -134,7 +174,7 @@ impl Target {
     /// # Errors
     /// If it names no account, or a value of it is invalid.
     fn new(entry: TargetEntry) -> Result<Self, InvalidTarget> {
-        let TargetEntry { account, role, external_id, regions, cluster_ids } = entry;
+        let TargetEntry { account, role, external_id, regions, cluster_ids, kube_context, kubernetes } = entry;
         let of_role = match role.as_deref().map(Role::parse).transpose()? {
             Some(Role::Arn(account)) => Some(account.to_owned()),
             Some(Role::Name) | None => None,
@@ -155,6 +195,11 @@ impl Target {
         for id in &cluster_ids {
             tags::check_cluster_id(id).map_err(|error| InvalidTarget::ClusterId { id: id.clone(), error })?;
         }
+        for (key, names) in [("kube-context", &kube_context), ("kubernetes", &kubernetes)] {
+            if names.iter().any(String::is_empty) {
+                return Err(InvalidTarget::EmptyName(key));
+            }
+        }
         let sorted = |mut list: Vec<String>| {
             list.sort_unstable();
             list.dedup();
@@ -167,6 +212,8 @@ impl Target {
             external_id,
             regions: sorted(regions),
             cluster_ids: sorted(cluster_ids),
+            kube_contexts: sorted(kube_context),
+            kubernetes: sorted(kubernetes),
         })
     }
 
@@ -389,6 +436,8 @@ impl Member {
             external_id: None,
             regions: Vec::new(),
             cluster_ids: Vec::new(),
+            kube_contexts: Vec::new(),
+            kubernetes: Vec::new(),
         }
     }
 }

@@ -175,14 +175,15 @@ pub(in crate::cli) struct AuditArgs {
     pub(in crate::cli) nodes: Option<PathBuf>,
     /// Cluster state and the files that the cluster is created from, in YAML or JSON: output of `kubectl get … -A -o
     /// json`, manifests, configurations of RKE2, K3s, RKE, Rancher and kubeadm; a file, a folder, or `-` for standard
-    /// input; repeatable
+    /// input; repeatable. In a scan of many clusters, each file, and each file or folder in a named folder, is about one
+    /// cluster
     #[arg(long, value_name = "PATH", help_heading = "Scope")]
     pub(in crate::cli) kubernetes: Vec<PathBuf>,
     /// Read the cluster itself, through this context of the kubeconfig (KUBECONFIG, or ~/.kube/config), or through the
-    /// service account of this pod: `in-cluster`. `tagaudit permissions --kubernetes` prints the permissions that are
-    /// needed
+    /// service account of this pod: `in-cluster`. In a scan of many clusters repeatable, and a pattern such as `prod-*`.
+    /// `tagaudit permissions --kubernetes` prints the permissions that are needed
     #[arg(long, value_name = "NAME", help_heading = "Scope", conflicts_with = "nodes")]
-    pub(in crate::cli) kube_context: Option<String>,
+    pub(in crate::cli) kube_context: Vec<String>,
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; combine several as
     /// `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]

@@ -23,6 +23,7 @@ use crate::rules::Rule;
 use crate::target::{Shard, ShardArgument};
 use crate::text;
 
+pub(super) mod fleet;
 pub(super) mod kubernetes;
 
 use crate::cli::args::command::ScanArgs;
@@ -32,6 +33,7 @@ use crate::cli::io::clock::today;
 use crate::cli::io::failure::provider_failure;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::input;
+use fleet::Fleet;
 use kubernetes as cluster;
 
 /// Options and evidence of an audit, read once and used for every audit of a command.
@@ -54,13 +56,18 @@ impl<'a> Scope<'a> {
     ) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
         let mut given = crate::cli::io::kubernetes_files::evidence(&audit.kubernetes)?;
-        let files = audit.kube_context.as_ref().map(|_| given.clone());
+        let files = (!audit.kube_context.is_empty()).then(|| given.clone());
         given = given.and(cluster::live(audit, connection, terminal)?);
         if let Some(path) = &audit.nodes {
             given = given.and(Evidence::from_nodes(input::nodes(path)?));
         }
-        let given = given.towards((&audit.target).into()).with_companions(audit.companion_versions());
-        Ok(Self { cluster_id, kubernetes: given, files, baselines, audit, config: None })
+        Ok(Self { cluster_id, kubernetes: completed(given, audit), files, baselines, audit, config: None })
+    }
+
+    /// Scope of a scan of many clusters; the evidence of each cluster comes later.
+    pub(super) fn of_many(audit: &'a AuditArgs, config: Option<&'a Config>) -> Result<Self, Failure> {
+        let baselines = input::baselines(audit)?;
+        Ok(Self { cluster_id: "", kubernetes: Evidence::default(), files: None, baselines, audit, config })
     }
 
     /// Scope with the current state of the cluster, if it is read live: a question may have waited for long.
@@ -76,7 +83,7 @@ impl<'a> Scope<'a> {
         let Some(files) = &self.files else { return Ok(None) };
         let given = files.clone().and(cluster::live(self.audit, connection, terminal)?);
         Ok(Some(Self {
-            kubernetes: given.towards((&self.audit.target).into()).with_companions(self.audit.companion_versions()),
+            kubernetes: completed(given, self.audit),
             files: None,
             baselines: self.baselines.clone(),
             ..*self
@@ -85,7 +92,7 @@ impl<'a> Scope<'a> {
 
     /// Adopts the evidence of the cluster that was recorded with the inventory, unless the cluster was read now.
     pub(super) fn take(&mut self, estate: &Estate) {
-        if let Some(recording) = estate.kubernetes().filter(|_| self.audit.kube_context.is_none()) {
+        if let Some(recording) = estate.kubernetes().filter(|_| self.audit.kube_context.is_empty()) {
             self.kubernetes = std::mem::take(&mut self.kubernetes).and(recording.evidence());
         }
     }
@@ -96,10 +103,10 @@ impl<'a> Scope<'a> {
     }
 
     /// Scope with the same options for another cluster.
-    pub(super) fn for_cluster<'o>(&'o self, cluster_id: &'o str) -> Scope<'o> {
+    pub(super) fn for_cluster<'o>(&'o self, cluster_id: &'o str, evidence: Evidence) -> Scope<'o> {
         Scope {
             cluster_id,
-            kubernetes: Evidence::default(),
+            kubernetes: completed(evidence, self.audit),
             files: None,
             baselines: self.baselines.clone(),
             audit: self.audit,
@@ -207,6 +214,11 @@ impl<'a> Scope<'a> {
         let notices = self.config.map(|config| config.apply(&mut audit, today())).unwrap_or_default();
         (audit, notices)
     }
+}
+
+/// Evidence with the versions that the operator gives.
+fn completed(evidence: Evidence, audit: &AuditArgs) -> Evidence {
+    evidence.towards((&audit.target).into()).with_companions(audit.companion_versions())
 }
 
 pub(super) fn verdict(report: &Audit, estate: &Estate, args: &ScanArgs) -> Exit {
@@ -340,29 +352,31 @@ pub(super) fn collect_whole(source: &SourceArgs, terminal: &TerminalArgs) -> Res
 }
 
 /// Collects the evidence of all its clusters.
-pub(super) fn collect_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Estate, Failure> {
+pub(super) fn collect_all(
+    source: &SourceArgs,
+    terminal: &TerminalArgs,
+    scope: &Scope<'_>,
+    fleet: &Fleet,
+) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
         None if is_alibaba(source) => live_alibaba(source, terminal, None, false).map(Estate::Alibaba),
-        None => live_all(source, terminal, scope).map(Estate::Aws),
+        None => live_all(source, terminal, scope, fleet).map(Estate::Aws),
     }
 }
 
 #[cfg(feature = "aws")]
-fn live_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Inventory, Failure> {
-    let cluster = aws::ClusterScope {
-        cluster_ids: Vec::new(),
-        all: true,
-        nodes: None,
-        controller_roles: &scope.baselines.controller_roles,
-        service_account_roles: Vec::new(),
-        has_autoscaler: false,
-    };
-    read_live(source, terminal, Some(cluster))
+fn live_all(
+    source: &SourceArgs,
+    terminal: &TerminalArgs,
+    scope: &Scope<'_>,
+    fleet: &Fleet,
+) -> Result<Inventory, Failure> {
+    read_live(source, terminal, Some(fleet.reads(&scope.baselines.controller_roles, true)))
 }
 
 #[cfg(not(feature = "aws"))]
-fn live_all(_: &SourceArgs, _: &TerminalArgs, _: &Scope<'_>) -> Result<Inventory, Failure> {
+fn live_all(_: &SourceArgs, _: &TerminalArgs, _: &Scope<'_>, _: &Fleet) -> Result<Inventory, Failure> {
     Err(not_live())
 }
 
@@ -388,6 +402,7 @@ pub(super) fn request<'a>(
             cluster_ids: vec![scope.cluster_id.to_owned()],
             all: false,
             nodes: scope.nodes(),
+            fleet: Vec::new(),
             controller_roles: &scope.baselines.controller_roles,
             service_account_roles: scope.kubernetes.web_identities().into_iter().map(|one| one.role_arn).collect(),
             has_autoscaler: crate::aws::companions::runs_autoscaler(&scope.kubernetes),

@@ -46,6 +46,8 @@ pub(crate) fn schema(options: &[OptionSpec]) -> Value {
                         "external-id": {"description": "External id for that role", "type": "string", "minLength": 1},
                         "regions": {"description": "Regions; by default those of the scan", "type": "array", "items": {"type": "string", "minLength": 1}},
                         "cluster-ids": {"description": "Clusters; by default all that are found", "type": "array", "items": {"type": "string", "minLength": 1}},
+                        "kube-context": {"description": "Contexts of the kubeconfig through which its clusters are read, also patterns with `*` and `?`", "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]},
+                        "kubernetes": {"description": "Files or folders with evidence, each about one of its clusters", "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]},
                     },
                 },
             },

@@ -66,6 +66,13 @@ pub(crate) fn detect_provider(bytes: &[u8]) -> Option<Provider> {
     serde_json::from_slice::<ProviderProbe>(bytes).ok().map(|probe| probe.provider)
 }
 
+/// True if bytes begin like a recorded inventory of any schema. The recorded form has its schema first.
+#[must_use]
+pub(crate) fn is_recorded(bytes: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(bytes.get(..256).unwrap_or(bytes));
+    start.contains("\"tagaudit.inventory/")
+}
+
 /// Reads a recorded inventory of a cloud from its bytes; `file` is only used in errors.
 ///
 /// # Errors

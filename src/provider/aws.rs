@@ -7,6 +7,7 @@ use std::time::Duration;
 use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
+use crate::aws::fleet::{NodesPlace, place_of_nodes};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Inventory, Region, unlisted};
 use crate::clusters::Clusters;
@@ -71,8 +72,10 @@ pub(crate) struct ClusterScope<'a> {
     pub cluster_ids: Vec<String>,
     /// True to include all that are found.
     pub all: bool,
-    /// Their Nodes, if given.
+    /// The Nodes of the only cluster, if given.
     pub nodes: Option<&'a [KubernetesNode]>,
+    /// Lists of Nodes, each of one of the clusters, in a scan of many.
+    pub fleet: Vec<&'a [KubernetesNode]>,
     /// ARNs of the roles that their controllers use, if given.
     pub controller_roles: &'a [String],
     /// ARNs of the roles that their ServiceAccounts name.
@@ -342,8 +345,18 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
     if let Some(scope) = cluster {
         let found = scope.all.then(|| Clusters::from_inventory(inventory).ids()).into_iter().flatten();
         let ids: BTreeSet<String> = scope.cluster_ids.iter().cloned().chain(found).collect();
+        let mut of_clusters: BTreeMap<String, Vec<KubernetesNode>> = BTreeMap::new();
+        for nodes in &scope.fleet {
+            match place_of_nodes(inventory, nodes) {
+                NodesPlace::Clusters(ids) => {
+                    ids.into_iter().for_each(|id| of_clusters.entry(id).or_default().extend_from_slice(nodes));
+                }
+                NodesPlace::Untagged(_) | NodesPlace::Elsewhere | NodesPlace::Unnamed => {}
+            }
+        }
         for id in &ids {
-            let view = ClusterView::new(inventory, id, scope.nodes, &[]);
+            let nodes = scope.nodes.or_else(|| of_clusters.get(id).map(Vec::as_slice));
+            let view = ClusterView::new(inventory, id, nodes, &[]);
             view.members().for_each(|member| add(member.instance));
         }
     } else {

@@ -2,10 +2,11 @@
 //! Secrets are not requested. Objects are reduced to what rules inspect before anything else sees them
 //! ([`crate::kubernetes::recorded`]).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
 use http::Request as HttpRequest;
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ use serde_json::value::RawValue;
 use std::io::Write as _;
 
 use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded, recorded_text};
+use crate::policy;
 use crate::text;
 
 use super::error::{Error, ErrorKind, check_endpoint};
@@ -62,6 +64,63 @@ pub(crate) struct Request<'a> {
 /// If the kubeconfig makes reading impossible, or the run is interrupted.
 pub(crate) fn collect(request: &Request<'_>) -> Result<Recording, Error> {
     until_signal(read(request), "stopped before the cluster was read; nothing was written")
+}
+
+/// Clusters that are read at the same time.
+const CLUSTERS_AT_ONCE: usize = 8;
+
+/// Reads the lists of many clusters, some at the same time; one that cannot be read does not stop the others. The results
+/// are in the order of the contexts.
+///
+/// # Errors
+/// If the run is interrupted.
+pub(crate) fn collect_each(
+    contexts: &[String],
+    timeout: Duration,
+    verbose: bool,
+) -> Result<Vec<Result<Recording, Error>>, Error> {
+    let reads = async {
+        let requests = contexts.iter().map(|context| Request { context, timeout, verbose });
+        let reads = requests.map(|request| async move { read(&request).await });
+        Ok(stream::iter(reads).buffered(CLUSTERS_AT_ONCE).collect().await)
+    };
+    until_signal(reads, "stopped before the clusters were read; nothing was written")
+}
+
+/// Contexts of the kubeconfig that a name or a pattern with `*` and `?` selects, in order.
+///
+/// # Errors
+/// If there is none, or the kubeconfig cannot be read.
+pub(crate) fn contexts(pattern: &str) -> Result<Vec<String>, Error> {
+    if !is_pattern(pattern) {
+        return Ok(vec![pattern.to_owned()]);
+    }
+    let names: BTreeSet<String> =
+        kubeconfig().map_err(unread)?.contexts.into_iter().map(|context| context.name).collect();
+    let found: Vec<String> = names.iter().filter(|name| policy::matches(pattern, name)).cloned().collect();
+    if found.is_empty() {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let shown = text::printable(pattern).into_owned();
+        return Err(Error::usage(format!("no context of the kubeconfig matches `{shown}`")).help(contents(&names)));
+    }
+    Ok(found)
+}
+
+/// True if a text selects contexts by their form.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// Checks that contexts exist.
+///
+/// # Errors
+/// If one does not, or the kubeconfig cannot be read.
+pub(crate) fn check_contexts(names: &[String]) -> Result<(), Error> {
+    let kubeconfig = kubeconfig();
+    if kubeconfig.is_err() && names.iter().any(|name| name != IN_CLUSTER) {
+        return kubeconfig.map(|_| ()).map_err(unread);
+    }
+    names.iter().try_for_each(|name| check_context(name, &kubeconfig))
 }
 
 async fn read(request: &Request<'_>) -> Result<Recording, Error> {
@@ -120,35 +179,44 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
 /// Least similarity, of 1, for the name of a context to be suggested.
 const ALIKE: f64 = 0.8;
 
+/// Refuses the name of a context that the kubeconfig does not have.
+fn check_context(context: &str, kubeconfig: &Result<Kubeconfig, KubeconfigError>) -> Result<(), Error> {
+    let Ok(kubeconfig) = kubeconfig else { return Ok(()) };
+    let names: Vec<&str> = kubeconfig.contexts.iter().map(|context| context.name.as_str()).collect();
+    if context == IN_CLUSTER || names.contains(&context) {
+        return Ok(());
+    }
+    let help = match text::most_alike(context, names.iter().copied(), ALIKE) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => contents(&names),
+    };
+    let shown = text::printable(context).into_owned();
+    Err(Error::usage(format!("the kubeconfig has no context `{shown}`")).help(help))
+}
+
+/// What the kubeconfig has, as help.
+fn contents(names: &[&str]) -> String {
+    if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", text::list(names, 10)) }
+}
+
+fn unread(error: KubeconfigError) -> Error {
+    Error::usage("cannot read the kubeconfig")
+        .cause(causes(&error))
+        .help("it is read, as by kubectl, from the files of KUBECONFIG, or from ~/.kube/config")
+}
+
 async fn configuration(context: &str) -> Result<Config, Error> {
     let kubeconfig = kubeconfig();
-    let names: Vec<&str> =
-        kubeconfig.iter().flat_map(|found| &found.contexts).map(|context| context.name.as_str()).collect();
-    if context == IN_CLUSTER && !names.contains(&IN_CLUSTER) {
+    let has = |name: &str| kubeconfig.iter().flat_map(|found| &found.contexts).any(|context| context.name == name);
+    if context == IN_CLUSTER && !has(IN_CLUSTER) {
         return Config::incluster().map_err(|error| {
             Error::usage("cannot use the service account of this pod")
                 .cause(causes(&error))
                 .help("`in-cluster` is for pods; elsewhere name a context of the kubeconfig")
         });
     }
-    if kubeconfig.is_ok() && !names.contains(&context) {
-        let help = match text::most_alike(context, names.iter().copied(), ALIKE) {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => format!("it has {}", text::list(&names, 10)),
-        };
-        let shown = text::printable(context).into_owned();
-        return Err(Error::usage(format!("the kubeconfig has no context `{shown}`")).help(if names.is_empty() {
-            "it has none".to_owned()
-        } else {
-            help
-        }));
-    }
+    check_context(context, &kubeconfig)?;
     let options = KubeConfigOptions { context: Some(context.to_owned()), cluster: None, user: None };
-    let unread = |error: KubeconfigError| {
-        Error::usage("cannot read the kubeconfig")
-            .cause(causes(&error))
-            .help("it is read, as by kubectl, from the files of KUBECONFIG, or from ~/.kube/config")
-    };
     let config = Config::from_custom_kubeconfig(kubeconfig.map_err(unread)?, &options).await.map_err(unread)?;
     check_endpoint("the server of the context", &config.cluster_url.to_string(), false).map_err(|error| {
         error.help("use https; only a server on this machine, such as `kubectl proxy`, may use http")

@@ -56,7 +56,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let inventory = include_bytes!("../../fixtures/clean-rke2.json");
         let mut nodes: Value = serde_json::from_slice(include_bytes!("../../fixtures/clean-rke2.nodes.json")).unwrap();
         let Some(Value::Array(nodes)) = nodes.get_mut("items").map(Value::take) else { panic!("no list of Nodes") };

@@ -146,13 +146,18 @@ impl ApiServer {
         self.world.lock().unwrap().calls.clone()
     }
 
+    /// Address of the server.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// Writes a kubeconfig whose context `test` leads here; `user` is the user of it.
     pub(crate) fn kubeconfig(&self, folder: &Path, user: &Value) -> String {
         let config = json!({
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "other",
-            "clusters": [{"name": "c", "cluster": {"server": format!("http://{}", self.address)}}],
+            "clusters": [{"name": "c", "cluster": {"server": self.url()}}],
             "users": [{"name": "u", "user": user}],
             "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u"}}],
         });

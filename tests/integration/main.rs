@@ -40,6 +40,7 @@ mod false_alarms;
 mod fix;
 mod fix_worlds;
 mod fixtures;
+mod fleet;
 mod formats;
 mod gate;
 mod house;

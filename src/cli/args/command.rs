@@ -394,14 +394,14 @@ pub(crate) enum DistributionName {
 #[derive(Debug, Args)]
 pub(crate) struct ManyArgs {
     /// Audit every cluster that is found
-    #[arg(long, help_heading = "Scope", conflicts_with_all = ["nodes", "kubernetes", "kube_context", "fix"])]
+    #[arg(long, help_heading = "Scope", conflicts_with_all = ["nodes", "fix"])]
     pub(crate) all_clusters: bool,
     /// Audit the accounts in this file: JSON, one target per line or in an array (`account`, `role`, `regions`,
-    /// `cluster-ids`), or `[[target]]` of a `.toml`
-    #[arg(long, value_name = "FILE", help_heading = "Scope", group = "accounts", conflicts_with_all = ["inventory", "nodes", "kubernetes", "kube_context", "fix", "organization", "assume_role"])]
+    /// `cluster-ids`, `kube-context`, `kubernetes`), or `[[target]]` of a `.toml`
+    #[arg(long, value_name = "FILE", help_heading = "Scope", group = "accounts", conflicts_with_all = ["inventory", "nodes", "fix", "organization", "assume_role"])]
     pub(crate) targets: Option<PathBuf>,
     /// Audit every active account of the organization
-    #[arg(long, help_heading = "Scope", group = "accounts", requires = "target_role", conflicts_with_all = ["inventory", "nodes", "kubernetes", "kube_context", "fix"])]
+    #[arg(long, help_heading = "Scope", group = "accounts", requires = "target_role", conflicts_with_all = ["inventory", "nodes", "fix"])]
     pub(crate) organization: bool,
     /// Name of the role to assume in each account that names none, except in the account of the credentials
     #[arg(long, value_name = "NAME", help_heading = "Scope", value_parser = crate::target::role_name, requires = "accounts", conflicts_with = "assume_role")]

@@ -34,7 +34,7 @@ impl AuditArgs {
         for path in kubernetes {
             say("--kubernetes", path.display().to_string());
         }
-        if let Some(context) = kube_context {
+        for context in kube_context {
             say("--kube-context", context.clone());
         }
         for baseline in baseline {

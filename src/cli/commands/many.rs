@@ -22,6 +22,7 @@ use crate::cli::io::clock::{self, stamp};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::input;
 use crate::cli::io::output;
+use crate::cli::session::fleet::{Fleet, Unplaced};
 use crate::cli::session::{self, Scope};
 
 /// True if a scan covers many clusters.
@@ -45,12 +46,12 @@ pub(in crate::cli) fn scan(
         // Other shards compare their own targets.
         earlier.targets.retain(|target| target.account_ids.iter().any(|id| shard.holds(id)));
     }
-    let scope =
-        Scope { config: configured, ..Scope::read("", &args.audit, &args.source.connection, &args.output.terminal)? };
+    let scope = Scope::of_many(&args.audit, configured)?;
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let mut run = Run {
         args,
         scope,
+        fleet: Fleet::default(),
         rules,
         source,
         earlier: earlier.as_ref(),
@@ -69,6 +70,7 @@ pub(in crate::cli) fn scan(
         return Err(failure);
     }
     run.tell_notices();
+    run.tell_unplaced(shard.is_some());
     let Run { targets, not_audited, .. } = run;
     let shards = shard.map(|shard| Shards {
         count: shard.count,
@@ -86,6 +88,8 @@ pub(in crate::cli) fn scan(
 struct Run<'r> {
     args: &'r ScanArgs,
     scope: Scope<'r>,
+    /// Evidence of the clusters.
+    fleet: Fleet,
     rules: &'r [&'static Rule],
     source: SourceKind,
     earlier: Option<&'r ReportSet>,
@@ -102,7 +106,11 @@ struct Run<'r> {
 impl<'r> Run<'r> {
     /// Audits every cluster of one inventory, live or recorded.
     fn audit_all_clusters(&mut self) -> Result<(), Failure> {
-        let estate = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope)?;
+        self.fleet = Fleet::read(self.args, &[])?;
+        let estate = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope, &self.fleet)?;
+        if let Some(recording) = estate.kubernetes() {
+            self.fleet.add_recorded(recording);
+        }
         let Estate::Aws(inventory) = estate else {
             return Err(Failure::usage("a run of many clusters supports only AWS so far")
                 .help("name one: --cluster-id ID (`tagaudit clusters` lists them)"));
@@ -113,12 +121,13 @@ impl<'r> Run<'r> {
         let regions: BTreeSet<&String> =
             inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
         let target = TargetReport { regions: regions.into_iter().cloned().collect(), ..TargetReport::new(account_ids) };
-        self.audit(target, &inventory, &[], true);
+        self.audit(target, &inventory, None, true);
         Ok(())
     }
 
     /// Audits the requested clusters of an inventory.
-    fn audit(&mut self, mut target: TargetReport, inventory: &Inventory, named: &[String], all: bool) {
+    fn audit(&mut self, mut target: TargetReport, inventory: &Inventory, of: Option<&Target>, all: bool) {
+        let named = of.map_or(&[][..], |target| &target.cluster_ids);
         let found = if all { Clusters::from_inventory(inventory).ids() } else { BTreeSet::new() };
         let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, inventory.provider);
         let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
@@ -132,8 +141,9 @@ impl<'r> Run<'r> {
         let known = known.into_iter().map(|report| report.cluster_id.clone());
         let ids: BTreeSet<String> = named.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
         target.collected_at.clone_from(&inventory.collected_at);
+        let mut placed = self.fleet.place(inventory, of, &ids);
         for id in &ids {
-            let scope = self.scope.for_cluster(id);
+            let scope = self.scope.for_cluster(id, placed.clusters.remove(id).unwrap_or_default());
             match scope.audited(EstateRef::Aws(inventory), self.rules, self.source) {
                 Ok((audit, notices)) => {
                     let report = scope.written(&audit);
@@ -161,7 +171,23 @@ impl<'r> Run<'r> {
                 target.outcome = TargetOutcome::Empty;
             }
         }
+        target.not_audited.extend(placed.not_audited);
         self.targets.push(target);
+    }
+
+    /// Reports evidence that belongs to no audited cluster. Of a part of a run another part may have audited it.
+    fn tell_unplaced(&mut self, is_part: bool) {
+        for entry in self.fleet.unplaced() {
+            match entry {
+                Unplaced::NotAudited(entry) if !is_part => self.not_audited.push(entry),
+                Unplaced::NotAudited(NotAudited { resource, message, .. })
+                | Unplaced::OfOtherCloud { resource, message } => {
+                    if !self.args.output.terminal.quiet {
+                        output::note(&format!("{}: {message}", resource.unwrap_or_default()));
+                    }
+                }
+            }
+        }
     }
 
     /// Prints each notice once; one about a waiver that matched nothing, only if it matched nothing in any cluster.
@@ -199,18 +225,16 @@ impl<'r> Run<'r> {
 
         let args = self.args;
         let listed = self.listed()?;
-        let scope = self.scope.for_cluster("");
+        let is_here = |account_id: &str| shard.is_none_or(|shard| shard.holds(account_id));
+        let here: Vec<Target> = listed.iter().filter(|target| is_here(&target.account_id)).cloned().collect();
+        // The reads of the accounts need it, and each account takes what is about its clusters.
+        let evidence = Fleet::read(args, &here)?;
+        self.fleet = evidence.clone();
+        let controller_roles = self.scope.baselines.controller_roles.clone();
         let request = aws::Request {
             all_regions: args.source.all_regions,
             iam_reads: args.source.iam_reads.into(),
-            cluster: Some(aws::ClusterScope {
-                cluster_ids: Vec::new(),
-                all: args.many.all_clusters,
-                nodes: None,
-                controller_roles: &scope.baselines.controller_roles,
-                service_account_roles: Vec::new(),
-                has_autoscaler: false,
-            }),
+            cluster: Some(evidence.reads(&controller_roles, args.many.all_clusters)),
             ..session::request(&args.source.connection, &args.output.terminal, None)
         };
         let mut left_out = Vec::new();
@@ -222,7 +246,6 @@ impl<'r> Run<'r> {
             left_out.extend(skipped.into_iter().filter_map(skipped_target));
             let mut targets: Vec<Target> =
                 listed.iter().cloned().chain(active.into_iter().map(Member::target)).collect();
-            let is_here = |account_id: &str| shard.is_none_or(|shard| shard.holds(account_id));
             left_out.retain(|target| target.account_ids.iter().all(|id| is_here(id)));
             targets.retain(|target| is_here(&target.account_id));
             for target in &mut targets {
@@ -244,7 +267,7 @@ impl<'r> Run<'r> {
             match read {
                 Ok(inventory) => {
                     let all = args.many.all_clusters || target.cluster_ids.is_empty();
-                    self.audit(report, &inventory, &target.cluster_ids, all);
+                    self.audit(report, &inventory, Some(&target), all);
                 }
                 Err(gap) => {
                     if !quiet {

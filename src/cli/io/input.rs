@@ -9,7 +9,7 @@ use crate::baseline::{self, Baseline};
 use crate::controller::companion::NamedVersion;
 use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
-use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
+use crate::inventory::{MAX_INVENTORY_BYTES, Provider, is_recorded};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM};
 use crate::provider::{self, cli_output};
@@ -82,11 +82,20 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
             Failure::from_error(Exit::Usage, &error).help(help)
         });
     }
-    let bytes = read_bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
-    Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
+    inventory(path, &read_bytes(path, MAX_INVENTORY_BYTES, "inventory")?)
+}
+
+fn inventory(path: &Path, bytes: &[u8]) -> Result<Estate, Failure> {
+    Estate::from_slice(&path.display().to_string(), bytes).map_err(|error| {
         Failure::from_error(Exit::Usage, &error)
             .help("write one with `tagaudit record -o FILE`, or name a folder of AWS CLI or `aliyun` output")
     })
+}
+
+/// Reads a file if it is a recorded inventory.
+pub(in crate::cli) fn if_recorded(path: &Path) -> Result<Option<Estate>, Failure> {
+    let bytes = read_bytes(path, MAX_INVENTORY_BYTES, "file")?;
+    if is_recorded(&bytes) { inventory(path, &bytes).map(Some) } else { Ok(None) }
 }
 
 /// Reads a saved report of one cluster or of many, as a set.

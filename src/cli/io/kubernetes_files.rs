@@ -51,7 +51,7 @@ pub(in crate::cli) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
 }
 
 /// True if a file of a folder is read: YAML and JSON by name, a configuration of the AWS cloud controller by content.
-fn is_candidate(path: &Path) -> bool {
+pub(in crate::cli) fn is_candidate(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
         "yaml" | "yml" | "json" => true,

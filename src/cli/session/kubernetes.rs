@@ -16,10 +16,64 @@ pub(in crate::cli) fn live(
     connection: &ConnectionArgs,
     terminal: &TerminalArgs,
 ) -> Result<Evidence, Failure> {
-    match &audit.kube_context {
-        Some(context) => Ok(read(context, connection, terminal)?.evidence()),
-        None => Ok(Evidence::default()),
+    match contexts(&audit.kube_context)?.as_slice() {
+        [] => Ok(Evidence::default()),
+        [context] => Ok(read(context, connection, terminal)?.evidence()),
+        [first, others @ ..] => {
+            let names: Vec<&str> = std::iter::once(first).chain(others).map(String::as_str).collect();
+            let number = names.len();
+            Err(Failure::usage(format!("--kube-context selects {number} contexts, and --cluster-id is one cluster"))
+                .cause(text::list(&names, 10))
+                .help("name one of them, or audit all their clusters: `tagaudit scan --all-clusters`"))
+        }
     }
+}
+
+/// Contexts that names and patterns select, each once.
+#[cfg(feature = "kubernetes")]
+pub(super) fn contexts(selected: &[String]) -> Result<Vec<String>, Failure> {
+    use crate::cli::io::failure::provider_failure;
+    use crate::provider::kubernetes;
+    let mut names: Vec<String> = Vec::new();
+    for one in selected {
+        names.extend(kubernetes::contexts(one).map_err(provider_failure)?);
+    }
+    names.sort_unstable();
+    names.dedup();
+    kubernetes::check_contexts(&names).map_err(provider_failure)?;
+    Ok(names)
+}
+
+#[cfg(not(feature = "kubernetes"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
+pub(super) fn contexts(selected: &[String]) -> Result<Vec<String>, Failure> {
+    Ok(selected.to_vec())
+}
+
+/// Reads the lists of many contexts; one that cannot be read is a failure of its own.
+#[cfg(feature = "kubernetes")]
+pub(super) fn read_each(
+    contexts: &[String],
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+) -> Result<Vec<Result<Recording, Failure>>, Failure> {
+    use crate::cli::io::failure::provider_failure;
+    use crate::provider::kubernetes;
+    if contexts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let timeout = std::time::Duration::from_secs(connection.timeout);
+    let read = kubernetes::collect_each(contexts, timeout, terminal.verbose).map_err(provider_failure)?;
+    Ok(read.into_iter().map(|one| one.map_err(provider_failure)).collect())
+}
+
+#[cfg(not(feature = "kubernetes"))]
+pub(super) fn read_each(
+    contexts: &[String],
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+) -> Result<Vec<Result<Recording, Failure>>, Failure> {
+    contexts.iter().map(|context| read(context, connection, terminal).map(Ok)).collect()
 }
 
 /// Recording of the objects in files; `None` without files.
