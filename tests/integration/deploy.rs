@@ -122,6 +122,7 @@ impl Folder {
         let arguments: Vec<String> = container["args"].as_array().unwrap().iter().map(expanded).collect();
         let mut command = command();
         command.args(&arguments).envs(&environment).env("AWS_ENDPOINT_URL", &mock.url).current_dir(self.0.path());
+        command.env("KUBECONFIG", self.path("kubeconfig"));
         command.output().unwrap()
     }
 }
@@ -145,7 +146,25 @@ fn the_cronjob_audits_its_cluster_and_ends_as_a_scan_does() {
     let job = &cron["spec"]["jobTemplate"]["spec"];
     let configuration = object("kubernetes/base/cronjob.yaml", "ConfigMap", "tagaudit");
     let folder = Folder::new();
-    folder.write("tagaudit.toml", configuration["data"]["tagaudit.toml"].as_str().unwrap());
+    // The credentials of a pod have a fixed place: here the API server is that of a kubeconfig.
+    let settings = configuration["data"]["tagaudit.toml"].as_str().unwrap();
+    let in_cluster = "kube-context = \"in-cluster\"\n";
+    assert!(settings.contains(in_cluster) && job["template"]["spec"]["automountServiceAccountToken"] == true);
+    #[cfg(feature = "kubernetes")]
+    let _server = {
+        let nodes = fs::read(super::fixtures::path("clean-rke2.nodes.json")).unwrap();
+        let mut nodes: Value = serde_json::from_slice(&nodes).unwrap();
+        for item in nodes["items"].as_array_mut().unwrap() {
+            item["apiVersion"] = "v1".into();
+            item["kind"] = "Node".into();
+        }
+        let server = super::kubernetes_api::ApiServer::serve(&nodes);
+        server.kubeconfig(folder.0.path(), &json!({}));
+        folder.write("tagaudit.toml", &settings.replace("in-cluster", "test"));
+        server
+    };
+    #[cfg(not(feature = "kubernetes"))]
+    folder.write("tagaudit.toml", &settings.replace(in_cluster, ""));
     let mut inventory = estate(1);
     let mock = Mock::serve(&inventory);
     let output = folder.pod(&mock, job, None);
@@ -171,11 +190,24 @@ fn the_cronjob_audits_its_cluster_and_ends_as_a_scan_does() {
     ];
     assert_eq!(actions, expected);
     assert_eq!(job["template"]["spec"]["restartPolicy"], "Never", "a failure policy asks for it");
-    hardened(job);
+    hardened(job, true);
 }
 
-/// What the standard of the namespace, and a careful reader, ask for.
-fn hardened(job: &Value) {
+/// What a job in the cluster may read is what is printed, in the manifests and in the chart.
+#[test]
+fn the_rights_of_the_job_are_those_that_are_printed() {
+    let printed = command().args(["permissions", "--kubernetes"]).output().unwrap().stdout;
+    let printed = String::from_utf8(printed).unwrap();
+    for name in ["kubernetes/base/rights.yaml", "helm/tagaudit/rights.yaml"] {
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(name), &printed).unwrap();
+        }
+        assert!(file(name) == printed, "deploy/{name} is stale: run the tests with UPDATE_DOCS=1");
+    }
+}
+
+/// What the standard of the namespace, and a careful reader, ask for; only a job that reads the cluster has a token for it.
+fn hardened(job: &Value, reads_cluster: bool) {
     let pod = &job["template"]["spec"];
     let container = &pod["containers"][0]["securityContext"];
     assert_eq!(container["readOnlyRootFilesystem"], true);
@@ -183,7 +215,7 @@ fn hardened(job: &Value) {
     assert_eq!(container["capabilities"]["drop"], json!(["ALL"]));
     assert_eq!(
         (&pod["securityContext"]["runAsNonRoot"], &pod["automountServiceAccountToken"]),
-        (&json!(true), &json!(false))
+        (&json!(true), &json!(reads_cluster))
     );
     assert!(pod["containers"][0]["resources"]["limits"]["memory"].is_string());
 }
@@ -240,7 +272,7 @@ fn the_indexed_job_is_one_run_whatever_becomes_of_its_pods() {
     assert_eq!(actions, ["done", "FailIndex", "FailJob", "FailIndex", "retry", "retry", "retry", "retry"]);
     assert!(shards["backoffLimitPerIndex"].as_u64().is_some_and(|limit| limit > 0));
     for job in [&shards, &merge] {
-        hardened(job);
+        hardened(job, false);
     }
 }
 

@@ -172,6 +172,33 @@ fn what_does_not_name_evidence_is_refused() {
     }
 }
 
+/// Reports of clusters that audit themselves, in a folder.
+#[test]
+fn a_folder_of_reports_is_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let reports = folder.path().join("latest");
+    std::fs::create_dir(&reports).unwrap();
+    let mut files = Vec::new();
+    for cluster in ["alpha", "bravo"] {
+        let (_, report, _) = run(&["scan", "--no-config", "--cluster-id", cluster, "--inventory", TWO_CLUSTERS]);
+        files.push(write(&reports, &format!("{cluster}.json"), &report));
+    }
+    write(&reports, "notes.txt", &json!("skipped"));
+    write(&reports, ".alpha.json.part", &json!("skipped"));
+    let (code, of_folder, error) = run(&["merge", reports.to_str().unwrap()]);
+    assert_eq!(code, Some(0), "{error}");
+    assert_eq!(of_folder["summary"]["clusters"], 2);
+    assert_eq!(run(&["merge", &files[1], &files[0]]).1, of_folder);
+    assert_eq!(run(&["merge", reports.to_str().unwrap(), &files[0]]).1, of_folder, "a file twice counts once");
+    write(&reports, "broken.json", &json!([]));
+    let (code, set, _) = run(&["merge", reports.to_str().unwrap()]);
+    assert_eq!((code, &set["not_audited"][0]["what"]), (Some(3), &json!("report")));
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let (code, _, error) = run(&["merge", empty.to_str().unwrap()]);
+    assert!(code == Some(2) && error.contains("holds no report"), "{error}");
+}
+
 /// Contexts of a kubeconfig, against doubles of two API servers and of AWS.
 #[cfg(all(feature = "aws", feature = "kubernetes"))]
 mod live {

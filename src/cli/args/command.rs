@@ -423,7 +423,7 @@ pub(crate) struct ManyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Reports written by `scan --format json`
+    /// Reports written by `scan --format json`, and folders with such files (`*.json`)
     #[arg(value_name = "REPORT", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Count a report as missing if it is older than the newest by more than this: it belongs to another run

@@ -1,6 +1,6 @@
 //! `tagaudit merge`: merges the reports of the shards of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::report::{MergeInput, MergeLimits, ReportSet};
 
@@ -8,7 +8,7 @@ use crate::cli::args::command::MergeArgs;
 use crate::cli::commands::show;
 use crate::cli::io::clock::now;
 use crate::cli::io::failure::{Exit, Failure};
-use crate::cli::io::input;
+use crate::cli::io::{files, input};
 
 /// Merges reports; one that cannot be read counts as not audited and does not stop the merge.
 pub(in crate::cli) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
@@ -32,8 +32,12 @@ pub(in crate::cli) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
             MergeInput::Unreadable { file: path.display().to_string(), reason }
         }
     };
+    let mut files: Vec<PathBuf> = Vec::new();
+    for path in &args.files {
+        if path.is_dir() { files.extend(reports_in(path)?) } else { files.push(path.clone()) }
+    }
     // One after the other: of many large files, only the parts that are kept stay in memory.
-    let inputs = args.files.iter().map(|path| read(path));
+    let inputs = files.iter().map(|path| read(path));
     let limits = MergeLimits { max_age: Some(args.max_age), not_before };
     let mut set = ReportSet::merge(inputs, limits).map_err(|error| {
         Failure::usage("cannot merge the reports")
@@ -44,4 +48,14 @@ pub(in crate::cli) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         set.expect(targets);
     }
     show::show_set(set, &args.verdict, &args.output)
+}
+
+/// Reports in a folder, by name: the files that end in `.json`.
+fn reports_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let found = files::list(folder, |path| path.extension().is_some_and(|extension| extension == "json"))?;
+    if found.is_empty() {
+        return Err(Failure::usage(format!("the folder `{}` holds no report", folder.display()))
+            .help("give a folder with the files that `scan --format json -o FILE.json` wrote"));
+    }
+    Ok(found)
 }

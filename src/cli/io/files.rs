@@ -1,7 +1,7 @@
 //! Files of the operator, bounded in size.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::policy::json;
 
@@ -39,4 +39,24 @@ pub(in crate::cli) fn read_text(path: &Path, limit: u64, what: &str) -> Result<S
         Failure::usage(format!("cannot read the {what} `{}`", path.display())).cause(error.to_string())
     })?;
     Ok(text.to_owned())
+}
+
+/// Entries directly in a folder that are wanted, by name, without hidden ones.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(in crate::cli) fn list(folder: &Path, is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, Failure> {
+    let unread = |error: std::io::Error| {
+        Failure::usage(format!("cannot read the folder `{}`", folder.display())).cause(error.to_string())
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if !is_hidden && is_wanted(&path) {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
 }

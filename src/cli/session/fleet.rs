@@ -20,7 +20,7 @@ use crate::text;
 use super::kubernetes as cluster;
 use crate::cli::args::command::ScanArgs;
 use crate::cli::io::failure::Failure;
-use crate::cli::io::{input, kubernetes_files};
+use crate::cli::io::{files, input, kubernetes_files};
 
 /// Evidence of many clusters.
 #[derive(Debug, Default, Clone)]
@@ -330,18 +330,7 @@ fn unread(failure: &Failure) -> Recording {
 
 /// Files and folders directly in a folder, by name, without hidden ones.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let unread = |error: std::io::Error| {
-        Failure::usage(format!("cannot read the folder `{}`", folder.display())).cause(error.to_string())
-    };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unread)? {
-        let path = entry.map_err(unread)?.path();
-        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if !is_hidden && (path.is_dir() || kubernetes_files::is_candidate(&path)) {
-            found.push(path);
-        }
-    }
-    found.sort_unstable();
+    let found = files::list(folder, |path| path.is_dir() || kubernetes_files::is_candidate(path))?;
     if found.is_empty() {
         return Err(Failure::usage(format!("`{}` holds no file of a cluster", folder.display()))
             .help("give a folder with a file or a folder for each cluster, in YAML or JSON"));

@@ -50,7 +50,7 @@ pub(super) fn contexts(selected: &[String]) -> Result<Vec<String>, Failure> {
     Ok(selected.to_vec())
 }
 
-/// Reads the lists of many contexts; one that cannot be read is a failure of its own.
+/// Reads the lists of many contexts; a failure concerns one context only.
 #[cfg(feature = "kubernetes")]
 pub(super) fn read_each(
     contexts: &[String],
