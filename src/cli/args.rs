@@ -107,7 +107,7 @@ pub(in crate::cli) struct OutputArgs {
     pub(in crate::cli) terminal: TerminalArgs,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct TerminalArgs {
     /// Print no progress and no warnings on standard error
     #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]

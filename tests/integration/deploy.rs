@@ -276,6 +276,106 @@ fn the_indexed_job_is_one_run_whatever_becomes_of_its_pods() {
     }
 }
 
+/// The command lines of a run that a scheduler distributes.
+struct Distributed {
+    count: usize,
+    /// That of a shard, by its index.
+    shard: Box<dyn Fn(usize) -> Vec<String>>,
+    merge: Vec<String>,
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+/// An array job of AWS Batch: each child has the same command line.
+fn batch() -> Distributed {
+    let stack = documents("aws-batch/array-job.yaml").remove(0);
+    let command = |name: &str| texts(&stack["Resources"][name]["Properties"]["ContainerProperties"]["Command"]);
+    let night = stack["Resources"]["Night"]["Properties"]["Target"]["Input"]["Fn::Sub"].as_str().unwrap();
+    let night: Value = serde_json::from_str(night).unwrap();
+    let shard = command("Shard");
+    let count = usize::try_from(night["ArrayProperties"]["Size"].as_u64().unwrap()).unwrap();
+    assert!(shard.contains(&format!("--shard=/{count}")));
+    Distributed { count, shard: Box::new(move |_| shard.clone()), merge: command("Merge") }
+}
+
+/// A Map of Step Functions, with the job definitions of the array job.
+fn step_functions() -> Distributed {
+    let machine: Value = serde_json::from_str(&file("step-functions/map.asl.json")).unwrap();
+    let range = machine["States"]["Shards"]["Parameters"]["shards.$"].as_str().unwrap();
+    let last = range.strip_prefix("States.ArrayRange(0, ").and_then(|rest| rest.split_once(", 1)")).unwrap().0;
+    let task = &machine["States"]["Audit"]["ItemProcessor"]["States"]["Shard"]["Parameters"];
+    let array = task["ContainerOverrides"]["Command.$"].as_str().unwrap().to_owned();
+    let shard = move |index: usize| {
+        let parts = array.strip_prefix("States.Array(").and_then(|rest| rest.strip_suffix(')')).unwrap();
+        // Each part is a text, or a text with the index in it.
+        let word = |part: &str| {
+            let text = part.split('\'').nth(1).unwrap();
+            if part.contains("States.Format") { text.replace("{}", &index.to_string()) } else { text.to_owned() }
+        };
+        let parts = parts.replace(", $)", ")");
+        parts.split(", ").map(word).collect()
+    };
+    Distributed { count: last.parse::<usize>().unwrap() + 1, shard: Box::new(shard), merge: batch().merge }
+}
+
+/// A workflow of Argo.
+fn argo() -> Distributed {
+    let workflow = documents("argo/workflow.yaml").remove(0);
+    let templates = workflow["spec"]["workflowSpec"]["templates"].as_array().unwrap().clone();
+    let template = |name: &str| templates.iter().find(|one| one["name"] == name).unwrap().clone();
+    let count = template("night")["steps"][0][0]["withSequence"]["count"].as_str().unwrap().parse().unwrap();
+    let arguments = texts(&template("audit")["container"]["args"]);
+    let shard = move |index: usize| {
+        let expanded = |text: &String| text.replace("{{inputs.parameters.shard}}", &index.to_string());
+        arguments.iter().map(expanded).collect()
+    };
+    Distributed { count, shard: Box::new(shard), merge: texts(&template("merge")["container"]["args"]) }
+}
+
+#[test]
+fn array_jobs_maps_and_workflows_are_one_run() {
+    let members = |inventory: &Inventory| -> Vec<Value> {
+        let of = |account: &tagaudit::internals::inventory::Account| json!({"Id": account.account_id, "Name": "team", "State": "ACTIVE"});
+        inventory.accounts.iter().map(of).collect()
+    };
+    for (name, run) in [("batch", batch()), ("step functions", step_functions()), ("argo", argo())] {
+        let inventory = estate(3);
+        let mock = Mock::serve(&inventory).organization(members(&inventory));
+        let folder = Folder::new();
+        fs::create_dir(folder.path("shards")).unwrap();
+        let start = |arguments: &[String], index: Option<usize>| {
+            let moved = arguments.iter().map(|argument| {
+                if argument == "/reports" { folder.0.path().display().to_string() } else { folder.moved(argument) }
+            });
+            let mut command = command();
+            command.args(moved).current_dir(folder.0.path()).env("AWS_ENDPOINT_URL", &mock.url);
+            command.env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE").env("AWS_SECRET_ACCESS_KEY", "verysecretkey");
+            command.env("AWS_REGION", "eu-central-1");
+            if let Some(index) = index {
+                command.env("AWS_BATCH_JOB_ARRAY_INDEX", index.to_string());
+            }
+            command.output().unwrap()
+        };
+        let merged = || {
+            let output = start(&run.merge, None);
+            (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        };
+        for index in (0..run.count).filter(|index| *index != 3) {
+            let output = start(&(run.shard)(index), Some(index));
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{name} {index}: {error}");
+        }
+        let (code, table) = merged();
+        assert!(code == Some(3) && table.contains("no report of shard 3 of 16"), "{name}: {table}");
+        assert_eq!(start(&(run.shard)(3), Some(3)).status.code(), Some(0), "{name}");
+        let (code, table) = merged();
+        assert!(code == Some(0) && table.contains("3 audited"), "{name}: {code:?} {table}");
+        assert!(folder.path("report.html").is_file(), "{name}");
+    }
+}
+
 /// A shell, as the runner of a pipeline or cron starts it, with the binary and credentials.
 fn shell(folder: &Folder, mock: &Mock, script: &str, environment: &[(&str, &str)]) -> Output {
     let binary = Path::new(env!("CARGO_BIN_EXE_tagaudit"));

@@ -407,7 +407,7 @@ pub(crate) struct ManyArgs {
     #[arg(long, value_name = "NAME", help_heading = "Scope", value_parser = crate::target::role_name, requires = "accounts", conflicts_with = "assume_role")]
     pub(crate) target_role: Option<String>,
     /// Audit only this part of the accounts, such as 0/8; with `/8`, `JOB_COMPLETION_INDEX` or
-    /// `AWS_BATCH_JOB_ARRAY_INDEX` names the part
+    /// `AWS_BATCH_JOB_ARRAY_INDEX` names the part. `{shard}` in the name of an output becomes its index
     #[arg(
         long,
         value_name = "INDEX/COUNT",

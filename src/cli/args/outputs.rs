@@ -17,6 +17,21 @@ pub(in crate::cli) struct Outputs<F> {
     pub(in crate::cli) terminal: TerminalArgs,
 }
 
+/// Part of the name of an output that stands for the index of the shard: an array job has one command line for all.
+const SHARD_PLACEHOLDER: &str = "{shard}";
+
+impl<F: Clone> Outputs<F> {
+    /// The outputs of a shard.
+    pub(in crate::cli) fn of_shard(&self, index: u32) -> Self {
+        let named = |file: &PathBuf| match file.to_str() {
+            Some(name) => PathBuf::from(name.replace(SHARD_PLACEHOLDER, &index.to_string())),
+            None => file.clone(),
+        };
+        let of = |output: &Output<F>| Output { format: output.format.clone(), file: output.file.as_ref().map(named) };
+        Self { outputs: self.outputs.iter().map(of).collect(), terminal: self.terminal.clone() }
+    }
+}
+
 /// One format of a report and its destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct Output<F> {

@@ -80,7 +80,10 @@ pub(in crate::cli) fn scan(
     if let Some(earlier) = &earlier {
         session::compare_set(&mut set, earlier, &args.verdict)?;
     }
-    output::write_set(&args.output, &set)?;
+    match shard {
+        Some(shard) => output::write_set(&args.output.of_shard(shard.index), &set)?,
+        None => output::write_set(&args.output, &set)?,
+    }
     Ok(session::ended(&set, &args.verdict, shard.is_some()))
 }
 
