@@ -25,6 +25,7 @@ mod promise;
 mod roles;
 mod unseen;
 
+pub(crate) use crate::aws::role_overview::UsedRole;
 pub(crate) use configuration::Configuration;
 pub(crate) use not_audited::NotAudited;
 pub(crate) use roles::{ActionReport, RoleReport};
@@ -63,6 +64,7 @@ struct Examined {
     /// True if something that was read belongs to the cluster.
     is_anything_here: bool,
     roles: Vec<RoleReport>,
+    controllers: Vec<UsedRole>,
     resources: BTreeMap<ResourceKind, usize>,
     nodes: BTreeMap<String, usize>,
     topology: Vec<VpcTopology>,
@@ -118,6 +120,7 @@ impl<'a> Auditor<'a> {
             not_audited,
             findings,
             roles: examined.roles,
+            controllers: examined.controllers,
             rules,
             resources: examined.resources,
             nodes: examined.nodes,
@@ -204,6 +207,8 @@ pub struct Audit {
     pub findings: Vec<Finding>,
     /// The roles of the nodes, compared with their baselines.
     pub roles: Vec<RoleReport>,
+    /// The roles of the controllers next to the cloud controller, as far as they are known.
+    pub controllers: Vec<UsedRole>,
     /// Outcomes of the selected rules, by rule id.
     pub rules: Vec<RuleOutcome>,
     /// Resources read, by kind.

@@ -38,6 +38,7 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
         gaps,
         is_anything_here: view.members().next().is_some() || view.is_anything_tagged(),
         roles: compared.audits.iter().map(role_report).collect(),
+        controllers: Vec::new(),
         resources: alibaba::count(inventory),
         nodes: count_nodes(view.members().map(|member| &member.roles)),
         topology: crate::alibaba::topology::topology(&view),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::Inventory;
-use crate::aws::companion_audit::audited_companions;
+use crate::aws::companion_audit::{AuditedCompanion, audited_companions};
 use crate::aws::companions::companions_on_nodes;
 use crate::aws::role_overview::{self, RoleOverview};
 use crate::aws::roles::{RoleAudit, RoleAudits};
@@ -36,12 +36,18 @@ pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<V
 pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
     let view = view(auditor, inventory);
     let gaps = gaps(&view);
-    let (roles, outcomes) = run(auditor, &view, &gaps)?;
+    let (roles, outcomes, companions) = run(auditor, &view, &gaps)?;
+    let controllers = if roles.audits.is_empty() {
+        Vec::new()
+    } else {
+        role_overview::controllers(&view, auditor.kubernetes, &companions, auditor.role_audit)
+    };
     Ok(Examined {
         outcomes,
         gaps,
         is_anything_here: view.is_anything_here(),
         roles: roles.audits.iter().map(role_report).collect(),
+        controllers,
         resources: count_resources(inventory),
         nodes: count_nodes(view.members().map(|member| &member.roles)),
         topology: topology(&view),
@@ -57,10 +63,10 @@ pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Res
 
 /// Compares the roles and runs the rules.
 fn run<'v>(
-    auditor: &Auditor<'_>,
+    auditor: &Auditor<'v>,
     view: &'v ClusterView<'v>,
     gaps: &[Gap],
-) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
+) -> Result<(RoleAudits<'v>, Outcomes, Vec<AuditedCompanion<'v>>), BaselineError> {
     let selected = rules::for_provider(auditor.rules, Provider::Aws);
     let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
     let companions = on_nodes(auditor, view);
@@ -82,7 +88,7 @@ fn run<'v>(
         kubernetes: auditor.kubernetes,
     };
     let outcomes = rules::run(&context, &selected);
-    Ok((roles, outcomes))
+    Ok((roles, outcomes, companions))
 }
 
 /// Controllers whose Pods use the roles of the nodes.

@@ -1,7 +1,7 @@
 //! The role of each controller of a cluster: the source of that information, missing and excess actions, and what else may
 //! use the role.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::aws::companion_audit::{AuditedCompanion, lacking_on_role};
 use crate::aws::companions::{CompanionRun, companions, node_roles};
@@ -15,9 +15,9 @@ use crate::policy::Verdict;
 use crate::role_audit::RoleAuditOptions;
 
 /// Evidence for the role of a controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum RoleSource {
+pub enum RoleSource {
     /// The instance profiles of the nodes.
     InstanceProfile,
     /// Its trust policy, or `--controller-role`.
@@ -54,32 +54,33 @@ impl RoleSource {
 }
 
 /// A controller and a role that it uses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct UsedRole {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UsedRole {
     /// Name of the controller, or `nodes` with their roles.
-    pub(crate) controller: String,
+    pub controller: String,
     /// Version of the controller; absent if it is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// `KIND NAMESPACE/NAME`; absent for nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) workload: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// ARN of the role; absent if it is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) role: Option<String>,
-    pub(crate) role_source: RoleSource,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    pub role_source: RoleSource,
     /// Number of actions that it needs; absent if nothing was compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) needed: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<usize>,
     /// Needed actions that the role grants nowhere.
-    pub(crate) lacking: Vec<String>,
+    pub lacking: Vec<String>,
     /// Needed actions that the role never grants on the requests of the controller.
-    pub(crate) unmet: Vec<String>,
+    pub unmet: Vec<String>,
     /// Granted patterns beyond what is published for it; absent if that was not compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) excess: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excess: Option<Vec<String>>,
     /// Others that may use the role.
-    pub(crate) shared_with: Vec<String>,
+    pub shared_with: Vec<String>,
 }
 
 /// The roles of a cluster.
@@ -94,6 +95,31 @@ pub(crate) struct RoleOverview {
     pub(crate) not_audited: Vec<Gap>,
 }
 
+/// Lists the roles of the controllers next to the cloud controller.
+pub(crate) fn controllers(
+    view: &ClusterView<'_>,
+    evidence: &Evidence,
+    audited: &[AuditedCompanion<'_>],
+    options: &RoleAuditOptions,
+) -> Vec<UsedRole> {
+    let mut found: Vec<UsedRole> = Vec::new();
+    for run in companions(evidence) {
+        let own = audited.iter().find(|entry| std::ptr::eq(entry.one.run.workload, run.workload));
+        match own {
+            Some(entry) => found.push(own_role(entry, evidence, view)),
+            None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
+                found.extend(node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, options)));
+            }
+            None => found.push(UsedRole {
+                role_source: if run.workload.has_keys { RoleSource::AccessKeys } else { RoleSource::Unknown },
+                ..unknown_role(&run)
+            }),
+        }
+    }
+    found.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));
+    found
+}
+
 /// Lists the roles of a cluster.
 pub(crate) fn overview(
     view: &ClusterView<'_>,
@@ -104,22 +130,7 @@ pub(crate) fn overview(
     gaps: &[Gap],
 ) -> RoleOverview {
     let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| node_role(audit, evidence, view)).collect();
-    let mut others: Vec<UsedRole> = Vec::new();
-    for run in companions(evidence) {
-        let own = audited.iter().find(|entry| std::ptr::eq(entry.one.run.workload, run.workload));
-        match own {
-            Some(entry) => others.push(own_role(entry, evidence, view)),
-            None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
-                others.extend(node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, options)));
-            }
-            None => others.push(UsedRole {
-                role_source: if run.workload.has_keys { RoleSource::AccessKeys } else { RoleSource::Unknown },
-                ..unknown_role(&run)
-            }),
-        }
-    }
-    others.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));
-    roles.extend(others);
+    roles.extend(controllers(view, evidence, audited, options));
     let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
     RoleOverview { schema: "tagaudit.roles/1", cluster_id: view.cluster_id.to_owned(), roles, not_audited }
 }

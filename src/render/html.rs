@@ -14,6 +14,7 @@ use crate::text;
 
 use super::rule_page;
 
+mod controllers;
 mod map;
 mod markup;
 mod set;
@@ -48,6 +49,7 @@ pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     gone(&mut page, &view);
     waived(&mut page, &view);
     policies(&mut page, &report.roles);
+    controllers::controllers(&mut page, &report.controllers);
     not_audited(&mut page, &view);
     rules(&mut page, &view);
     whole(page, &view, out)

@@ -33,6 +33,7 @@ impl Report {
             not_audited: audit.not_audited.iter().map(NotAudited::from).collect(),
             findings: audit.findings.iter().map(Finding::from).collect(),
             roles: audit.roles.clone(),
+            controllers: audit.controllers.clone(),
             rules: audit.rules.iter().map(RuleOutcome::from).collect(),
             topology,
             comparison: None,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::audit::{Configuration, RoleReport};
+use crate::audit::{Configuration, RoleReport, UsedRole};
 use crate::estate::{Account, Source};
 use crate::finding::Severity;
 use crate::inventory::Provider;
@@ -48,6 +48,9 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The roles of the nodes, compared with their baselines.
     pub roles: Vec<RoleReport>,
+    /// The roles of the controllers next to the cloud controller.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controllers: Vec<UsedRole>,
     /// Outcomes of the selected rules, by rule id.
     pub rules: Vec<RuleOutcome>,
     /// VPCs in which nodes live, in enough detail to draw a map.

@@ -130,3 +130,32 @@ fn versions_that_no_controller_has_are_refused() {
         assert!(errors.contains(reason), "{errors}");
     }
 }
+
+/// A report has what `tagaudit roles` prints of the controllers, in JSON and as a page.
+#[test]
+fn the_report_has_the_controllers_and_their_roles() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let run = |words: &[&str]| command().current_dir(folder.path()).args(words).output().unwrap().stdout;
+    let of_cluster = ["--cluster-id", "c-m-4x8z2k9q", "--inventory", "inventory.json", "--kubernetes", "cluster.yaml"];
+    let roles: Value =
+        serde_json::from_slice(&run(&[&["roles", "--format", "json"], &of_cluster[..]].concat())).unwrap();
+    let scan = [&["scan", "--no-config"], &of_cluster[..]].concat();
+    let json = run(&[&scan[..], &["--format", "json"]].concat());
+    let report: Value = serde_json::from_slice(&json).unwrap();
+    assert!(super::documents::schema("report.schema.json").is_valid(&report));
+    let controllers: Vec<&Value> =
+        roles["roles"].as_array().unwrap().iter().filter(|one| one.get("workload").is_some()).collect();
+    assert_eq!(report["controllers"].as_array().unwrap().iter().collect::<Vec<&Value>>(), controllers);
+    assert_eq!(controllers.len(), 2);
+    let page = String::from_utf8(run(&[&scan[..], &["--format", "html"]].concat())).unwrap();
+    let table = page.split("<h2>Controllers</h2>").nth(1).expect("the section").split("</table>").next().unwrap();
+    for said in ["AWS Load Balancer Controller", ">lbc<", "ec2:DescribeSubnets", "EBS CSI driver", "1.44"] {
+        assert!(table.contains(said), "{said}: {table}");
+    }
+    // A saved report shows the same again, and one without controllers has no section.
+    std::fs::write(folder.path().join("report.json"), &json).unwrap();
+    assert_eq!(String::from_utf8(run(&["report", "report.json", "--format", "html"])).unwrap(), page);
+    let without = run(&[&scan[..4], &of_cluster[2..4], &["--format", "html"]].concat());
+    assert!(!String::from_utf8(without).unwrap().contains("<h2>Controllers</h2>"));
+}
