@@ -349,7 +349,9 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
         for nodes in &scope.fleet {
             match place_of_nodes(inventory, nodes) {
                 NodesPlace::Clusters(ids) => {
-                    ids.into_iter().for_each(|id| of_clusters.entry(id).or_default().extend_from_slice(nodes));
+                    for id in ids {
+                        of_clusters.entry(id).or_default().extend_from_slice(nodes);
+                    }
                 }
                 NodesPlace::Untagged(_) | NodesPlace::Elsewhere | NodesPlace::Unnamed => {}
             }

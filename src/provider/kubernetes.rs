@@ -96,7 +96,7 @@ pub(crate) fn contexts(pattern: &str) -> Result<Vec<String>, Error> {
         return Ok(vec![pattern.to_owned()]);
     }
     let names: BTreeSet<String> =
-        kubeconfig().map_err(unread)?.contexts.into_iter().map(|context| context.name).collect();
+        kubeconfig().map_err(|error| unread(&error))?.contexts.into_iter().map(|context| context.name).collect();
     let found: Vec<String> = names.iter().filter(|name| policy::matches(pattern, name)).cloned().collect();
     if found.is_empty() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -118,7 +118,7 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 pub(crate) fn check_contexts(names: &[String]) -> Result<(), Error> {
     let kubeconfig = kubeconfig();
     if kubeconfig.is_err() && names.iter().any(|name| name != IN_CLUSTER) {
-        return kubeconfig.map(|_| ()).map_err(unread);
+        return kubeconfig.map(|_| ()).map_err(|error| unread(&error));
     }
     names.iter().try_for_each(|name| check_context(name, &kubeconfig))
 }
@@ -199,9 +199,9 @@ fn contents(names: &[&str]) -> String {
     if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", text::list(names, 10)) }
 }
 
-fn unread(error: KubeconfigError) -> Error {
+fn unread(error: &KubeconfigError) -> Error {
     Error::usage("cannot read the kubeconfig")
-        .cause(causes(&error))
+        .cause(causes(error))
         .help("it is read, as by kubectl, from the files of KUBECONFIG, or from ~/.kube/config")
 }
 
@@ -217,7 +217,9 @@ async fn configuration(context: &str) -> Result<Config, Error> {
     }
     check_context(context, &kubeconfig)?;
     let options = KubeConfigOptions { context: Some(context.to_owned()), cluster: None, user: None };
-    let config = Config::from_custom_kubeconfig(kubeconfig.map_err(unread)?, &options).await.map_err(unread)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig.map_err(|error| unread(&error))?, &options)
+        .await
+        .map_err(|error| unread(&error))?;
     check_endpoint("the server of the context", &config.cluster_url.to_string(), false).map_err(|error| {
         error.help("use https; only a server on this machine, such as `kubectl proxy`, may use http")
     })?;
