@@ -226,7 +226,9 @@ impl fmt::Display for Node {
         match &self.value {
             Value::Null => f.write_str("null"),
             Value::Bool(value) => write!(f, "{value}"),
-            Value::Number(text) => f.write_str(text),
+            Value::Number(text) if serde_json::from_str::<serde_json::Number>(text).is_ok() => f.write_str(text),
+            // A number of YAML that JSON does not have, such as 099720109477.
+            Value::Number(text) => f.write_str(&quoted(text)),
             Value::String(text) => f.write_str(&quoted(text)),
             Value::Array(items) => {
                 f.write_str("[")?;

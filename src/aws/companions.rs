@@ -110,9 +110,9 @@ impl CompanionRun<'_> {
         version: Option<ControllerVersion>,
         view: &ClusterView<'_>,
     ) -> Vec<&'static NeededAction> {
-        let words = || self.container.words.iter().map(|word| &word.value);
-        let is_on =
-            |gate: &str| words().any(|word| word.contains("feature-gates") && word.contains(&format!("{gate}=true")));
+        let gates = self.arguments("feature-gates");
+        let has = |gate: &str| gates.iter().any(|gates| gates.split(',').any(|one| one.trim() == gate));
+        let is_on = |gate: &str| has(&format!("{gate}=true"));
         let is_made = |needed: &&NeededAction| {
             let is_of_version = match (needed.since, version) {
                 (Some(since), Some(version)) => version >= since,
@@ -136,9 +136,11 @@ impl CompanionRun<'_> {
                         self.setting("ENABLE_IPv4", is_default) == Some(true)
                     }
                     Trigger::Ipv6 => self.setting("ENABLE_IPv6", false) == Some(true),
+                    // The arguments in a script are not known.
                     Trigger::NoRoleTags => {
                         lacks_role_tags(view)
-                            && !words().any(|word| word.contains("SubnetDiscoveryByReachability=false"))
+                            && !self.container.starts_shell()
+                            && !has("SubnetDiscoveryByReachability=false")
                     }
                     Trigger::NotIsolated => {
                         !view.inventory.accounts.iter().any(|account| account.partition.starts_with("aws-iso"))
@@ -223,9 +225,9 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
         }
         // Without a queue it runs on each node and calls nothing.
         Companion::NodeTerminationHandler => {
-            let mut words = run.container.words.iter();
             run.setting("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true)
-                && !words.any(|word| word.value.contains("enable-sqs-termination-draining"))
+                && run.arguments("enable-sqs-termination-draining").is_empty()
+                && !run.container.starts_shell()
         }
         // In these modes it calls nothing but the metadata service.
         Companion::VpcCni => ["DISABLE_NETWORK_RESOURCE_PROVISIONING", "ENABLE_IMDS_ONLY_MODE"]

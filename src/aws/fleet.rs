@@ -40,6 +40,12 @@ pub(crate) fn place_of_nodes(inventory: &Inventory, nodes: &[KubernetesNode]) ->
     NodesPlace::Clusters(counts.iter().filter(|(_, count)| **count == most).map(|(id, _)| (*id).to_owned()).collect())
 }
 
+/// True if a Node names an instance of EC2.
+#[must_use]
+pub(crate) fn names_instances(nodes: &[KubernetesNode]) -> bool {
+    nodes.iter().any(|node| instance_id(node).is_some())
+}
+
 fn instance_id(node: &KubernetesNode) -> Option<&str> {
     match nodes::parse_provider_id(&node.provider_id) {
         Some(ProviderId::Instance(id)) => Some(id),

@@ -7,7 +7,7 @@ use super::arguments::Component;
 use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::{Object, Place};
-use super::workload::Workload;
+use super::workload::{Container, Workload};
 
 /// Annotation in which a ServiceAccount names its role.
 pub(crate) const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
@@ -114,7 +114,9 @@ impl Evidence {
         };
         let names_audience = |webhook: &Workload| {
             let mut words = webhook.containers.iter().flat_map(|container| &container.words);
-            words.any(|word| word.value.contains(AUDIENCE_OPTION))
+            // The arguments in a script are not known.
+            webhook.containers.iter().any(Container::starts_shell)
+                || words.any(|word| word.value.contains(AUDIENCE_OPTION))
         };
         let is_eks = self.nodes.iter().flatten().any(crate::nodes::KubernetesNode::is_eks);
         match self.workloads.iter().find(is_webhook) {

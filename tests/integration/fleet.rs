@@ -123,13 +123,16 @@ fn evidence_of_a_cluster_elsewhere_is_not_audited() {
     for cluster in ["alpha", "bravo"] {
         assert_eq!(report(&set, cluster)["complete"], true, "the account itself was audited");
     }
-    // Of another cloud: part of a folder it is left out, by name it was expected.
+    // Nodes of another cloud, and files that cannot be read, stop neither the run nor hide.
     let text = elsewhere.to_string().replace("aws:///us-east-1a/", "gce://project/zone/");
-    std::fs::write(&file, text).unwrap();
-    let (code, _, error) = all_clusters(&["--kubernetes", folder.path().to_str().unwrap()]);
-    assert_eq!(code, Some(0), "{error}");
-    assert!(error.contains("its Nodes are not instances of AWS"), "{error}");
-    assert_eq!(all_clusters(&["--kubernetes", &file]).0, Some(3));
+    write(folder.path(), "bravo.json", &objects("bravo", "api"));
+    for text in [text.as_str(), "", "{\"kind\": \"List\", \"items\": [}", "{\"kind\": \"List\", \"items\": []}"] {
+        std::fs::write(&file, text).unwrap();
+        let (code, set, error) = all_clusters(&["--kubernetes", folder.path().to_str().unwrap()]);
+        assert_eq!((code, set["not_audited"].as_array().unwrap().len()), (Some(3), 1), "{text}: {error}");
+        assert!(report(&set, "bravo")["findings"].to_string().contains("shop/api"), "{text}");
+    }
+    std::fs::remove_file(folder.path().join("bravo.json")).unwrap();
     // Instances without the tag of a cluster do not tell whose Nodes they are.
     let mut inventory: Value = serde_json::from_slice(&std::fs::read(fixture()).unwrap()).unwrap();
     for instance in inventory["accounts"][0]["regions"][0]["instances"].as_array_mut().unwrap() {

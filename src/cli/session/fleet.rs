@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::aws::Inventory;
-use crate::aws::fleet::{NodesPlace, place_of_nodes};
+use crate::aws::fleet::{NodesPlace, names_instances, place_of_nodes};
 use crate::inventory::kubernetes::{List, ListGap};
 use crate::kubernetes::{Evidence, Recording};
 use crate::policy;
@@ -35,7 +35,7 @@ struct Piece {
     evidence: Arc<Evidence>,
     /// True if it may be about a cluster of any account, and not only of the targets that name it.
     is_for_all: bool,
-    /// True if it was selected by name, and not by a pattern or as part of a folder.
+    /// True if somebody expects it to be used: it is not only one of the contexts that a pattern selects.
     is_named: bool,
     /// True if an account has its cluster.
     is_placed: bool,
@@ -75,7 +75,7 @@ pub(in crate::cli) struct Placed {
 pub(in crate::cli) enum Unplaced {
     /// Somebody expects that it is used.
     NotAudited(NotAudited),
-    /// A context that a pattern selected, or a file of a folder, whose Nodes are not instances of AWS.
+    /// A context that a pattern selected, whose Nodes are not instances of AWS.
     OfOtherCloud { resource: Option<String>, message: String },
 }
 
@@ -134,12 +134,13 @@ impl Fleet {
     fn add_path(&mut self, selected_by: &Path, is_for_all: bool) -> Result<(), Failure> {
         let entries = if selected_by.is_dir() { entries(selected_by)? } else { vec![selected_by.to_owned()] };
         for path in entries {
-            let evidence = match recorded(&path)? {
-                Some(evidence) => evidence,
-                None => kubernetes_files::evidence(std::slice::from_ref(&path))?,
+            let evidence = match file(&path) {
+                // One of many files does not stop the run.
+                Err(failure) if path != selected_by => unread(&failure).evidence(),
+                read => read?,
             };
             self.pieces.push(Piece {
-                is_named: path == selected_by,
+                is_named: true,
                 origin: Origin::Path { path, selected_by: selected_by.to_owned() },
                 evidence: Arc::new(evidence),
                 is_for_all,
@@ -210,6 +211,9 @@ impl Fleet {
             let (reason, message) = match piece.nodes_gap() {
                 Some(gap) => (gap.reason.clone(), format!("its Nodes were not read: {}", gap.message)),
                 None if nodes.is_empty() => (UNKNOWN_CLUSTER.to_owned(), "it has no Nodes".to_owned()),
+                None if !names_instances(nodes) => {
+                    (UNKNOWN_CLUSTER.to_owned(), "its Nodes name no instance of EC2".to_owned())
+                }
                 None => {
                     let number = text::count(nodes.len(), "Node");
                     let message = format!("none of its {number} is an instance of an audited account and region");
@@ -336,6 +340,14 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             .help("give a folder with a file or a folder for each cluster, in YAML or JSON"));
     }
     Ok(found)
+}
+
+/// Evidence of a file or a folder.
+fn file(path: &Path) -> Result<Evidence, Failure> {
+    match recorded(path)? {
+        Some(evidence) => Ok(evidence),
+        None => kubernetes_files::evidence(&[path.to_owned()]),
+    }
 }
 
 /// Evidence in an inventory that `tagaudit record` wrote; `None` for another file.

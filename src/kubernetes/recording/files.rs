@@ -69,9 +69,13 @@ impl Kept {
     }
 
     fn value(&mut self, text: &str) -> Result<(), serde_json::Error> {
-        let Ok(whole) = serde_json::from_str::<Whole<'_>>(text) else {
-            self.left_out += 1;
-            return Ok(());
+        let whole = match serde_json::from_str::<Whole<'_>>(text) {
+            Ok(whole) => whole,
+            Err(error) if error.is_data() => {
+                self.left_out += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         };
         let (Some(items), Some(kind)) = (whole.items, whole.kind.strip_suffix("List")) else {
             return self.object(text, "", "");
@@ -102,4 +106,23 @@ fn find_list(version: &str, kind: &str) -> Option<List> {
         let is_of_group = group(&of_version) == group(version);
         of_kind == kind && (is_of_group || list.group() == "apps" && group(version) == "extensions")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_yaml_are_recorded() {
+        for number in ["099720109477", "+1", ".5", "1.", "1e400", "17"] {
+            let manifest = format!(
+                "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {{name: a}}\nspec: {{tags: {{owner: {number}}}}}\n"
+            );
+            let mut kept = Kept::default();
+            kept.add("a.yaml", manifest.into_bytes()).unwrap();
+            let recording = kept.recording();
+            let owner = &recording.lists[0].items[0]["spec"]["tags"]["owner"];
+            assert_eq!(owner.as_str().map_or_else(|| owner.to_string(), str::to_owned), number);
+        }
+    }
 }

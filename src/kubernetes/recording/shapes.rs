@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::inventory::kubernetes::List;
 use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, is_checked_variable, is_public_variable};
 
+use super::words::plain;
+
 /// Parts of a value that are recorded.
 #[derive(Clone, Copy)]
 pub(super) enum Keep {
@@ -59,7 +61,7 @@ fn variable(item: &Value) -> Option<Value> {
     let name = text("name").filter(|name| is_checked_variable(name))?;
     let mut kept = Map::from_iter([("name".to_owned(), name.into())]);
     if let Some(value) = text("value").filter(|value| value.is_empty() || is_public_variable(name)) {
-        kept.insert("value".to_owned(), value.into());
+        kept.insert("value".to_owned(), plain(value).into());
     }
     let optional = ["valueFrom", "secretKeyRef", "optional"].iter().try_fold(item, |value, key| value.get(key));
     if let Some(optional @ Value::Bool(_)) = optional {

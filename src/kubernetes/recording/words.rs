@@ -3,11 +3,25 @@
 use serde_json::{Map, Value};
 
 use crate::controller::companion;
-use crate::text::secrets::{masked, shown};
+use crate::text::secrets::{is_credential, masked, shown};
 
 use super::super::controller_flags;
 use super::super::web_identity::WEBHOOK_IMAGE;
 use super::HIDDEN;
+
+/// A value that rules check, without credentials in it: those of a URL, and what follows an argument in the same word.
+pub(super) fn plain(value: &str) -> String {
+    let value = masked(value);
+    let value = match value.find(" -") {
+        Some(at) => format!("{} {HIDDEN}", value.get(..at).unwrap_or_default()),
+        None => value.into_owned(),
+    };
+    let Some((scheme, rest)) = value.split_once("://") else { return value };
+    let rest = rest.split_once(['?', '#']).map_or(rest, |(before, _)| before);
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
 
 /// Value of a setting, hidden unless it is known to hold no credential.
 pub(super) fn redact_setting(name: &str, value: &str) -> String {
@@ -102,6 +116,17 @@ pub(super) fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
 
 /// Hides what may be a credential in a word of a command line; `behind` is the flag before it that has no value yet.
 fn hidden_word(word: &str, is_first: bool, behind: &mut Option<String>, value_of: fn(&str, &str) -> String) -> String {
+    // The value of a credential may begin with a dash.
+    if let Some(name) = behind.take_if(|name| is_credential(name) && word.starts_with('-') && !word.starts_with("--")) {
+        return value_of(&name, HIDDEN);
+    }
+    // Two arguments in one word: the first is kept as if it were alone.
+    if let Some((first, _)) = word.split_once(char::is_whitespace).filter(|_| word.starts_with('-')) {
+        return match first.split_once('=') {
+            Some(_) => format!("{} {HIDDEN}", hidden_word(first, is_first, behind, value_of)),
+            None => format!("{first} {HIDDEN}"),
+        };
+    }
     let flag = word.strip_prefix('-').map(|flag| flag.strip_prefix('-').unwrap_or(flag));
     let flag = flag.map(|flag| flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value))));
     let dashes = if word.starts_with("--") { "--" } else { "-" };
@@ -136,7 +161,7 @@ fn hidden_value(name: &str, value: &str) -> String {
     if is_plain {
         value.to_owned()
     } else if is_known {
-        masked(value).into_owned()
+        plain(value)
     } else {
         redact_setting(name, value)
     }
@@ -144,7 +169,7 @@ fn hidden_value(name: &str, value: &str) -> String {
 
 /// Value of a flag of another controller, hidden unless rules check it. Tags and names are those of the account.
 fn companion_value(name: &str, value: &str) -> String {
-    if companion::CHECKED_ARGUMENTS.contains(&name) { masked(value).into_owned() } else { hidden_value(name, value) }
+    if companion::CHECKED_ARGUMENTS.contains(&name) { plain(value) } else { hidden_value(name, value) }
 }
 
 #[cfg(test)]
@@ -259,6 +284,32 @@ mod tests {
             "--unknown-switch=true"
         ]);
         assert_eq!(*found, expected);
+    }
+
+    #[test]
+    fn credentials_in_odd_places_are_hidden() {
+        let words = json!([
+            "--provider=pdns",
+            "--pdns-api-key leak",
+            "--provider=pdns --pdns-api-key leak",
+            "--cloudflare-api-token",
+            "-leak",
+            "--provider",
+            "aws --pdns-api-key leak",
+            "--cluster-name=https://leak@h/x?sig=leak",
+            "--feature-gates=A=true",
+        ]);
+        let container = json!({
+            "image": "registry.k8s.io/external-dns/external-dns:v0.20.0",
+            "args": words,
+            "env": [{"name": "QUEUE_URL", "value": "https://leak@sqs.us-east-1.amazonaws.com/123456789012/q?x=leak"}],
+        });
+        let set = json!({"spec": {"template": {"spec": {"containers": [container]}}}});
+        let kept = recorded(List::Deployments, set).to_string();
+        assert!(!kept.contains("leak"), "{kept}");
+        for known in ["--provider=pdns", "https://h/x", "--feature-gates=A=true", "amazonaws.com/123456789012/q"] {
+            assert!(kept.contains(known), "{known}: {kept}");
+        }
     }
 
     #[test]
