@@ -1,4 +1,4 @@
-//! Which cluster of an account the Nodes of a cluster belong to, for scans of many clusters.
+//! Assignment of Nodes to a cluster of an account, for scans of many clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -194,7 +194,7 @@ fn check_context(context: &str, kubeconfig: &Result<Kubeconfig, KubeconfigError>
     Err(Error::usage(format!("the kubeconfig has no context `{shown}`")).help(help))
 }
 
-/// What the kubeconfig has, as help.
+/// Names of the contexts of the kubeconfig, as help.
 fn contents(names: &[&str]) -> String {
     if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", text::list(names, 10)) }
 }

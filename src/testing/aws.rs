@@ -41,6 +41,28 @@ pub(crate) const SERVER_ROLE: &str = "rke2-server";
 /// The role of the workers.
 pub(crate) const WORKER_ROLE: &str = "rke2-agent";
 
+/// Manifests, followed by the Deployment of the AWS Load Balancer Controller.
+macro_rules! with_load_balancer_controller {
+    ($manifests:literal) => {
+        concat!(
+            $manifests,
+            "---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: lbc
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+"
+        )
+    };
+}
+pub(crate) use with_load_balancer_controller;
+
 /// A cluster with two control-plane nodes and two workers in two zones, and the options of its scan.
 pub(crate) struct Cluster {
     pub(crate) id: &'static str,

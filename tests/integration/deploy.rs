@@ -193,7 +193,7 @@ fn the_cronjob_audits_its_cluster_and_ends_as_a_scan_does() {
     hardened(job, true);
 }
 
-/// What a job in the cluster may read is what is printed, in the manifests and in the chart.
+/// The permissions of the job are those that are printed, in the manifests and in the chart.
 #[test]
 fn the_rights_of_the_job_are_those_that_are_printed() {
     let printed = command().args(["permissions", "--kubernetes"]).output().unwrap().stdout;
@@ -203,7 +203,7 @@ fn the_rights_of_the_job_are_those_that_are_printed() {
     }
 }
 
-/// What the standard of the namespace, and a careful reader, ask for; only a job that reads the cluster has a token for it.
+/// Checks a job against the standard of its namespace; only a job that reads the cluster has a token for it.
 fn hardened(job: &Value, reads_cluster: bool) {
     let pod = &job["template"]["spec"];
     let container = &pod["containers"][0]["securityContext"];

@@ -287,7 +287,7 @@ mod live {
         assert_eq!(code, Some(3));
         assert_eq!(outcome(&report(&set, "bravo"), "node-name-mismatch"), "not_audited");
         assert_eq!(outcome(&report(&set, "bravo"), "sg-multiple-tagged-on-instance"), "passed");
-        // The context of another cluster is not taken for it.
+        // The context of another cluster is rejected.
         let target = json!([{"account": ACCOUNT, "cluster-ids": ["bravo"], "kube-context": "prod-a"}]);
         let targets = write(folder.path(), "targets.json", &target);
         let (code, set, _) = scan(&mock, &config, &["--targets", &targets]);

@@ -150,7 +150,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// What has to be read of the accounts for these clusters.
+    /// Scope of the reads in the accounts that these clusters need.
     #[cfg(feature = "aws")]
     pub(in crate::cli) fn reads<'a>(&'a self, controller_roles: &'a [String], all: bool) -> ClusterScope<'a> {
         let evidence = || self.pieces.iter().map(|piece| &*piece.evidence);

@@ -73,9 +73,10 @@ fn violation(ingress: &AlbIngress<'_>, annotation: &str, noun: &str, name: &str)
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::aws;
+    use crate::testing::aws::{self, with_load_balancer_controller};
 
-    const GROUP: &str = "
+    const GROUP: &str = with_load_balancer_controller!(
+        "
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -84,20 +85,11 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0bb1, sg-0dead
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
+"
+    );
 
-    const BY_NAME: &str = "
+    const BY_NAME: &str = with_load_balancer_controller!(
+        "
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -106,20 +98,11 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/subnets: no-such-name
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
+"
+    );
 
-    const RIGHT: &str = "
+    const RIGHT: &str = with_load_balancer_controller!(
+        "
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -129,20 +112,11 @@ metadata:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0bb1
     alb.ingress.kubernetes.io/subnets: subnet-priva0bb1
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
+"
+    );
 
-    const OTHER_CLASS: &str = "
+    const OTHER_CLASS: &str = with_load_balancer_controller!(
+        "
 apiVersion: networking.k8s.io/v1
 kind: IngressClass
 metadata:
@@ -169,18 +143,8 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/scheme: internal
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
+"
+    );
 
     #[test]
     fn fires() {

@@ -160,7 +160,8 @@ fn subnets<'c>(
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{aws, untag};
+    use crate::testing::aws::{self, with_load_balancer_controller};
+    use crate::testing::untag;
 
     const INTERNAL: &str = "
 apiVersion: networking.k8s.io/v1
@@ -186,7 +187,8 @@ spec:
         - --cluster-name=c-m-4x8z2k9q
 ";
 
-    const NAMED: &str = "
+    const NAMED: &str = with_load_balancer_controller!(
+        "
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -195,20 +197,11 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/subnets: subnet-puba0bb1
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
+"
+    );
 
-    const EXISTING: &str = "
+    const EXISTING: &str = with_load_balancer_controller!(
+        "
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -230,18 +223,8 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/scheme: internal
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
+"
+    );
 
     #[test]
     fn fires() {
