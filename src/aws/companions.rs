@@ -142,13 +142,16 @@ impl CompanionRun<'_> {
                             && !self.container.starts_shell()
                             && !has("SubnetDiscoveryByReachability=false")
                     }
-                    Trigger::NotIsolated => {
-                        !view.inventory.accounts.iter().any(|account| account.partition.starts_with("aws-iso"))
-                    }
+                    Trigger::NotIsolated => !is_isolated(view),
                 }
         };
         self.row.needed.iter().filter(is_made).collect()
     }
+}
+
+/// True if the cluster is in an isolated partition.
+pub(crate) fn is_isolated(view: &ClusterView<'_>) -> bool {
+    view.inventory.accounts.iter().any(|account| account.partition.starts_with("aws-iso"))
 }
 
 /// True if a value of an argument refers to an environment variable, which the kubelet expands.

@@ -10,7 +10,6 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::aws::{Account, Role};
-use crate::controller::CallRole;
 use crate::policy::{Document, Effect};
 use crate::role_audit::grant::{NAME_PREFIX, is_whole_service};
 use crate::text;
@@ -75,16 +74,34 @@ pub fn managed_arn(account: &Account, role: &Role) -> String {
     format!("arn:{}:iam::{}:policy{MANAGED_PATH}{NAME_PREFIX}{}", account.partition, account.account_id, role.name)
 }
 
-/// Name of the inline policy that tagaudit writes for nodes of a role.
-#[must_use]
-pub(crate) fn inline_name(node_role: CallRole) -> String {
-    format!("{NAME_PREFIX}{}", node_role.name())
+/// Purpose of the policy that tagaudit writes for a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PolicyPurpose {
+    Worker,
+    Controlplane,
+    /// Another controller, with a separate role.
+    Controller,
 }
 
-/// The node role whose inline policy of tagaudit has this name.
-#[must_use]
-pub(crate) fn node_role_for_policy(policy_name: &str) -> Option<CallRole> {
-    [CallRole::Controlplane, CallRole::Worker].into_iter().find(|role| inline_name(*role) == policy_name)
+impl PolicyPurpose {
+    const ALL: [Self; 3] = [Self::Worker, Self::Controlplane, Self::Controller];
+
+    /// Name of the inline policy.
+    #[must_use]
+    pub(crate) fn policy_name(self) -> String {
+        let name = match self {
+            Self::Worker => "worker",
+            Self::Controlplane => "controlplane",
+            Self::Controller => "controller",
+        };
+        format!("{NAME_PREFIX}{name}")
+    }
+
+    /// The purpose of an inline policy of tagaudit.
+    #[must_use]
+    pub(crate) fn from_policy_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|purpose| purpose.policy_name() == name)
+    }
 }
 
 /// Actions that cannot be granted without losing or exceeding something.
@@ -129,18 +146,17 @@ pub(crate) enum GrantError {
     },
 }
 
-/// The writes that grant a role these actions, which its nodes need as `node_role`. Actions already in tagaudit's
-/// policy are kept.
+/// The writes that grant a role these actions. Actions already in tagaudit's policy are kept.
 ///
 /// # Errors
 /// If they cannot be written without losing or exceeding something.
 pub(crate) fn place<S: AsRef<str>>(
     account: &Account,
     role: &Role,
-    node_role: CallRole,
+    purpose: PolicyPurpose,
     actions: &[S],
 ) -> Result<Vec<Transition>, GrantError> {
-    let policy_name = inline_name(node_role);
+    let policy_name = purpose.policy_name();
     let inline = role.inline_policies.as_deref().ok_or(GrantError::InlinePolicies)?;
     let attached = role.attached_policies.as_deref().ok_or(GrantError::AttachedPolicies)?;
     if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
@@ -256,7 +272,7 @@ mod tests {
     fn what_our_policy_grants_already_stays() {
         let before = document(&strings(&["ec2:AttachVolume"]));
         let role = role(&[("tagaudit-baseline-worker", &before)], &[]);
-        let changes = place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
+        let changes = place(&account(), &role, PolicyPurpose::Worker, &["ec2:CreateTags"]).unwrap();
         let calls = calls(&changes);
         let [Call::PutRolePolicy { document, policy_name, .. }] = calls.as_slice() else { panic!("{calls:?}") };
         assert_eq!(policy_name, "tagaudit-baseline-worker");
@@ -268,7 +284,7 @@ mod tests {
         let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
         let role = role(&[("tagaudit-baseline-worker", theirs)], &[]);
         assert!(
-            place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"])
+            place(&account(), &role, PolicyPurpose::Worker, &["ec2:CreateTags"])
                 .unwrap_err()
                 .to_string()
                 .contains("did not write")
@@ -279,20 +295,20 @@ mod tests {
     fn uses_a_managed_policy_when_inline_is_full() {
         let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
         let full = role(&[("large", &large)], &[]);
-        let changes = place(&account(), &full, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
+        let changes = place(&account(), &full, PolicyPurpose::Worker, &["ec2:CreateTags"]).unwrap();
         assert!(matches!(calls(&changes).as_slice(), [Call::CreatePolicy { .. }, Call::AttachRolePolicy { .. }]));
 
         let attached: Vec<String> = (0..10).map(|n| format!("arn:aws:iam::123456789012:policy/p{n}")).collect();
         let crowded = role(&[("large", &large)], &attached);
         assert!(
-            place(&account(), &crowded, CallRole::Worker, &["ec2:CreateTags"])
+            place(&account(), &crowded, PolicyPurpose::Worker, &["ec2:CreateTags"])
                 .unwrap_err()
                 .to_string()
                 .contains("10 managed")
         );
 
         let long: Vec<String> = (0..400).map(|n| format!("service{n}:SomeRatherLongAction")).collect();
-        assert!(place(&account(), &full, CallRole::Worker, &long).unwrap_err().to_string().contains("6144"));
+        assert!(place(&account(), &full, PolicyPurpose::Worker, &long).unwrap_err().to_string().contains("6144"));
     }
 
     #[test]
@@ -306,7 +322,7 @@ mod tests {
             document: Some(document(&strings(&["ec2:AttachVolume"]))),
         });
         let role = role(&[("large", &large)], std::slice::from_ref(&arn));
-        let changes = place(&account, &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
+        let changes = place(&account, &role, PolicyPurpose::Worker, &["ec2:CreateTags"]).unwrap();
         let calls = calls(&changes);
         let [Call::CreatePolicyVersion { document, .. }] = calls.as_slice() else { panic!("{calls:?}") };
         assert_eq!(own_actions(document).unwrap().len(), 2);

@@ -4,11 +4,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::aws::companion_audit::{AuditedCompanion, lacking_on_role};
-use crate::aws::companions::{CompanionRun, companions, node_roles};
+use crate::aws::companions::{CompanionRun, companions, is_isolated, node_roles};
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{Token, Trust, trust};
 use crate::aws::{Account, Role};
+use crate::baseline::{Release, Variant, published_for};
+use crate::controller::companion::Companion;
 use crate::inventory::Gap;
 use crate::kubernetes::{Evidence, WebIdentity};
 use crate::policy::Verdict;
@@ -79,6 +81,10 @@ pub struct UsedRole {
     /// Granted patterns beyond what is published for it; absent if that was not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excess: Option<Vec<String>>,
+    /// Embedded baselines with the policies that the project publishes for this version, one for each variant; empty if
+    /// the version is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<String>,
     /// Others that may use the role.
     pub shared_with: Vec<String>,
 }
@@ -112,7 +118,7 @@ pub(crate) fn controllers(
             }
             None => found.push(UsedRole {
                 role_source: if run.workload.has_keys { RoleSource::AccessKeys } else { RoleSource::Unknown },
-                ..unknown_role(&run)
+                ..unknown_role(&run, view)
             }),
         }
     }
@@ -136,7 +142,7 @@ pub(crate) fn overview(
 }
 
 /// A controller whose role is not known yet.
-fn unknown_role(run: &CompanionRun<'_>) -> UsedRole {
+fn unknown_role(run: &CompanionRun<'_>, view: &ClusterView<'_>) -> UsedRole {
     UsedRole {
         controller: run.row.name.to_owned(),
         version: run.version.map(|version| version.to_string()),
@@ -147,6 +153,7 @@ fn unknown_role(run: &CompanionRun<'_>) -> UsedRole {
         lacking: Vec::new(),
         unmet: Vec::new(),
         excess: None,
+        published: published(run, view),
         shared_with: Vec::new(),
     }
 }
@@ -177,8 +184,20 @@ fn node_role(audit: &RoleAudit<'_>, evidence: &Evidence, view: &ClusterView<'_>)
         excess: Some(
             audit.beyond.excess.iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action.clone()).collect(),
         ),
+        published: Vec::new(),
         shared_with,
     }
+}
+
+/// Baselines of the release that runs, in the partition of the cluster.
+fn published(run: &CompanionRun<'_>, view: &ClusterView<'_>) -> Vec<String> {
+    let releases = run.version.into_iter().flat_map(|version| published_for(run.row.companion, version));
+    let is_published_there = |release: &&Release| match release.variant {
+        Variant::Isolated => is_isolated(view),
+        Variant::Standard => !is_isolated(view) || run.row.companion != Companion::LoadBalancerController,
+        Variant::TaggedVolumes | Variant::ClusterScoped | Variant::Ipv4 | Variant::Ipv6 => true,
+    };
+    releases.filter(is_published_there).map(|release| release.baseline.to_owned()).collect()
 }
 
 /// Pods that reach the credentials of the nodes: with a hop limit of 1 those on the host network alone.
@@ -216,7 +235,7 @@ fn own_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterVie
         unmet: audited.map(|audited| owned(&audited.unmet)).unwrap_or_default(),
         excess: audited.map(|audited| audited.excess.clone()),
         shared_with: trusted_service_accounts(one.role, evidence, view, Some(own)),
-        ..unknown_role(&one.run)
+        ..unknown_role(&one.run, view)
     }
 }
 
@@ -235,7 +254,7 @@ fn role_through_node(
         needed,
         lacking: lacking.into_iter().map(str::to_owned).collect(),
         shared_with: vec!["the nodes, and other Pods on them".to_owned()],
-        ..unknown_role(run)
+        ..unknown_role(run, view)
     }
 }
 

@@ -5,7 +5,9 @@ use crate::controller::alibaba::AlibabaController;
 use crate::policy::{Dialect, IAM, RAM};
 
 mod lookup;
+mod published;
 
+pub(crate) use lookup::all;
 pub use lookup::find;
 
 /// Content of an embedded baseline.
@@ -226,14 +228,6 @@ pub(crate) static EMBEDDED: &[Embedded] = &[
         content: Content::Document(include_str!("../../policies/gardener-alicloud.json")),
         source: "gardener/gardener-extension-provider-alicloud a8a7f476, docs/usage/usage.md (Apache-2.0)",
         versions: "of mid 2026; for the user whose keys Gardener uses",
-    },
-    Embedded {
-        name: "karpenter-controller",
-        dialect: &IAM,
-        node_role: CallRole::Worker,
-        content: Content::Document(include_str!("../../policies/karpenter-controller.json")),
-        source: "aws/karpenter-provider-aws 01106905, getting-started cloudformation.yaml, without its tag conditions (Apache-2.0)",
-        versions: "Karpenter v1",
     },
     Embedded {
         name: "karpenter-node",

@@ -65,7 +65,7 @@ pub(crate) struct CompanionRow {
     /// Name in options.
     pub(crate) option: &'static str,
     /// Last parts of the names of its images.
-    images: &'static [&'static str],
+    pub(crate) images: &'static [&'static str],
     pub(crate) needed: &'static [NeededAction],
     /// Actions that nothing else on a node needs.
     pub(crate) hallmarks: &'static [&'static str],
@@ -160,8 +160,8 @@ const KARPENTER: &[NeededAction] = &[
     always("ec2:CreateFleet"),
     always("ec2:CreateLaunchTemplate"),
     always("ec2:CreateTags"),
-    always("ec2:DeleteLaunchTemplate"),
-    always("ec2:DescribeImages"),
+    since("ec2:DeleteLaunchTemplate", (0, 6, 2)),
+    since("ec2:DescribeImages", (0, 14, 0)),
     always("ec2:DescribeInstanceTypeOfferings"),
     always("ec2:DescribeInstanceTypes"),
     always("ec2:DescribeInstances"),
@@ -170,6 +170,7 @@ const KARPENTER: &[NeededAction] = &[
     always("ec2:DescribeSubnets"),
     always("ec2:RunInstances"),
     always("ec2:TerminateInstances"),
+    since("iam:ListInstanceProfiles", (1, 7, 0)),
     always("iam:PassRole"),
     only("sqs:DeleteMessage", Trigger::Variable("INTERRUPTION_QUEUE")),
     only("sqs:GetQueueUrl", Trigger::Variable("INTERRUPTION_QUEUE")),

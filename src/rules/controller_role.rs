@@ -3,9 +3,12 @@
 use crate::aws::AutoScalingGroup;
 use crate::aws::autoscaler::{groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
-use crate::aws::companions::{CompanionRole, CompanionRun, companions};
+use crate::aws::companions::{CompanionRole, CompanionRun, companions, is_isolated};
+use crate::aws::grant::{PolicyPurpose, is_protected, place};
+use crate::baseline::{self, usual_for};
+use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
-use crate::finding::{Fix, ResourceRef, Severity};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::resource::ResourceKind;
 use crate::text;
 
@@ -79,5 +82,61 @@ fn role_check_result(context: &Context<'_>, found: Vec<Violation>) -> CheckResul
     match audited_roles(context).count() {
         0 => CheckResult::not_applicable("no controller has a role that was read, or no workloads were given"),
         checked => CheckResult::counted(checked, found),
+    }
+}
+
+/// Grants the actions that the policy of the release allows on every resource; never through a role of nodes, whose
+/// Pods would all have them.
+fn grant_fix(
+    context: &Context<'_>,
+    one: &CompanionRole<'_>,
+    version: Option<ControllerVersion>,
+    actions: &[&str],
+) -> Fix {
+    let run = &one.run;
+    let cluster_id = context.view.cluster_id;
+    let policy = usual_for(run.row.companion, version, is_isolated(context.view));
+    let Some((release, baseline)) = policy.and_then(|release| {
+        let embedded = baseline::find(release.baseline)?;
+        Some((release, embedded.baseline(None).ok()?.for_cluster(cluster_id)))
+    }) else {
+        return Fix::none(format!(
+            "attach the policy that the project publishes for this release of the {}",
+            run.row.name
+        ));
+    };
+    let by_hand = format!(
+        "add the statements of baseline `{0}`: `tagaudit baseline show {0} --cluster-id {1}`",
+        release.baseline,
+        text::shell_quote(cluster_id)
+    );
+    let profiles = &one.account.instance_profiles;
+    if profiles.iter().any(|profile| profile.roles.contains(&one.role.name)) {
+        return Fix::none(format!(
+            "{by_hand}; the role is also that of an instance profile, so give the controller a separate role"
+        ));
+    }
+    if is_protected(&one.role.path) {
+        return Fix::none("only AWS can change this role: give the controller another role");
+    }
+    let is_unlimited = |action: &&str| {
+        baseline.actions.iter().any(|known| known.eq_ignore_ascii_case(action))
+            && baseline.required_scopes(action).is_empty()
+    };
+    let (unlimited, limited): (Vec<&str>, Vec<&str>) = actions.iter().copied().partition(is_unlimited);
+    if unlimited.is_empty() {
+        return Fix::none(by_hand);
+    }
+    let what = text::count(unlimited.len(), "action");
+    match place(one.account, one.role, PolicyPurpose::Controller, &unlimited) {
+        Ok(changes) if limited.is_empty() => {
+            Fix::with(Applicability::Confirm, format!("add the {what} in a separate policy"), changes)
+        }
+        Ok(changes) => Fix::with(
+            Applicability::Confirm,
+            format!("add {what} that the published policy does not limit; for the rest {by_hand}"),
+            changes,
+        ),
+        Err(refused) => Fix::none(format!("{by_hand}; not added here: {refused}")),
     }
 }

@@ -1,7 +1,7 @@
 //! Policies of the node roles compared with what the nodes need.
 
 use crate::aws::Role;
-use crate::aws::grant;
+use crate::aws::grant::{self, PolicyPurpose};
 use crate::aws::roles::{ActionAudit, RoleAudit, trusts_the_controller};
 use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
@@ -87,7 +87,7 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
         );
     }
     let is_controlplane = audit.node_roles.contains(NodeRole::Controlplane);
-    let node_role = if is_controlplane { CallRole::Controlplane } else { CallRole::Worker };
+    let purpose = if is_controlplane { PolicyPurpose::Controlplane } else { PolicyPurpose::Worker };
     // Actions that the baseline limits are not granted without the limits.
     let is_limited = |action: &&str| audit.actions.iter().any(|one| one.is_limited && one.action == **action);
     let (limited, actions): (Vec<&str>, Vec<&str>) = actions.iter().copied().partition(is_limited);
@@ -97,7 +97,7 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     let what = text::count(actions.len(), "action");
     let what = if limited.is_empty() { what } else { format!("{what} that the baseline does not limit") };
     let actions = actions.as_slice();
-    match grant::place(audit.account, audit.role, node_role, actions) {
+    match grant::place(audit.account, audit.role, purpose, actions) {
         Ok(changes) => Fix::with(Applicability::Confirm, format!("add the {what} in a separate policy"), changes),
         Err(refused) => Fix::none(format!("add the {what} by hand: {refused}")),
     }

@@ -9,7 +9,7 @@ use crate::aws::{
 };
 use crate::controller::companion::CompanionVersions;
 use crate::estate::{EstateRef, SourceKind};
-use crate::finding::Finding;
+use crate::finding::{Finding, Fix};
 use crate::inventory::Tag;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{Outcome, Rule};
@@ -299,6 +299,14 @@ fn changed(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> (Vec<Findi
 /// Messages of the findings of a rule after a change.
 pub(crate) fn messages(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> Vec<String> {
     changed(rule, change).0.into_iter().map(|finding| finding.message).collect()
+}
+
+/// The fix of the only finding of a rule after a change.
+#[track_caller]
+pub(crate) fn only_fix(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> Fix {
+    let (mut found, _) = changed(rule, change);
+    assert_eq!(found.len(), 1, "{}", rule.id);
+    found.remove(0).fix
 }
 
 /// Asserts that the rule has findings after a change.

@@ -43,6 +43,11 @@ fn the_rules_page_is_the_catalogue() {
 }
 
 #[test]
+fn the_page_on_controllers_is_what_their_projects_publish() {
+    in_step("docs/controllers.md", &tagaudit::cli::releases_markdown());
+}
+
+#[test]
 fn the_page_on_alibaba_cloud_names_every_file_of_a_folder_and_every_rule_family() {
     let page = read("docs/alibaba.md");
     for (name, _) in tagaudit::internals::provider::alibaba::folder::FILES {

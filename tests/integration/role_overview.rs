@@ -93,8 +93,39 @@ fn the_overview_shows_each_controller_with_its_role() {
     assert_eq!(lbc["lacking"], json!(["ec2:DescribeSubnets"]));
     assert_eq!(lbc["excess"], json!(["iam:CreateUser"]));
     assert_eq!(lbc["role_source"], "service-account");
+    assert_eq!(lbc.get("published"), None, "a digest states no version");
+    let ebs = written["roles"].as_array().unwrap().iter().find(|one| one["version"] == "1.44.0").unwrap();
+    assert_eq!(ebs["published"], json!(["ebs-csi-1.39"]));
     assert_eq!(lbc["shared_with"], json!(["ServiceAccount shop/other"]));
     assert_eq!(lbc.get("version"), None, "a digest states no version");
+}
+
+#[test]
+fn a_fix_adds_what_the_controller_lacks_to_its_own_role() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let fix =
+        ["scan", "--controller-version", "lbc=2.8.1", "--fix", "--dry-run", "--allow", "controller-action-missing"];
+    let (_, _, plan) = run(folder.path(), &fix);
+    let expected = "  role lbc\n    + inline policy tagaudit-baseline-controller = 1 action on every resource\n        + ec2:DescribeSubnets\n";
+    assert!(plan.contains(expected), "{plan}");
+}
+
+#[test]
+fn a_baseline_of_another_release_is_printed_for_a_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut show = command();
+    let output = show.args(["baseline", "show", "karpenter-controller-1.7", "--cluster-id", "prod"]).output().unwrap();
+    std::fs::write(folder.path().join("own.json"), &output.stdout).unwrap();
+    let own = String::from_utf8(output.stdout).unwrap();
+    assert!(own.contains("aws:RequestTag/kubernetes.io/cluster/prod") && !own.contains("CLUSTER_NAME"), "{own}");
+    let diff = |cluster_id: &str| {
+        let mut diff = command();
+        diff.current_dir(folder.path());
+        diff.args(["policy", "diff", "--baseline", "karpenter-controller-1.7", "--cluster-id", cluster_id, "own.json"]);
+        diff.output().unwrap().status.code()
+    };
+    assert_eq!((diff("prod"), diff("other")), (Some(0), Some(1)));
 }
 
 #[test]

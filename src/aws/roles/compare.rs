@@ -73,6 +73,7 @@ pub(crate) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument])
 
 /// The comparison of one role: its requests and the inputs of the comparison.
 struct RoleComparison<'c> {
+    cluster_id: &'c str,
     policies: PreparedPolicies,
     catalogue: &'c Catalogue,
     environment: Environment,
@@ -94,6 +95,7 @@ pub(super) fn compare<'a>(
 ) -> Result<RoleAudit<'a>, BaselineError> {
     let environment = environment(account, role, users);
     let comparison = RoleComparison {
+        cluster_id,
         policies: PreparedPolicies::new(set),
         catalogue: options.catalogue(),
         writing: on_own_resources(&environment, cluster_id, &["aws:resourcetag", "aws:requesttag"]),
@@ -147,7 +149,7 @@ pub(super) fn compare<'a>(
     let RoleComparison { policies, catalogue, environment, .. } = comparison;
     let mut beyond = policy::excess(set, &policies, &needs, &environment, catalogue);
     if !users.companions.is_empty() {
-        needs.extend(published.iter().flat_map(Baseline::needs));
+        needs.extend(users.companions.iter().flat_map(|row| baseline::needs_of_any_release(row.companion)));
         let actions = users.companions.iter().flat_map(|row| row.needed);
         needs.extend(actions.map(|needed| policy::Need::everywhere(needed.action)));
         let optional = users.companions.iter().flat_map(|row| row.optional);
@@ -205,7 +207,7 @@ impl RoleComparison<'_> {
 
     fn against(&self, call_role: CallRole) -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
         let options = self.options;
-        let baseline = options.choose(call_role, self.distribution)?;
+        let baseline = options.choose(call_role, self.distribution)?.for_cluster(self.cluster_id);
         // A built-in baseline covers all controllers. If some are switched off, only the calls of the others are
         // required,
         // not what the documents add for older versions.

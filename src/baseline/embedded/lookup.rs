@@ -3,6 +3,7 @@
 use crate::baseline::{Baseline, BaselineError};
 use crate::controller::{self, ControllerVersion, alibaba};
 
+use super::published::PUBLISHED;
 use super::{Content, EMBEDDED, Embedded};
 
 impl Embedded {
@@ -38,8 +39,15 @@ impl Embedded {
     }
 }
 
+/// All embedded baselines, by name.
+pub(crate) fn all() -> Vec<&'static Embedded> {
+    let mut all: Vec<&Embedded> = EMBEDDED.iter().chain(PUBLISHED).collect();
+    all.sort_unstable_by_key(|embedded| embedded.name);
+    all
+}
+
 /// Looks up an embedded baseline by name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Embedded> {
-    EMBEDDED.iter().find(|embedded| embedded.name == name)
+    EMBEDDED.iter().chain(PUBLISHED).find(|embedded| embedded.name == name)
 }

@@ -231,6 +231,14 @@ pub(crate) enum BaselineCommand {
         /// Version of the cloud controller manager, for computed baselines
         #[arg(long, value_name = "VERSION")]
         controller_version: Option<ControllerVersion>,
+        /// Cluster id, for baselines that hold `CLUSTER_NAME`
+        #[arg(long, value_name = "ID")]
+        cluster_id: Option<String>,
+    },
+    /// List the changes between the policies that a controller's project publishes by release
+    Changes {
+        /// Controller, such as `lbc` or `karpenter`; all controllers by default
+        controller: Option<String>,
     },
 }
 
@@ -260,7 +268,7 @@ pub(crate) struct PermissionsArgs {
     /// Limit the fix to the tags of this cluster; repeatable, for answers that also change a neighbour's tags
     #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
     pub(crate) cluster_id: Vec<String>,
-    /// Allow the fix to add to the policies of this role of the nodes; repeatable. Without it, the fix writes nothing
+    /// Allow the fix to add to the policies of this role; repeatable. Without it, the fix writes nothing
     /// in IAM or RAM
     #[arg(long, value_name = "ARN", requires_all = ["fix", "own_role"], value_parser = role_arn)]
     pub(crate) role: Vec<String>,

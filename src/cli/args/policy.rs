@@ -72,6 +72,9 @@ pub(in crate::cli) struct DiffArgs {
     /// Version of the cloud controller manager, for computed baselines
     #[arg(long, value_name = "VERSION")]
     pub(in crate::cli) controller_version: Option<ControllerVersion>,
+    /// Cluster id, for baselines that hold `CLUSTER_NAME`
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) cluster_id: Option<String>,
     /// Account of the resources; any by default
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) account: Option<String>,

@@ -1,23 +1,21 @@
-//! Commands that only print built-in data: rules, baselines, permissions.
+//! Commands that only print built-in data: rules and permissions.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::json;
 
-use crate::baseline::EMBEDDED;
 use crate::inventory::Provider;
 use crate::kubernetes::List;
 use crate::kubernetes::arguments::{NodeArguments, Started};
 use crate::permissions;
-use crate::policy::RAM;
 use crate::render::{self, layout, rule_page};
 use crate::rules::{self, RULES, Rule};
 use crate::text;
 
 use crate::cli::args::ProviderName;
 use crate::cli::args::command::{
-    BaselineCommand, ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat,
+    ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat,
 };
 use crate::cli::io::failure::Failure;
 use crate::cli::io::input::unknown_rule;
@@ -174,37 +172,6 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
         }
     }
     Ok(())
-}
-
-pub(in crate::cli) fn baseline(
-    command: &BaselineCommand,
-    width: usize,
-    out: &mut dyn Write,
-) -> Result<io::Result<()>, Failure> {
-    match command {
-        BaselineCommand::List => {
-            let mut table = layout(width, &["baseline", "for", "language", "actions", "versions", "source"]);
-            for embedded in EMBEDDED {
-                let actions = embedded.baseline(None).map_or(0, |baseline| baseline.actions.len());
-                let node_role = embedded.node_role.name();
-                let (language, actions) = (embedded.dialect.name, actions.to_string());
-                table.add_row([embedded.name, node_role, language, &actions, embedded.versions, embedded.source]);
-            }
-            Ok(writeln!(out, "{table}"))
-        }
-        BaselineCommand::Show { name, controller_version } => {
-            match crate::baseline::find(name) {
-                Some(embedded) => {
-                    if embedded.dialect.name == RAM.name {
-                        crate::cli::io::input::check_version(Provider::Alibaba, *controller_version)?;
-                    }
-                    Ok(out.write_all(embedded.document(*controller_version).as_bytes()))
-                }
-                None => Err(Failure::usage(format!("no baseline is called `{name}`"))
-                    .help("`tagaudit baseline list` lists them")),
-            }
-        }
-    }
 }
 
 pub(in crate::cli) fn permissions(

@@ -21,7 +21,7 @@ use crate::cli::commands::many;
 use crate::cli::commands::merge;
 use crate::cli::commands::policy;
 use crate::cli::commands::show;
-use crate::cli::commands::{catalogue, config as config_command};
+use crate::cli::commands::{baseline as baseline_command, catalogue, config as config_command};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::input;
 use crate::cli::io::output;
@@ -71,7 +71,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Explain(args) => printed(|out| catalogue::explain(args, text_width(), out)),
         Command::Example(args) => super::example::example(args),
         Command::Migrate(args) => super::migrate::migrate(args),
-        Command::Baseline(command) => printed(|out| catalogue::baseline(command, text_width(), out)),
+        Command::Baseline(command) => printed(|out| baseline_command::baseline(command, text_width(), out)),
         Command::Permissions(args) => printed(|out| catalogue::permissions(args, text_width(), out)),
         Command::Completions(args) => printed(|out| {
             // Rendered first: clap_complete panics when standard output is closed early.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::{self as alibaba_cloud, PrincipalKind};
+use crate::aws::grant::PolicyPurpose;
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Inventory, grant};
-use crate::controller::CallRole;
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Provider, Read};
 use crate::nodes::KubernetesNode;
@@ -171,16 +171,14 @@ pub(super) fn is_cluster_key(provider: Provider, key: &str) -> bool {
 pub(super) fn place_grant(
     estate: EstateRef<'_>,
     role: &str,
-    node_role: CallRole,
+    purpose: PolicyPurpose,
     actions: &[String],
 ) -> Option<Result<Vec<Transition>, SkipReason>> {
     match estate {
         EstateRef::Aws(inventory) => {
             let account = inventory.accounts.first()?;
             let role = account.roles.iter().find(|known| known.name == role)?;
-            Some(
-                grant::place(account, role, node_role, actions).map_err(|error| SkipReason::Refused(error.to_string())),
-            )
+            Some(grant::place(account, role, purpose, actions).map_err(|error| SkipReason::Refused(error.to_string())))
         }
         EstateRef::Alibaba(inventory) => {
             let account = inventory.accounts.first()?;

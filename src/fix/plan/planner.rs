@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use sha2::{Digest, Sha256};
 
 use crate::aws::Account;
-use crate::aws::grant;
-use crate::controller::CallRole;
+use crate::aws::grant::PolicyPurpose;
 use crate::estate::{Estate, EstateRef, Identity};
 use crate::finding::{Applicability, Choice, Finding};
 use crate::nodes::KubernetesNode;
@@ -140,18 +139,16 @@ impl Planner<'_> {
         }
         for (name, indexes) in of_role.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
             let mut actions = Vec::new();
-            let mut node_role = CallRole::Worker;
+            let mut purpose = PolicyPurpose::Worker;
             for proposal in asked.iter().filter(|proposal| is_grant(proposal) && indexes.contains(&proposal.finding)) {
                 let Transition { target, attribute, new, .. } = &proposal.transition;
                 let document = new.as_ref().and_then(Value::document);
                 actions.extend(document.and_then(|text| own_actions(target.provider, text)).unwrap_or_default());
-                if let Attribute::InlinePolicy { name } = attribute
-                    && grant::node_role_for_policy(name) == Some(CallRole::Controlplane)
-                {
-                    node_role = CallRole::Controlplane;
+                if let Attribute::InlinePolicy { name } = attribute {
+                    purpose = PolicyPurpose::from_policy_name(name).map_or(purpose, |other| purpose.max(other));
                 }
             }
-            let Some(placed) = place_grant(self.estate, &name, node_role, &actions) else { continue };
+            let Some(placed) = place_grant(self.estate, &name, purpose, &actions) else { continue };
             let old: Vec<Proposal> =
                 asked.extract_if(.., |proposal| is_grant(proposal) && indexes.contains(&proposal.finding)).collect();
             match placed {

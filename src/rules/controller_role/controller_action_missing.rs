@@ -4,16 +4,17 @@ use crate::policy::Verdict;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, role_check_result, role_reference};
+use super::{audited_roles, grant_fix, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-action-missing",
     title: "the role of a controller lacks actions that it calls",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
+    applicability: Applicability::Confirm,
     condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) uses a role of its ServiceAccount or of its environment, and the role grants an action nowhere in the account and region that its version calls in everyday work, or a Deny or a boundary revokes it. Actions that are granted under conditions or on some resources are skipped, and so are those of features that are not visibly on.",
     impact: "the controller fails with AccessDenied: load balancers, volumes or nodes are not created, changed or removed",
-    fix: "Attach the policy that the project publishes for the release.",
+    fix: "Attach the policy that the project publishes for the release. `--fix` adds the actions that this policy allows on every resource, in a separate policy of the role; never to a role of nodes.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller docs/install/iam_policy.json",
         "kubernetes-sigs/aws-ebs-csi-driver docs/example-iam-policy.json",
@@ -30,13 +31,13 @@ fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
     for (one, audited) in audited_roles(context) {
         if !audited.lacking.is_empty() {
-            found.push(violation(one, audited));
+            found.push(violation(context, one, audited));
         }
     }
     role_check_result(context, found)
 }
 
-fn violation(one: &CompanionRole<'_>, audited: &CompanionAudit) -> Violation {
+fn violation(context: &Context<'_>, one: &CompanionRole<'_>, audited: &CompanionAudit) -> Violation {
     let names: Vec<&str> = audited.lacking.iter().map(|(action, _)| *action).collect();
     let role = text::printable(&one.role.name);
     let run = &one.run;
@@ -82,11 +83,13 @@ fn violation(one: &CompanionRole<'_>, audited: &CompanionAudit) -> Violation {
         text::list(&names, 8)
     );
     let fix = if is_denied {
-        "change the Deny, the boundary or the control policy: adding an Allow cannot help".to_owned()
+        Fix::none("change the Deny, the boundary or the control policy: adding an Allow cannot help")
     } else {
-        format!("attach the policy that the project publishes for this release of the {}", run.row.name)
+        let actions = audited.lacking.iter().filter(|(_, assessment)| assessment.verdict != Verdict::Denied);
+        let actions: Vec<&str> = actions.map(|(action, _)| *action).collect();
+        grant_fix(context, one, run.version, &actions)
     };
-    Violation::new(Severity::Error, role_reference(one.role), message, Fix::none(fix)).at(&run.workload.place)
+    Violation::new(Severity::Error, role_reference(one.role), message, fix).at(&run.workload.place)
 }
 
 #[cfg(test)]
@@ -140,6 +143,47 @@ spec:
             c.manifests = WORLD;
             c.add_role("lbc", r#"{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"elasticloadbalancing:CreateLoadBalancer","Resource":"*"}]}"#);
         });
+    }
+
+    /// The finding on a controller of another image, with its role.
+    fn fix_of(image: &str, policy: &str, is_of_nodes: bool) -> String {
+        let manifests: &'static str = WORLD.replace("aws-load-balancer-controller:v2.13.4", image).leak();
+        let fix = aws::only_fix(&RULE, |c| {
+            c.manifests = manifests;
+            c.add_role("lbc", policy);
+            if is_of_nodes {
+                c.account().instance_profiles[0].roles = vec!["lbc".to_owned()];
+            }
+        });
+        format!("{} {} {}", fix.applicability.name(), fix.changes.len(), fix.summary)
+    }
+
+    #[test]
+    fn only_actions_that_the_published_policy_does_not_limit_are_added() {
+        let lbc = include_str!("../../../policies/lbc.json");
+        let image = "aws-load-balancer-controller:v2.13.4";
+        let reads = lbc.replace("ec2:DescribeSubnets", "ec2:DescribeTags");
+        assert_eq!(fix_of(image, &reads, false), "confirm 1 add the 1 action in a separate policy");
+        let ebs = include_str!("../../../policies/ebs-csi.json");
+        let image = "aws-ebs-csi-driver:v1.60.0";
+        let volumes = ebs.replace("ec2:DeleteVolume", "ec2:DescribeTags");
+        assert_eq!(
+            fix_of(image, &volumes, false),
+            "none 0 add the statements of baseline `ebs-csi`: `tagaudit baseline show ebs-csi --cluster-id c-m-4x8z2k9q`"
+        );
+        let both = volumes.replace("ec2:DescribeVolumes\"", "ec2:DescribeTags\"");
+        assert!(
+            fix_of(image, &both, false).starts_with("confirm 1 add 1 action that"),
+            "{}",
+            fix_of(image, &both, false)
+        );
+    }
+
+    #[test]
+    fn nothing_is_added_to_a_role_of_nodes() {
+        let policy = include_str!("../../../policies/lbc.json").replace("ec2:DescribeSubnets", "ec2:DescribeTags");
+        let fix = fix_of("aws-load-balancer-controller:v2.13.4", &policy, true);
+        assert!(fix.starts_with("none 0 ") && fix.ends_with("so give the controller a separate role"), "{fix}");
     }
 
     #[test]

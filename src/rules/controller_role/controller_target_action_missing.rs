@@ -1,16 +1,17 @@
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, role_check_result, role_reference};
+use super::{audited_roles, grant_fix, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-target-action-missing",
     title: "the role of a controller lacks actions that the target version calls",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
+    applicability: Applicability::Confirm,
     condition: "`--target-controller NAME=VERSION` names the version of a controller to upgrade to, and its role does not grant, on any resource, an action that this version routinely calls and the running version does not.",
     impact: "after the upgrade the controller fails with AccessDenied",
-    fix: "Attach the policy that the project publishes for that release, before the upgrade.",
+    fix: "Attach the policy that the project publishes for that release, before the upgrade. `--fix` adds the actions that this policy allows on every resource, in a separate policy of the role; never to a role of nodes.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller docs/install/iam_policy.json",
         "kubernetes-sigs/aws-efs-csi-driver docs/iam-policy-example.json",
@@ -34,10 +35,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 text::count(actions.len(), "action"),
                 text::list(actions, 8)
             );
-            let fix = Fix::none(format!(
-                "attach the policy that the project publishes for the {} {target}, before the upgrade",
-                one.run.row.name
-            ));
+            let fix = grant_fix(context, one, Some(target), actions);
             Violation::new(Severity::Error, role_reference(one.role), message, fix).at(&one.run.workload.place)
         });
     role_check_result(context, found.collect())

@@ -160,6 +160,9 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         ..Environment::default()
     };
     let (roles, unknown) = compared(args, &pseudo, dialect)?;
+    if let Some(cluster_id) = &args.cluster_id {
+        baseline = baseline.for_cluster(cluster_id);
+    }
     // The context applies to the resources of the baseline too.
     let tightened = policy::tightened(&[&baseline.document], &[]);
     baseline.document = baseline.document.filled(&environment.context);

@@ -1,0 +1,319 @@
+//! Releases of the policies that projects publish for their controllers, and the changes between them.
+
+use crate::controller::ControllerVersion;
+use crate::controller::companion::Companion::{
+    self, ClusterAutoscaler, EbsCsi, EfsCsi, Karpenter, LoadBalancerController, VpcCni,
+};
+use crate::policy::{Condition, Need};
+
+use super::Baseline;
+use super::embedded::find;
+use Variant::{ClusterScoped, Ipv4, Ipv6, Isolated, Standard, TaggedVolumes};
+
+/// One of several policies that a project publishes side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    Standard,
+    /// Partitions without the newest features of Elastic Load Balancing.
+    Isolated,
+    /// Writes only to volumes with the tags of the driver.
+    TaggedVolumes,
+    /// Writes only to volumes of the cluster that the session tags of EKS Pod Identity name.
+    ClusterScoped,
+    Ipv4,
+    Ipv6,
+}
+
+impl Variant {
+    /// Words after the name of the controller; empty for the standard policy.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Standard => "",
+            Self::Isolated => "isolated partitions",
+            Self::TaggedVolumes => "AmazonEBSCSIDriverPolicyV2",
+            Self::ClusterScoped => "AmazonEBSCSIDriverEKSClusterScopedPolicy",
+            Self::Ipv4 => "IPv4",
+            Self::Ipv6 => "IPv6",
+        }
+    }
+}
+
+/// A policy and the first release that it is published with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Release {
+    pub(crate) companion: Companion,
+    pub(crate) variant: Variant,
+    pub(crate) since: ControllerVersion,
+    /// Name of the embedded baseline.
+    pub(crate) baseline: &'static str,
+}
+
+const fn release(
+    companion: Companion,
+    variant: Variant,
+    (major, minor, patch): (u32, u32, u32),
+    baseline: &'static str,
+) -> Release {
+    Release { companion, variant, since: ControllerVersion::new(major, minor, patch), baseline }
+}
+
+/// Releases since 2022 whose policy differs from the one before, by controller, variant and version. The policy in force
+/// at the start of 2022 is the first.
+pub(crate) const RELEASES: &[Release] = &[
+    release(LoadBalancerController, Standard, (2, 2, 0), "lbc-2.2"),
+    release(LoadBalancerController, Standard, (2, 3, 0), "lbc-2.3"),
+    release(LoadBalancerController, Standard, (2, 4, 7), "lbc-2.5"),
+    release(LoadBalancerController, Standard, (2, 7, 0), "lbc-2.7"),
+    release(LoadBalancerController, Standard, (2, 9, 0), "lbc-2.9"),
+    release(LoadBalancerController, Standard, (2, 10, 0), "lbc-2.10"),
+    release(LoadBalancerController, Standard, (2, 11, 0), "lbc-2.11"),
+    release(LoadBalancerController, Standard, (2, 12, 0), "lbc-2.12"),
+    release(LoadBalancerController, Standard, (2, 13, 0), "lbc"),
+    release(LoadBalancerController, Isolated, (2, 5, 3), "lbc-2.5"),
+    release(LoadBalancerController, Isolated, (2, 10, 0), "lbc-iso-2.10"),
+    release(LoadBalancerController, Isolated, (2, 12, 0), "lbc-iso-2.12"),
+    release(LoadBalancerController, Isolated, (2, 13, 0), "lbc-iso"),
+    release(EbsCsi, Standard, (1, 2, 0), "ebs-csi-1.2"),
+    release(EbsCsi, Standard, (1, 14, 0), "ebs-csi-1.14"),
+    release(EbsCsi, Standard, (1, 33, 0), "ebs-csi-1.33"),
+    release(EbsCsi, Standard, (1, 36, 0), "ebs-csi-1.36"),
+    release(EbsCsi, Standard, (1, 39, 0), "ebs-csi-1.39"),
+    release(EbsCsi, Standard, (1, 46, 0), "ebs-csi-1.46"),
+    release(EbsCsi, Standard, (1, 54, 0), "ebs-csi-1.54"),
+    release(EbsCsi, Standard, (1, 59, 0), "ebs-csi"),
+    release(EbsCsi, TaggedVolumes, (1, 59, 0), "ebs-csi-v2"),
+    release(EbsCsi, ClusterScoped, (1, 59, 0), "ebs-csi-cluster-scoped"),
+    release(EfsCsi, Standard, (1, 2, 0), "efs-csi-1.2"),
+    release(EfsCsi, Standard, (1, 4, 0), "efs-csi-1.4"),
+    release(EfsCsi, Standard, (1, 5, 4), "efs-csi-1.5"),
+    release(EfsCsi, Standard, (3, 0, 0), "efs-csi"),
+    release(ClusterAutoscaler, Standard, (1, 23, 0), "cluster-autoscaler-1.23"),
+    release(ClusterAutoscaler, Standard, (1, 24, 0), "cluster-autoscaler-1.24"),
+    release(ClusterAutoscaler, Standard, (1, 25, 0), "cluster-autoscaler-1.25"),
+    release(ClusterAutoscaler, Standard, (1, 26, 0), "cluster-autoscaler-1.26"),
+    release(ClusterAutoscaler, Standard, (1, 31, 0), "cluster-autoscaler"),
+    release(VpcCni, Ipv4, (1, 11, 0), "vpc-cni-ipv4-1.11"),
+    release(VpcCni, Ipv4, (1, 18, 4), "vpc-cni-ipv4-1.18"),
+    release(VpcCni, Ipv4, (1, 23, 0), "vpc-cni-ipv4"),
+    release(VpcCni, Ipv6, (1, 11, 0), "vpc-cni-ipv6-1.11"),
+    release(VpcCni, Ipv6, (1, 23, 0), "vpc-cni-ipv6"),
+    release(Karpenter, Standard, (0, 5, 5), "karpenter-controller-0.5"),
+    release(Karpenter, Standard, (0, 6, 2), "karpenter-controller-0.6"),
+    release(Karpenter, Standard, (0, 13, 0), "karpenter-controller-0.13"),
+    release(Karpenter, Standard, (0, 14, 0), "karpenter-controller-0.14"),
+    release(Karpenter, Standard, (0, 19, 0), "karpenter-controller-0.19"),
+    release(Karpenter, Standard, (0, 25, 0), "karpenter-controller-0.25"),
+    release(Karpenter, Standard, (0, 29, 0), "karpenter-controller-0.29"),
+    release(Karpenter, Standard, (0, 31, 0), "karpenter-controller-0.31"),
+    release(Karpenter, Standard, (0, 32, 0), "karpenter-controller-0.32"),
+    release(Karpenter, Standard, (0, 33, 0), "karpenter-controller-0.33"),
+    release(Karpenter, Standard, (0, 34, 0), "karpenter-controller-0.34"),
+    release(Karpenter, Standard, (1, 0, 0), "karpenter-controller-1.0"),
+    release(Karpenter, Standard, (1, 1, 0), "karpenter-controller-1.1"),
+    release(Karpenter, Standard, (1, 3, 0), "karpenter-controller-1.3"),
+    release(Karpenter, Standard, (1, 7, 0), "karpenter-controller-1.7"),
+    release(Karpenter, Standard, (1, 9, 0), "karpenter-controller-1.9"),
+    release(Karpenter, Standard, (1, 11, 0), "karpenter-controller-1.11"),
+    release(Karpenter, Standard, (1, 12, 0), "karpenter-controller-1.12"),
+    release(Karpenter, Standard, (1, 13, 0), "karpenter-controller"),
+];
+
+/// Changes between a policy and the one before it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    pub(crate) added: Vec<String>,
+    pub(crate) removed: Vec<String>,
+    /// Actions in both, on other resources or under other conditions.
+    pub(crate) scoped: Vec<String>,
+}
+
+impl Release {
+    /// The release before it; `None` for the first.
+    pub(crate) fn previous(&self) -> Option<&'static Self> {
+        let own = |one: &&Self| (one.companion, one.variant) == (self.companion, self.variant);
+        RELEASES.iter().filter(own).take_while(|one| one.since < self.since).last()
+    }
+
+    /// Changes since the release before it; `None` for the first.
+    pub(crate) fn changes(&self) -> Option<Changes> {
+        let (old, new) = (document(self.previous()?.baseline)?, document(self.baseline)?);
+        let lacks = |all: &[String], action: &String| !all.iter().any(|one| one.eq_ignore_ascii_case(action));
+        let added: Vec<String> = new.actions.iter().filter(|action| lacks(&old.actions, action)).cloned().collect();
+        let removed = old.actions.iter().filter(|action| lacks(&new.actions, action)).cloned().collect();
+        let is_scoped = |action: &&String| scopes(&old, action) != scopes(&new, action);
+        let scoped = new.actions.iter().filter(|action| !added.contains(*action)).filter(is_scoped).cloned().collect();
+        Some(Changes { added: sorted(added), removed: sorted(removed), scoped: sorted(scoped) })
+    }
+}
+
+fn sorted(mut actions: Vec<String>) -> Vec<String> {
+    actions.sort_unstable();
+    actions
+}
+
+fn document(name: &str) -> Option<Baseline> {
+    find(name).and_then(|embedded| embedded.baseline(None).ok())
+}
+
+/// Resources and conditions under which an action is required, in a form that can be compared.
+fn scopes(baseline: &Baseline, action: &str) -> Vec<(String, Vec<String>)> {
+    let text = |one: &Condition| {
+        let mut values: Vec<&str> = one.values.iter().map(AsRef::as_ref).collect();
+        values.sort_unstable();
+        format!("{} {} {values:?}", one.operator, &*one.key)
+    };
+    let described = baseline.required_scopes(action).into_iter().map(|(resource, conditions)| {
+        let mut conditions: Vec<String> = conditions.iter().map(text).collect();
+        conditions.sort_unstable();
+        (resource, conditions)
+    });
+    let mut all: Vec<_> = described.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Policies that were published for a release of a controller, one for each variant.
+pub(crate) fn published_for(
+    companion: Companion,
+    version: ControllerVersion,
+) -> impl Iterator<Item = &'static Release> {
+    let of = move |release: &&Release| release.companion == companion && release.since <= version;
+    RELEASES.iter().filter(of).filter(move |release| {
+        let newer = |one: &Release| one.variant == release.variant && one.since > release.since;
+        !RELEASES.iter().filter(of).any(newer)
+    })
+}
+
+/// The policy of a release that suits every cluster, or of the newest one if the version is not known.
+pub(crate) fn usual_for(
+    companion: Companion,
+    version: Option<ControllerVersion>,
+    is_isolated: bool,
+) -> Option<&'static Release> {
+    let usual = if is_isolated && companion == LoadBalancerController { Isolated } else { Standard };
+    let mut own = RELEASES.iter().filter(|release| (release.companion, release.variant) == (companion, usual));
+    match version {
+        Some(version) => own.rfind(|release| release.since <= version),
+        None => own.next_back(),
+    }
+}
+
+/// Everything that the policies of any release of a controller allow.
+pub(crate) fn needs_of_any_release(companion: Companion) -> Vec<Need> {
+    let names = RELEASES.iter().filter(|release| release.companion == companion).map(|release| release.baseline);
+    let mut needs: Vec<Need> = names.filter_map(document).flat_map(|baseline| baseline.needs()).collect();
+    needs.sort_unstable_by(|a, b| (&a.action, &a.resources).cmp(&(&b.action, &b.resources)));
+    needs.dedup();
+    needs
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::policy::{
+        Catalogue, Document, Environment, IAM, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
+    };
+
+    /// Actions of a baseline that a document does not grant wherever the baseline requires them.
+    fn not_granted(baseline: &Baseline, document: &Value) -> Vec<String> {
+        let document = Document::parse(&document.to_string()).unwrap();
+        let set = PolicySet::for_identity(vec![NamedDocument { name: "own".to_owned(), document }]);
+        let prepared = PreparedPolicies::new(&set);
+        let catalogue = Catalogue::for_dialect(&IAM);
+        let environment = Environment { account_id: "111122223333".to_owned(), ..Environment::default() };
+        let is_granted = |action: &&String| {
+            let (resources, conditions): (Vec<String>, Vec<_>) = baseline.required_scopes(action).into_iter().unzip();
+            let question = Question { action, resources: &resources, conditions: &conditions, except: None };
+            prepared.assess(question, &environment, catalogue).verdict == Verdict::Granted
+        };
+        baseline.actions.iter().filter(|action| !is_granted(action)).cloned().collect()
+    }
+
+    fn own(release: &Release) -> (Baseline, Value) {
+        let embedded = find(release.baseline).unwrap();
+        let document = embedded.document(None).replace(crate::baseline::CLUSTER_NAME, "prod");
+        (embedded.baseline(None).unwrap().for_cluster("prod"), serde_json::from_str(&document).unwrap())
+    }
+
+    #[test]
+    fn every_published_policy_grants_its_own_release_whole() {
+        for release in RELEASES {
+            let (baseline, document) = own(release);
+            assert_eq!(not_granted(&baseline, &document), [""; 0], "{}", release.baseline);
+        }
+    }
+
+    #[test]
+    fn without_any_of_its_statements_a_published_policy_does_not() {
+        for release in RELEASES {
+            let (baseline, document) = own(release);
+            for at in 0..document["Statement"].as_array().unwrap().len() {
+                let mut less = document.clone();
+                let removed = less["Statement"].as_array_mut().unwrap().remove(at);
+                assert!(!not_granted(&baseline, &less).is_empty(), "{} without {removed}", release.baseline);
+            }
+        }
+    }
+
+    #[test]
+    fn releases_are_in_order_and_each_changes_something() {
+        for release in RELEASES {
+            let Some(previous) = release.previous() else { continue };
+            assert!(previous.since < release.since);
+            let changes = release.changes().unwrap();
+            assert_ne!(changes, Changes::default(), "{}", release.baseline);
+        }
+        let own = |release: &Release| (release.companion, release.variant.describe(), release.since);
+        let mut seen = Vec::new();
+        for release in RELEASES {
+            assert!(!seen.contains(&own(release)), "{}", release.baseline);
+            seen.push(own(release));
+        }
+    }
+
+    #[test]
+    fn the_policy_of_a_release_is_the_newest_that_is_not_newer() {
+        let names = |companion, version: &str| -> Vec<&str> {
+            published_for(companion, version.parse().unwrap()).map(|release| release.baseline).collect()
+        };
+        assert_eq!(names(LoadBalancerController, "v2.6.2"), ["lbc-2.5", "lbc-2.5"]);
+        assert_eq!(names(EbsCsi, "v1.45.0"), ["ebs-csi-1.39"]);
+        assert_eq!(names(EbsCsi, "v1.64.0"), ["ebs-csi", "ebs-csi-v2", "ebs-csi-cluster-scoped"]);
+        assert_eq!(names(Karpenter, "1.8.1"), ["karpenter-controller-1.7"]);
+        assert_eq!(names(Karpenter, "v0.4.0"), [""; 0]);
+        assert_eq!(names(Companion::ExternalDns, "v0.20.0"), [""; 0]);
+        let usual = |companion, version: Option<&str>, is_isolated| {
+            let version = version.map(|version| version.parse().unwrap());
+            usual_for(companion, version, is_isolated).map(|release| release.baseline)
+        };
+        assert_eq!(usual(LoadBalancerController, Some("2.11.0"), true), Some("lbc-iso-2.10"));
+        assert_eq!(usual(LoadBalancerController, None, false), Some("lbc"));
+        assert_eq!(usual(EbsCsi, Some("1.60"), true), Some("ebs-csi"));
+        assert_eq!(usual(VpcCni, Some("1.20"), false), None, "the family of addresses decides");
+    }
+
+    #[test]
+    fn changes_name_new_and_old_actions_and_other_scopes() {
+        let changes = |name: &str| RELEASES.iter().find(|one| one.baseline == name).unwrap().changes().unwrap();
+        assert_eq!(changes("karpenter-controller-1.7").added, ["iam:ListInstanceProfiles"]);
+        assert_eq!(changes("karpenter-controller-1.1").removed, ["ec2:DescribeAvailabilityZones"]);
+        let scoped = changes("lbc-2.5");
+        assert_eq!((scoped.added, scoped.removed), (Vec::new(), Vec::new()));
+        assert_eq!(scoped.scoped, ["elasticloadbalancing:AddTags"]);
+    }
+
+    #[test]
+    fn the_cluster_id_replaces_its_placeholder_everywhere() {
+        let baseline = find("karpenter-controller").unwrap().baseline(None).unwrap();
+        let scopes = |baseline: &Baseline| format!("{:?}", scopes(baseline, "iam:PassRole"));
+        assert!(scopes(&baseline).contains("KarpenterNodeRole-CLUSTER_NAME"));
+        let own = baseline.for_cluster("prod");
+        assert!(scopes(&own).contains("KarpenterNodeRole-prod"));
+        for action in &own.actions {
+            assert!(!format!("{:?}", super::scopes(&own, action)).contains("CLUSTER_NAME"), "{action}");
+        }
+    }
+}
