@@ -30,6 +30,7 @@ mod kubernetes;
 mod kubernetes_lint;
 mod membership;
 mod migration;
+mod model;
 mod nodes;
 mod owner;
 mod permissions;

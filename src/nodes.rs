@@ -31,6 +31,10 @@ pub struct KubernetesNode {
     pub created_at: Option<Timestamp>,
     /// True if its condition `Ready` is `True`; `None` if it has no such condition.
     pub is_ready: Option<bool>,
+    /// True if its condition `Ready` is `Unknown`: the control plane no longer hears from its kubelet.
+    pub is_readiness_unknown: bool,
+    /// True if it is being deleted.
+    pub is_being_deleted: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -156,6 +160,8 @@ struct RawMetadata {
     annotations: BTreeMap<String, String>,
     #[serde(default, rename = "creationTimestamp")]
     created_at: Option<String>,
+    #[serde(default, rename = "deletionTimestamp")]
+    deleted_at: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -247,7 +253,8 @@ impl From<RawNode> for KubernetesNode {
         pod_cidrs.extend(Some(raw.spec.pod_cidr).filter(|cidr| !cidr.is_empty()));
         pod_cidrs.sort();
         pod_cidrs.dedup();
-        let is_ready = raw.status.conditions.iter().find(|one| one.kind == "Ready").map(|one| one.status == "True");
+        let ready = raw.status.conditions.iter().find(|one| one.kind == "Ready").map(|one| one.status.as_str());
+        let (is_ready, is_readiness_unknown) = (ready.map(|ready| ready == "True"), ready == Some("Unknown"));
         let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
         Self {
             name: raw.metadata.name,
@@ -261,6 +268,8 @@ impl From<RawNode> for KubernetesNode {
             pod_cidrs,
             created_at: raw.metadata.created_at.and_then(|time| time.parse().ok()),
             is_ready,
+            is_readiness_unknown,
+            is_being_deleted: raw.metadata.deleted_at.is_some(),
         }
     }
 }

@@ -167,9 +167,9 @@ pub(in crate::cli) struct ConfigurationArgs {
     pub(in crate::cli) no_config: bool,
 }
 
-/// Evidence and options that a cluster is audited with.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct AuditArgs {
+/// Evidence about a cluster.
+#[derive(Debug, Clone, Default, Args)]
+pub(in crate::cli) struct EvidenceArgs {
     /// Output of `kubectl get nodes -o json` (`-` for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub(in crate::cli) nodes: Option<PathBuf>,
@@ -184,6 +184,21 @@ pub(in crate::cli) struct AuditArgs {
     /// `tagaudit permissions --kubernetes` prints the permissions that are needed
     #[arg(long, value_name = "NAME", help_heading = "Scope", conflicts_with = "nodes")]
     pub(in crate::cli) kube_context: Vec<String>,
+    /// Assign roles to nodes: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
+    #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
+    pub(in crate::cli) node_role: Vec<NodeRoleSelector>,
+    /// Controller version, in place of that of the image: `VERSION` for the cloud controller manager, such as 1.31 (AWS)
+    /// or 2.14 (Alibaba Cloud), or `NAME=VERSION` for another controller, such as `lbc=2.13`. Names: lbc, ebs-csi, efs-csi,
+    /// autoscaler, karpenter, external-dns, vpc-cni, nth; repeatable
+    #[arg(long, value_name = "[NAME=]VERSION", help_heading = "Audit")]
+    pub(in crate::cli) controller_version: Vec<NamedVersion>,
+}
+
+/// Evidence and options that a cluster is audited with.
+#[derive(Debug, Default, Args)]
+pub(in crate::cli) struct AuditArgs {
+    #[command(flatten)]
+    pub(in crate::cli) evidence: EvidenceArgs,
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; combine several as
     /// `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
@@ -196,14 +211,6 @@ pub(in crate::cli) struct AuditArgs {
     pub(in crate::cli) catalogue: CatalogueArgs,
     #[command(flatten)]
     pub(in crate::cli) target: TargetArgs,
-    /// Assign roles to nodes: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
-    #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
-    pub(in crate::cli) node_role: Vec<NodeRoleSelector>,
-    /// Controller version, in place of that of the image: `VERSION` for the cloud controller manager, such as 1.31 (AWS)
-    /// or 2.14 (Alibaba Cloud), or `NAME=VERSION` for another controller, such as `lbc=2.13`. Names: lbc, ebs-csi, efs-csi,
-    /// autoscaler, karpenter, external-dns, vpc-cni, nth; repeatable
-    #[arg(long, value_name = "[NAME=]VERSION", help_heading = "Audit")]
-    pub(in crate::cli) controller_version: Vec<NamedVersion>,
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
     pub(in crate::cli) cloud_routes: bool,
@@ -321,7 +328,7 @@ impl From<IamReadsName> for IamReads {
 }
 
 /// Target versions of an upgrade.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(in crate::cli) struct TargetArgs {
     /// Kubernetes version to upgrade to: anything that ends on the way there is an error
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
@@ -339,14 +346,17 @@ fn cloud_controller(versions: &[NamedVersion]) -> Option<ControllerVersion> {
 impl AuditArgs {
     /// `--controller-version` of the cloud controller.
     pub(in crate::cli) fn cloud_controller_version(&self) -> Option<ControllerVersion> {
-        cloud_controller(&self.controller_version)
+        cloud_controller(&self.evidence.controller_version)
     }
 
     /// Versions of the other controllers.
     pub(in crate::cli) fn companion_versions(&self) -> CompanionVersions {
         let others =
             |versions: &[NamedVersion]| versions.iter().filter_map(|one| Some((one.companion?, one.version))).collect();
-        CompanionVersions { running: others(&self.controller_version), target: others(&self.target.target_controller) }
+        CompanionVersions {
+            running: others(&self.evidence.controller_version),
+            target: others(&self.target.target_controller),
+        }
     }
 }
 
@@ -357,7 +367,7 @@ impl From<&TargetArgs> for Target {
 }
 
 /// Alternative catalogue of actions.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(in crate::cli) struct CatalogueArgs {
     /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md describes the format)
     #[arg(long, value_name = "FILE", help_heading = "Audit")]

@@ -13,3 +13,4 @@ pub(super) mod policy;
 pub(super) mod roles;
 pub(super) mod run;
 pub(super) mod show;
+pub(super) mod simulate;

@@ -55,10 +55,10 @@ impl<'a> Scope<'a> {
         terminal: &TerminalArgs,
     ) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
-        let mut given = crate::cli::io::kubernetes_files::evidence(&audit.kubernetes)?;
-        let files = (!audit.kube_context.is_empty()).then(|| given.clone());
+        let mut given = crate::cli::io::kubernetes_files::evidence(&audit.evidence.kubernetes)?;
+        let files = (!audit.evidence.kube_context.is_empty()).then(|| given.clone());
         given = given.and(cluster::live(audit, connection, terminal)?);
-        if let Some(path) = &audit.nodes {
+        if let Some(path) = &audit.evidence.nodes {
             given = given.and(Evidence::from_nodes(input::nodes(path)?));
         }
         Ok(Self { cluster_id, kubernetes: completed(given, audit), files, baselines, audit, config: None })
@@ -92,7 +92,7 @@ impl<'a> Scope<'a> {
 
     /// Adopts the evidence of the cluster that was recorded with the inventory, unless the cluster was read now.
     pub(super) fn take(&mut self, estate: &Estate) {
-        if let Some(recording) = estate.kubernetes().filter(|_| self.audit.kube_context.is_empty()) {
+        if let Some(recording) = estate.kubernetes().filter(|_| self.audit.evidence.kube_context.is_empty()) {
             self.kubernetes = std::mem::take(&mut self.kubernetes).and(recording.evidence());
         }
     }
@@ -118,7 +118,7 @@ impl<'a> Scope<'a> {
         Auditor {
             cluster_id: self.cluster_id,
             kubernetes: &self.kubernetes,
-            selectors: &self.audit.node_role,
+            selectors: &self.audit.evidence.node_role,
             role_audit: &self.baselines,
             rules,
             cloud_routes: self.audit.cloud_routes,

@@ -366,16 +366,21 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 21] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 28] = [
     "aws-assume-role",
     "aws-profile",
     "aws-region",
     "aws-vpc-id",
+    "backend-security-group",
     "cloud-provider",
     "cluster-name",
     "default-load-balancer-scheme",
     "default-tags",
+    "default-target-type",
+    "disable-restricted-sg-rules",
     "dry-run",
+    "enable-backend-security-group",
+    "enable-manage-backend-security-group-rules",
     "enable-sqs-termination-draining",
     "extra-tags",
     "extra-volume-tags",
@@ -383,9 +388,11 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 21] = [
     "ingress-class",
     "interruption-queue",
     "k8s-tag-cluster-id",
+    "load-balancer-class",
     "node-group-auto-discovery",
     "nodes",
     "provider",
+    "service-target-eni-security-group-tags",
     "tags",
     "watch-namespace",
 ];

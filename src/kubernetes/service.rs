@@ -51,6 +51,8 @@ pub struct Service {
     pub has_client_affinity: bool,
     /// True if `spec.allocateLoadBalancerNodePorts` is off.
     pub is_without_node_ports: bool,
+    /// `spec.healthCheckNodePort`, if one is allocated.
+    pub health_check_node_port: Option<i64>,
     /// `spec.ports`.
     pub ports: Vec<ServicePort>,
     /// `status.loadBalancer.ingress`: host names and addresses.
@@ -72,6 +74,8 @@ pub struct ServicePort {
     pub protocol: String,
     /// `nodePort`, if one is allocated.
     pub node_port: Option<i64>,
+    /// `targetPort`, if it is a number.
+    pub target_port: Option<i64>,
 }
 
 /// Address of a load balancer.
@@ -128,6 +132,10 @@ impl Service {
             port: port.number(&["port"]).unwrap_or_default(),
             protocol: port.text(&["protocol"]).unwrap_or("TCP").to_owned(),
             node_port: port.number(&["nodePort"]).filter(|port| *port != 0),
+            // Without a target port the port is used.
+            target_port: port
+                .number(&["targetPort"])
+                .or_else(|| port.number(&["port"]).filter(|_| port.at(&["targetPort"]).is_none())),
         });
         let ingress = object.items(&["status", "loadBalancer", "ingress"]).filter_map(|ingress| {
             let hostname = ingress.text(&["hostname"]).filter(|name| !name.is_empty());
@@ -153,6 +161,7 @@ impl Service {
             is_local: object.text(&["spec", "externalTrafficPolicy"]) == Some("Local"),
             has_client_affinity: object.text(&["spec", "sessionAffinity"]) == Some("ClientIP"),
             is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),
+            health_check_node_port: object.number(&["spec", "healthCheckNodePort"]).filter(|port| *port != 0),
             ports: ports.collect(),
             ingress: ingress.collect(),
             deleted_at: object.text(&["metadata", "deletionTimestamp"]).map(str::to_owned),

@@ -130,6 +130,7 @@ fn from_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) 
         is_local: holder.text(&["externalTrafficPolicy"]) == Some("Local"),
         has_client_affinity: holder.text(&["sessionAffinity"]) == Some("ClientIP"),
         is_without_node_ports: holder.switch(&["allocateLoadBalancerNodePorts"]) == Some(false),
+        health_check_node_port: None,
         // Each chart has its own format for ports.
         ports: Vec::new(),
         ingress: Vec::new(),

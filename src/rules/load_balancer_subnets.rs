@@ -259,6 +259,8 @@ mod tests {
             availability_zone: zone.into(),
             owner_id: None,
             available_ip_address_count: Some(8),
+            cidr_block: None,
+            ipv6_cidr_blocks: None,
             outpost_arn: None,
             tags: pairs.iter().map(|(k, v)| Tag { key: (*k).into(), value: (*v).into() }).collect(),
         }

@@ -61,9 +61,9 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
         })
         .collect();
     put("describe-instances.json", json!({"Reservations": [{"ReservationId": "r-1", "Instances": instances}]}));
-    let subnets: Vec<Value> = region.subnets.iter().map(|s| json!({"SubnetId": s.id, "VpcId": s.vpc_id, "AvailabilityZone": s.availability_zone, "OwnerId": s.owner_id, "AvailableIpAddressCount": s.available_ip_address_count, "OutpostArn": s.outpost_arn, "Tags": tag_list(&s.tags)})).collect();
+    let subnets: Vec<Value> = region.subnets.iter().map(|s| json!({"SubnetId": s.id, "VpcId": s.vpc_id, "AvailabilityZone": s.availability_zone, "OwnerId": s.owner_id, "AvailableIpAddressCount": s.available_ip_address_count, "CidrBlock": s.cidr_block, "Ipv6CidrBlockAssociationSet": s.ipv6_cidr_blocks.iter().flatten().map(|block| json!({"Ipv6CidrBlock": block, "Ipv6CidrBlockState": {"State": "associated"}})).collect::<Vec<_>>(), "OutpostArn": s.outpost_arn, "Tags": tag_list(&s.tags)})).collect();
     put("describe-subnets.json", json!({"Subnets": subnets}));
-    let vpcs: Vec<Value> = region.vpcs.iter().map(|v| json!({"VpcId": v.id, "OwnerId": v.owner_id, "DhcpOptionsId": v.dhcp_options_id, "Tags": tag_list(&v.tags)})).collect();
+    let vpcs: Vec<Value> = region.vpcs.iter().map(|v| json!({"VpcId": v.id, "OwnerId": v.owner_id, "DhcpOptionsId": v.dhcp_options_id, "CidrBlockAssociationSet": v.cidr_blocks.iter().flatten().map(|block| json!({"CidrBlock": block, "CidrBlockState": {"State": "associated"}})).collect::<Vec<_>>(), "Tags": tag_list(&v.tags)})).collect();
     put("describe-vpcs.json", json!({"Vpcs": vpcs}));
     let attributes: Vec<Value> = region
         .vpcs

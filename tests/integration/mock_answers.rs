@@ -29,6 +29,13 @@ fn items<T>(name: &str, list: impl IntoIterator<Item = T>, render: impl Fn(T) ->
     out
 }
 
+/// Ranges of a subnet or VPC, all of them in use.
+fn ranges(set: &str, (block, state): (&str, &str), ranges: &[String]) -> String {
+    let item =
+        |range: &String| format!("<item>{}<{state}><state>associated</state></{state}></item>", element(block, range));
+    format!("<{set}>{}</{set}>", ranges.iter().map(item).collect::<String>())
+}
+
 fn tag_set(tags: &[Tag]) -> String {
     items("tagSet", tags, |tag| element("key", &tag.key) + &element("value", &tag.value))
 }
@@ -280,6 +287,12 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
                         "availableIpAddressCount",
                         subnet.available_ip_address_count.map(|n| n.to_string()).as_deref(),
                     )
+                    + &optional("cidrBlock", subnet.cidr_block.as_deref())
+                    + &ranges(
+                        "ipv6CidrBlockAssociationSet",
+                        ("ipv6CidrBlock", "ipv6CidrBlockState"),
+                        subnet.ipv6_cidr_blocks.as_deref().unwrap_or_default(),
+                    )
                     + &optional("outpostArn", subnet.outpost_arn.as_deref())
                     + &tag_set(&subnet.tags)
             };
@@ -289,6 +302,11 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
             let render = |vpc: &tagaudit::internals::inventory::Vpc| {
                 element("vpcId", &vpc.id)
                     + &optional("ownerId", vpc.owner_id.as_deref())
+                    + &ranges(
+                        "cidrBlockAssociationSet",
+                        ("cidrBlock", "cidrBlockState"),
+                        vpc.cidr_blocks.as_deref().unwrap_or_default(),
+                    )
                     + &optional("dhcpOptionsId", vpc.dhcp_options_id.as_deref())
                     + &tag_set(&vpc.tags)
             };

@@ -114,6 +114,7 @@ impl Builder {
             owner_id: Some(self.account_id.into()),
             dhcp_options_id: Some(options),
             enable_dns_support: Some(true),
+            cidr_blocks: Some(vec!["10.0.0.0/16".to_owned()]),
             enable_dns_hostnames: Some(true),
             tags,
         });
@@ -141,12 +142,15 @@ impl Builder {
 
     fn subnet(&mut self, vpc: &str, id: &str, letter: &str, public: bool, tags: Vec<Tag>) {
         let availability_zone = self.zone(letter);
+        let number = self.region.subnets.iter().filter(|subnet| subnet.vpc_id == vpc).count();
         self.region.subnets.push(Subnet {
             id: id.into(),
             vpc_id: vpc.into(),
             availability_zone,
             owner_id: Some(self.account_id.into()),
             available_ip_address_count: Some(200),
+            cidr_block: Some(format!("10.0.{}.0/24", number + 1)),
+            ipv6_cidr_blocks: Some(Vec::new()),
             outpost_arn: None,
             tags,
         });

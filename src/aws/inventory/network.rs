@@ -17,6 +17,12 @@ pub struct Subnet {
     /// Free IPv4 addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_ip_address_count: Option<i32>,
+    /// IPv4 range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cidr_block: Option<String>,
+    /// Associated IPv6 ranges; absent if they were not read, as in older inventories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipv6_cidr_blocks: Option<Vec<String>>,
     /// Outpost it lives on, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outpost_arn: Option<String>,
@@ -32,6 +38,9 @@ pub struct Vpc {
     /// Account that owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
+    /// Associated IPv4 ranges; absent if they were not read, as in older inventories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cidr_blocks: Option<Vec<String>>,
     /// Its DHCP option set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dhcp_options_id: Option<String>,

@@ -14,7 +14,8 @@ use super::outputs::Outputs;
 use super::policy::PolicyCommand;
 use super::values::{cluster_id, role_arn, service_account};
 use super::{
-    AuditArgs, ConfigurationArgs, FailOn, OutputArgs, ProviderName, SourceArgs, TargetArgs, TerminalArgs, VerdictArgs,
+    AuditArgs, ConfigurationArgs, EvidenceArgs, FailOn, OutputArgs, ProviderName, SourceArgs, TargetArgs, TerminalArgs,
+    VerdictArgs,
 };
 
 /// Table of exit codes, below the help.
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Clusters(ClustersArgs),
     /// Show the role of each controller in a cluster, the source of that information, the missing actions, and what else may use the role
     Roles(Box<RolesArgs>),
+    /// Show what the controllers do with Services and Ingresses: subnets, security groups, rules, targets, or the error
+    Simulate(Box<SimulateArgs>),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),
     /// Check manifests and cluster configurations, without an account or a cluster
@@ -150,6 +153,35 @@ pub(crate) struct RolesArgs {
     pub(crate) audit: AuditArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// Services and Ingresses in YAML or JSON, such as the output of `helm template`: files, folders, or `-` for standard
+    /// input. They replace objects of the same name in the cluster. Without any, those of the cluster are simulated
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
+    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
+    pub(crate) cluster_id: String,
+    /// Ask this controller only [default: those that run in the cluster]
+    #[arg(long, value_enum, help_heading = "Scope")]
+    pub(crate) controller: Option<ControllerName>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `--controller`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ControllerName {
+    /// Cloud controller of AWS
+    Ccm,
+    /// AWS Load Balancer Controller
+    Lbc,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::cli::args::{AuditArgs, ConnectionArgs};
+use crate::cli::args::{AuditArgs, ConnectionArgs, EvidenceArgs};
 
 /// An option, and its value if it takes one.
 pub(in crate::cli) type Said = (&'static str, Option<String>);
@@ -11,15 +11,11 @@ impl AuditArgs {
     /// Every option that changes the findings.
     pub(in crate::cli) fn said(&self) -> Vec<Said> {
         let Self {
-            nodes,
-            kubernetes,
-            kube_context,
+            evidence: EvidenceArgs { nodes, kubernetes, kube_context, node_role, controller_version },
             baseline,
             scp,
             catalogue,
             target,
-            node_role,
-            controller_version,
             cloud_routes,
             without,
             controller_role,

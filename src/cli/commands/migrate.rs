@@ -64,7 +64,10 @@ pub(in crate::cli) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
 
 /// Returns the evidence; an error if there is none.
 fn given(evidence: Evidence, args: &MigrateArgs) -> Result<Evidence, Failure> {
-    if args.audit.kubernetes.is_empty() && args.audit.nodes.is_none() && args.audit.kube_context.is_empty() {
+    if args.audit.evidence.kubernetes.is_empty()
+        && args.audit.evidence.nodes.is_none()
+        && args.audit.evidence.kube_context.is_empty()
+    {
         return Err(Failure::usage("there is no evidence of the cluster").help(
             "give --kube-context NAME, or --kubernetes FILE: `kubectl get nodes,services,daemonsets,deployments,pods,leases,csidrivers,csinodes,pv,storageclasses,clusterroles,clusterrolebindings -A -o json`, and the configuration of the cluster",
         ));

@@ -1,7 +1,6 @@
 //! Runs each command.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use crate::clusters::Clusters;
 use crate::config::Config;
@@ -62,6 +61,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Undo(args) => fix::undo(args),
         Command::Clusters(args) => clusters(args),
         Command::Roles(args) => super::roles::run(args),
+        Command::Simulate(args) => super::simulate::run(args),
         Command::Record(args) => record(args),
         Command::Lint(args) => lint(args),
         Command::Policy(command) => policy(command),
@@ -178,14 +178,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let rules = input::selected_rules(args)?;
     fix::check(args)?;
     output::check_folders(&args.output)?;
-    let stdin = Path::new("-");
-    let from_stdin = [("--nodes", args.audit.nodes.as_deref()), ("--inventory", args.source.inventory.as_deref())];
-    let of_kubernetes = args.audit.kubernetes.iter().map(|path| ("--kubernetes", Some(path.as_path())));
-    let from_stdin = from_stdin.into_iter().chain(of_kubernetes).filter(|(_, path)| *path == Some(stdin));
-    let from_stdin: Vec<&str> = from_stdin.map(|(option, _)| option).collect();
-    if let [one, other, ..] = from_stdin.as_slice() {
-        return Err(Failure::usage(format!("{one} and {other} cannot both read standard input")));
-    }
+    input::check_stdin(&args.audit.evidence, &args.source, &[])?;
     if many::is_asked(args) {
         return many::scan(args, &rules, configured);
     }

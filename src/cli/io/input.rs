@@ -1,7 +1,7 @@
 //! Reads the operator's input: inventories, node lists, baselines.
 
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::alibaba::roles;
@@ -20,7 +20,7 @@ use crate::target::{self, Target};
 
 use crate::cli::args::command::ScanArgs;
 use crate::cli::args::policy::{DialectName, LanguageArgs};
-use crate::cli::args::{AuditArgs, SourceArgs};
+use crate::cli::args::{AuditArgs, EvidenceArgs, SourceArgs};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::{MAX_NODES_BYTES, read_bytes, read_text};
 const MAX_REPORT_BYTES: u64 = 1 << 30;
@@ -155,6 +155,24 @@ pub(in crate::cli) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure>
         .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
 }
 
+/// Checks that at most one option reads standard input; `objects` are paths that are given without an option.
+pub(in crate::cli) fn check_stdin(
+    evidence: &EvidenceArgs,
+    source: &SourceArgs,
+    objects: &[PathBuf],
+) -> Result<(), Failure> {
+    let stdin = Path::new("-");
+    let of_kubernetes = evidence.kubernetes.iter().map(|path| ("--kubernetes", path.as_path()));
+    let named = [("--nodes", evidence.nodes.as_deref()), ("--inventory", source.inventory.as_deref())];
+    let named = named.into_iter().filter_map(|(option, path)| Some((option, path?)));
+    let given = named.chain(of_kubernetes).chain(objects.iter().map(|path| ("FILE", path.as_path())));
+    let reading: Vec<&str> = given.filter(|(_, path)| *path == stdin).map(|(option, _)| option).collect();
+    match reading.as_slice() {
+        [one, other, ..] => Err(Failure::usage(format!("{one} and {other} cannot both read standard input"))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses two versions of one controller.
 pub(in crate::cli) fn check_versions(option: &str, versions: &[NamedVersion]) -> Result<(), Failure> {
     for (at, one) in versions.iter().enumerate() {
@@ -168,7 +186,7 @@ pub(in crate::cli) fn check_versions(option: &str, versions: &[NamedVersion]) ->
 
 /// `--baseline`, each `ROLE=NAME|FILE`.
 pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
-    check_versions("--controller-version", &args.controller_version)?;
+    check_versions("--controller-version", &args.evidence.controller_version)?;
     check_versions("--target-controller", &args.target.target_controller)?;
     let mut baselines = RoleAuditOptions {
         controller_version: args.cloud_controller_version(),

@@ -87,11 +87,11 @@ const UNKNOWN_CLUSTER: &str = "UnknownCluster";
 impl Fleet {
     /// Reads the evidence that the command line and the targets select; a cluster that cannot be read is a gap.
     pub(in crate::cli) fn read(args: &ScanArgs, targets: &[Target]) -> Result<Self, Failure> {
-        let for_all = cluster::contexts(&args.audit.kube_context)?;
+        let for_all = cluster::contexts(&args.audit.evidence.kube_context)?;
         let mut of_targets: Vec<String> = targets.iter().flat_map(|target| target.kube_contexts.clone()).collect();
         of_targets.sort_unstable();
         of_targets.dedup();
-        let named: BTreeSet<&String> = args.audit.kube_context.iter().chain(&of_targets).collect();
+        let named: BTreeSet<&String> = args.audit.evidence.kube_context.iter().chain(&of_targets).collect();
         let all: BTreeSet<String> = for_all.iter().cloned().chain(cluster::contexts(&of_targets)?).collect();
         let all: Vec<String> = all.into_iter().collect();
         let read = cluster::read_each(&all, &args.source.connection, &args.output.terminal)?;
@@ -106,13 +106,13 @@ impl Fleet {
                 is_placed: false,
             });
         }
-        for path in &args.audit.kubernetes {
+        for path in &args.audit.evidence.kubernetes {
             fleet.add_path(path, true)?;
         }
         let of_targets: BTreeSet<&String> = targets.iter().flat_map(|target| &target.kubernetes).collect();
         for path in of_targets {
             let path = Path::new(path);
-            if !args.audit.kubernetes.iter().any(|given| given == path) {
+            if !args.audit.evidence.kubernetes.iter().any(|given| given == path) {
                 fleet.add_path(path, false)?;
             }
         }

@@ -16,7 +16,7 @@ pub(in crate::cli) fn live(
     connection: &ConnectionArgs,
     terminal: &TerminalArgs,
 ) -> Result<Evidence, Failure> {
-    match contexts(&audit.kube_context)?.as_slice() {
+    match contexts(&audit.evidence.kube_context)?.as_slice() {
         [] => Ok(Evidence::default()),
         [context] => Ok(read(context, connection, terminal)?.evidence()),
         [first, others @ ..] => {

@@ -117,6 +117,7 @@ const NODE: Keep = Members(&[
             ("name", All),
             ("uid", All),
             ("creationTimestamp", All),
+            ("deletionTimestamp", All),
             ("labels", All),
             (
                 "annotations",

@@ -293,6 +293,18 @@ pub(super) fn subnet(raw: types::Subnet) -> Option<Subnet> {
         availability_zone: raw.availability_zone.unwrap_or_default(),
         owner_id: raw.owner_id,
         available_ip_address_count: raw.available_ip_address_count,
+        cidr_block: raw.cidr_block,
+        ipv6_cidr_blocks: Some(
+            raw.ipv6_cidr_block_association_set
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|one| {
+                    let state = one.ipv6_cidr_block_state.as_ref().and_then(|state| state.state.as_ref());
+                    state == Some(&types::SubnetCidrBlockStateCode::Associated)
+                })
+                .filter_map(|one| one.ipv6_cidr_block)
+                .collect(),
+        ),
         outpost_arn: raw.outpost_arn,
         tags: tags(raw.tags),
     })
@@ -302,6 +314,13 @@ pub(super) fn vpc(raw: types::Vpc) -> Option<Vpc> {
     Some(Vpc {
         id: raw.vpc_id?,
         owner_id: raw.owner_id,
+        cidr_blocks: raw.cidr_block_association_set.map(|all| {
+            let is_associated = |one: &types::VpcCidrBlockAssociation| {
+                let state = one.cidr_block_state.as_ref().and_then(|state| state.state.as_ref());
+                state == Some(&types::VpcCidrBlockStateCode::Associated)
+            };
+            all.into_iter().filter(is_associated).filter_map(|one| one.cidr_block).collect()
+        }),
         dhcp_options_id: raw.dhcp_options_id,
         enable_dns_support: None,
         enable_dns_hostnames: None,

@@ -14,7 +14,7 @@ use crate::inventory::Tag;
 use super::shapes::{
     AuthorizationDetails, Flag, Operator, RawAssociation, RawDhcpOptions, RawGroup, RawInstance, RawInterface,
     RawPermission, RawProfileAssociation, RawScalingGroup, RawSubnet, RawTable, RawTag, RawVolume, RawVpc,
-    RawVpcAttribute, RawZone,
+    RawVpcAttribute, RawZone, StateOf,
 };
 
 fn tags(raw: Vec<RawTag>) -> Vec<Tag> {
@@ -229,6 +229,11 @@ fn document_text(raw: &RawValue) -> String {
     serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned())
 }
 
+/// True for a range that is in use.
+fn is_associated(state: Option<&StateOf>) -> bool {
+    state.and_then(|state| state.state.as_deref()) == Some("associated")
+}
+
 pub(super) fn subnet(raw: RawSubnet) -> Subnet {
     Subnet {
         id: raw.subnet_id,
@@ -236,6 +241,14 @@ pub(super) fn subnet(raw: RawSubnet) -> Subnet {
         availability_zone: raw.availability_zone,
         owner_id: raw.owner_id,
         available_ip_address_count: raw.available_ip_address_count,
+        cidr_block: raw.cidr_block,
+        ipv6_cidr_blocks: Some(
+            raw.ipv6_cidr_block_association_set
+                .into_iter()
+                .filter(|one| is_associated(one.ipv6_cidr_block_state.as_ref()))
+                .filter_map(|one| one.ipv6_cidr_block)
+                .collect(),
+        ),
         outpost_arn: raw.outpost_arn,
         tags: tags(raw.tags),
     }
@@ -306,6 +319,10 @@ pub(super) fn vpc(raw: RawVpc, attributes: &[RawVpcAttribute]) -> Vpc {
     Vpc {
         enable_dns_support: flag(|attribute| attribute.enable_dns_support.as_ref()),
         enable_dns_hostnames: flag(|attribute| attribute.enable_dns_hostnames.as_ref()),
+        cidr_blocks: raw.cidr_block_association_set.map(|all| {
+            let associated = all.into_iter().filter(|one| is_associated(one.cidr_block_state.as_ref()));
+            associated.filter_map(|one| one.cidr_block).collect()
+        }),
         id: raw.vpc_id,
         owner_id: raw.owner_id,
         dhcp_options_id: raw.dhcp_options_id,

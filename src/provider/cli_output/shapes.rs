@@ -78,15 +78,26 @@ shapes! {
         availability_zone: String,
         owner_id: Option<String>,
         available_ip_address_count: Option<i32>,
+        cidr_block: Option<String>,
+        #[serde(default, rename = "Ipv6CidrBlockAssociationSet")]
+        ipv6_cidr_block_association_set: Vec<RawIpv6Association>,
         outpost_arn: Option<String>,
         #[serde(default)]
         tags: Vec<RawTag>,
     }
+    RawIpv6Association {
+        #[serde(rename = "Ipv6CidrBlock")]
+        ipv6_cidr_block: Option<String>,
+        #[serde(rename = "Ipv6CidrBlockState")]
+        ipv6_cidr_block_state: Option<StateOf>,
+    }
+    RawCidrAssociation { cidr_block: Option<String>, cidr_block_state: Option<StateOf> }
     Vpcs { vpcs: Vec<RawVpc>, next_token: Option<String> }
     RawVpc {
         vpc_id: String,
         owner_id: Option<String>,
         dhcp_options_id: Option<String>,
+        cidr_block_association_set: Option<Vec<RawCidrAssociation>>,
         #[serde(default)]
         tags: Vec<RawTag>,
     }

@@ -1,0 +1,70 @@
+//! `tagaudit simulate`.
+
+use crate::aws::view::ClusterView;
+use crate::controller::companion::Companion;
+use crate::estate::Estate;
+use crate::kubernetes::Evidence;
+use crate::model::simulate::{ModelledController, Options, simulate, with_objects};
+use crate::render;
+
+use crate::cli::args::command::{ControllerName, SimulateArgs};
+use crate::cli::args::{AuditArgs, Format};
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::output::emit;
+use crate::cli::io::{input, kubernetes_files};
+use crate::cli::session::{self, Scope};
+
+impl From<ControllerName> for ModelledController {
+    fn from(name: ControllerName) -> Self {
+        match name {
+            ControllerName::Ccm => Self::CloudProviderAws,
+            ControllerName::Lbc => Self::LoadBalancerController,
+        }
+    }
+}
+
+/// Shows what the controllers do with objects.
+pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
+    input::check_stdin(&args.evidence, &args.source, &args.files)?;
+    let objects = if args.files.is_empty() { Evidence::default() } else { kubernetes_files::evidence(&args.files)? };
+    let audit = AuditArgs { evidence: args.evidence.clone(), ..AuditArgs::default() };
+    let mut scope = Scope::read(&args.cluster_id, &audit, &args.source.connection, &args.output.terminal)?;
+    let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
+    scope.take(&estate);
+    let Estate::Aws(inventory) = &estate else {
+        return Err(Failure::usage("`simulate` does not support Alibaba Cloud yet")
+            .help("run `tagaudit scan`, which checks Services against the controller of Alibaba Cloud"));
+    };
+    let (evidence, subjects) = with_objects(std::mem::take(&mut scope.kubernetes), objects);
+    if !args.files.is_empty() && subjects.is_empty() {
+        return Err(Failure::usage("the files hold no Service and no Ingress")
+            .help("give the manifests of Services or Ingresses, or none to simulate those of the cluster"));
+    }
+    let view = ClusterView::new(inventory, scope.cluster_id, evidence.nodes.as_deref(), &args.evidence.node_role);
+    let simulation = simulate(&view, &evidence, &subjects, &options(args))
+        .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+        Format::Table => render::simulate(&simulation, &options, out),
+        Format::Json => render::json(&simulation, out),
+    })?;
+    Ok(if simulation.has_failures() {
+        Exit::Findings
+    } else {
+        Exit::for_evidence(estate.is_empty_handed(), !simulation.is_undecided())
+    })
+}
+
+/// A version without a name is that of `--controller`, else that of the cloud controller.
+fn options(args: &SimulateArgs) -> Options {
+    let controller = args.controller.map(ModelledController::from);
+    let mut options = Options { controller, ..Options::default() };
+    for named in &args.evidence.controller_version {
+        let of = match named.companion {
+            Some(Companion::LoadBalancerController) => ModelledController::LoadBalancerController,
+            None => controller.unwrap_or(ModelledController::CloudProviderAws),
+            Some(_) => continue,
+        };
+        options.versions.insert(of, named.version);
+    }
+    options
+}

@@ -1,0 +1,17 @@
+//! What a controller does with a Service or an Ingress: the load balancer that it creates, in which subnets, with which
+//! security groups, rules and targets, or the error with which it stops. Pure functions of the evidence, one room for
+//! each controller. Every decision is that of the function that it cites; what the code leaves to chance, or depends
+//! on a fact that was not read, is unknown.
+
+mod annotations;
+pub(crate) mod cloud_provider_aws;
+mod decision;
+pub(crate) mod load_balancer_controller;
+mod names;
+pub(crate) mod simulate;
+mod world;
+
+pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, NewGroup};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! The cloud controller of AWS, v1.20 to v1.36.1.
+//! Source: kubernetes/cloud-provider-aws 63ec440c `pkg/providers/v1/aws.go#EnsureLoadBalancer` and what it calls, with
+//! kubernetes/cloud-provider 46666112 `controllers/service/controller.go`; both at their tags where a version is named.
+
+use crate::aws::Instance;
+use crate::controller::ControllerVersion;
+use crate::kubernetes::{CloudConfig, Evidence, Service};
+use crate::service_annotations::PREFIX;
+
+use super::annotations::{self, Annotations, go_quoted};
+use super::decision::{Answer, Decision, ObjectName, Stop};
+use super::names;
+use super::world::World;
+
+mod groups;
+mod health;
+mod nlb_rules;
+mod subnets;
+mod targets;
+mod validation;
+
+/// Name in the output and in `--controller`.
+pub(crate) const NAME: &str = "ccm";
+
+/// The newest version that was read.
+pub(crate) const NEWEST: ControllerVersion = ControllerVersion::new(1, 36, 1);
+
+/// Configuration of the controller.
+#[derive(Debug, Clone)]
+pub(crate) struct Config<'a> {
+    pub(crate) version: ControllerVersion,
+    /// `--cluster-name`.
+    cluster_name: &'a str,
+    files: Vec<&'a CloudConfig>,
+}
+
+impl<'a> Config<'a> {
+    /// The configuration of the controller in the evidence; the defaults if there is none.
+    pub(crate) fn new(evidence: &'a Evidence, version: ControllerVersion) -> Self {
+        let flags = evidence.aws_controllers().find_map(|controller| controller.flag("cluster-name"));
+        // Source: kubernetes/cloud-provider `config/types.go`, default of `ClusterName`.
+        let cluster_name = flags.map_or("kubernetes", |flag| flag.value.as_str());
+        Self { version, cluster_name, files: evidence.cloud_configs.iter().collect() }
+    }
+
+    /// Version of the controller in the evidence.
+    pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
+        evidence.aws_controllers().find_map(|controller| controller.version)
+    }
+
+    fn is_since(&self, minor: u32, patch: u32) -> bool {
+        self.version >= ControllerVersion::new(1, minor, patch)
+    }
+
+    /// A variable of `[Global]`; unknown if configurations differ.
+    fn global(&self, name: &str) -> Answer<Option<&'a str>> {
+        let mut values = self.files.iter().map(|file| file.global(name));
+        let first = values.next().flatten();
+        if values.all(|other| other == first) { Answer::Is(first) } else { Answer::Unknown }
+    }
+
+    /// A variable of `[Global]`, or a reason to stop if configurations differ.
+    fn text(&self, name: &str, field: &'static str) -> Result<Option<&'a str>, Stop> {
+        match self.global(name) {
+            Answer::Is(value) => Ok(value),
+            _ => Stop::unknown(field, format!("cloud configurations differ in `{name}`")),
+        }
+    }
+
+    /// A switch of `[Global]`.
+    /// Source: gopkg.in/gcfg.v1 `types/bool.go`.
+    fn switch(&self, name: &str, field: &'static str) -> Result<bool, Stop> {
+        let value = self.text(name, field)?.unwrap_or_default().to_lowercase();
+        Ok(matches!(value.as_str(), "true" | "yes" | "on" | "1"))
+    }
+}
+
+/// The load balancer of a Service.
+struct Request<'a> {
+    world: World<'a>,
+    config: &'a Config<'a>,
+    service: &'a Service,
+    annotations: Annotations<'a>,
+    is_nlb: bool,
+    is_internal: bool,
+    vpc: &'a str,
+}
+
+/// Decides about a Service.
+pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -> Decision {
+    let object = ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() };
+    let mut decision = Decision::new(object, NAME, config.version.to_string());
+    let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
+    let load_balancer_type = annotations.get("aws-load-balancer-type");
+    decision.step("handled", "kubernetes/cloud-provider controllers/service/controller.go#wantsLoadBalancer");
+    decision.step("handled", "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal");
+    let is_elsewhere = matches!(load_balancer_type, Some("nlb-ip" | "external"));
+    if !service.is_load_balancer()
+        || service.load_balancer_class.is_some()
+        || service.deleted_at.is_some()
+        || is_elsewhere
+    {
+        return decision;
+    }
+    decision.handled = true;
+    let is_nlb = load_balancer_type == Some("nlb");
+    decision.kind = Answer::Is(if is_nlb { "nlb" } else { "clb" });
+    let is_internal = !matches!(annotations.get("aws-load-balancer-internal"), None | Some("" | "false"));
+    let vpc = match config.text("VPC", "subnets") {
+        Ok(Some(vpc)) => Answer::Is(vpc),
+        Ok(None) => world.vpc_of_nodes(),
+        Err(_) => Answer::Unknown,
+    };
+    let request = |vpc| Request { world, config, service, annotations, is_nlb, is_internal, vpc };
+    let done = match vpc {
+        Answer::Is(vpc) => request(vpc).run(&mut decision),
+        _ => Stop::unknown("subnets", "the VPC of the cluster is not known: its nodes are in several, or in none"),
+    };
+    if let Err(stop) = done {
+        decision.stopped(stop);
+    }
+    decision
+}
+
+impl<'a> Request<'a> {
+    /// The steps of the controller, in order.
+    fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
+        decision.step(
+            "error",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go#validateServiceAnnotations",
+        );
+        self.validate_annotations()?;
+        decision.step("error", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer");
+        let early_ranges = if self.config.is_since(35, 0) { Some(self.source_ranges()?) } else { None };
+        self.validate_ports()?;
+        decision.step("targets", "kubernetes/cloud-provider controllers/service/controller.go#stableNodeSetPredicates");
+        decision
+            .step("targets", "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#findInstancesForELB");
+        let targets = self.targets(decision);
+        decision.scheme = Answer::Is(if self.is_internal { "internal" } else { "internet-facing" });
+        let ranges = match early_ranges {
+            Some(ranges) => ranges,
+            None => self.source_ranges()?,
+        };
+        if !self.is_nlb {
+            self.validate_classic_attributes()?;
+        }
+        decision.step("subnets", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getLoadBalancerSubnets");
+        let subnets = self.subnets(decision)?;
+        decision.step("name", "kubernetes/cloud-provider cloud.go#DefaultLoadBalancerName");
+        decision.name = self.name(decision);
+        let instances = targets.known().map(Vec::as_slice);
+        if self.is_nlb {
+            self.network(decision, &subnets, &ranges, instances)
+        } else {
+            self.classic(decision, &ranges, instances)
+        }
+    }
+
+    /// A Network Load Balancer.
+    fn network(
+        &self,
+        decision: &mut Decision,
+        subnets: &[String],
+        ranges: &[String],
+        instances: Option<&[&'a Instance]>,
+    ) -> Result<(), Stop> {
+        decision.step("lb_groups", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#ensureNLBSecurityGroup");
+        self.groups_of_nlb(decision, ranges)?;
+        decision.step(
+            "target_groups",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
+        );
+        self.check_static_addresses(subnets)?;
+        decision.target_type = Answer::Is("instance");
+        decision.step(
+            "health_check",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration",
+        );
+        let health = self.health_of_nlb()?;
+        decision.target_groups = Answer::Is(self.target_group_names(&health));
+        decision.health_check = Answer::Is(health.clone());
+        decision.step(
+            "rules",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB",
+        );
+        self.rules_of_nlb(decision, subnets, ranges, &health, instances)
+    }
+
+    /// A Classic Load Balancer.
+    fn classic(
+        &self,
+        decision: &mut Decision,
+        ranges: &[String],
+        instances: Option<&[&'a Instance]>,
+    ) -> Result<(), Stop> {
+        decision.step("lb_groups", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildELBSecurityGroupList");
+        let source = self.groups_of_clb(decision, ranges)?;
+        decision.step(
+            "health_check",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerHealthCheck",
+        );
+        decision.health_check = Answer::Is(self.health_of_clb(decision.name.known().map(String::as_str))?);
+        decision.step(
+            "rules",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#updateInstanceSecurityGroupsForLoadBalancer",
+        );
+        self.rules_of_clb(decision, &source, instances)
+    }
+
+    /// The name of the load balancer; a manifest has no uid.
+    fn name(&self, decision: &mut Decision) -> Answer<String> {
+        if self.service.uid.is_empty() {
+            decision.note_unknown("name", "it contains the uid of the Service, which a manifest does not state");
+            return Answer::Unknown;
+        }
+        Answer::Is(names::default_load_balancer(&self.service.uid))
+    }
+
+    /// The name of the load balancer in names of groups; a placeholder without a uid.
+    fn name_or_placeholder(&self) -> String {
+        if self.service.uid.is_empty() { "UID".to_owned() } else { names::default_load_balancer(&self.service.uid) }
+    }
+
+    fn annotation(&self, suffix: &str) -> Option<&'a str> {
+        self.annotations.get(suffix)
+    }
+
+    /// The source ranges, normalised and sorted.
+    /// Source: kubernetes/cloud-provider `service/helpers/helper.go#GetLoadBalancerSourceRanges`.
+    fn source_ranges(&self) -> Result<Vec<String>, Stop> {
+        let parse = |text: &str| {
+            let range: ipnet::IpNet = text.trim().parse().ok()?;
+            Some(range.trunc().to_string())
+        };
+        let key = "service.beta.kubernetes.io/load-balancer-source-ranges";
+        let mut ranges = Vec::new();
+        if self.service.source_ranges.is_empty() {
+            let value = self.service.annotations.get(key).map_or("", |value| value.trim());
+            let value = if value.is_empty() { "0.0.0.0/0" } else { value };
+            for one in value.split(',') {
+                let Some(range) = parse(one) else {
+                    return Stop::error(format!(
+                        "{key}: {value} is not valid. Expecting a comma-separated list of source IP ranges. For example, 10.0.0.0/24,192.168.2.0/24"
+                    ));
+                };
+                ranges.push(range);
+            }
+        } else {
+            for one in &self.service.source_ranges {
+                let Some(range) = parse(one) else {
+                    return Stop::error(format!(
+                        "service.Spec.LoadBalancerSourceRanges: {} is not valid. Expecting a list of IP ranges. For example, 10.0.0.0/24. Error msg: invalid CIDR address: {}",
+                        annotations::go_list(&self.service.source_ranges),
+                        one.trim()
+                    ));
+                };
+                ranges.push(range);
+            }
+        }
+        ranges.sort();
+        ranges.dedup();
+        Ok(ranges)
+    }
+
+    /// The count of static addresses must be that of the subnets. An existing load balancer is not checked.
+    fn check_static_addresses(&self, subnets: &[String]) -> Result<(), Stop> {
+        if !self.service.ingress.is_empty() {
+            return Ok(());
+        }
+        let of = [
+            ("aws-load-balancer-eip-allocations", "EIP AllocationIDs"),
+            ("aws-load-balancer-private-ipv4-addresses", "Private IPv4Addresses"),
+        ];
+        for (suffix, what) in of {
+            let Some(list) = self.annotation(suffix) else { continue };
+            let count = list.split(',').count();
+            if count != subnets.len() {
+                return Stop::error(format!(
+                    "error creating load balancer: Must have same number of {what} ({count}) and SubnetIDs ({})",
+                    subnets.len()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ports with a node port, as pairs of port and node port.
+    fn node_ports(&self) -> Vec<(i64, i64)> {
+        self.service.ports.iter().filter_map(|port| Some((port.port, port.node_port?))).collect()
+    }
+
+    /// The protocol of the Service: all ports have the same.
+    fn protocol(&self) -> &'a str {
+        self.service.ports.first().map_or("TCP", |port| port.protocol.as_str())
+    }
+
+    /// An annotation with a value that the controller refuses, as its errors name it.
+    fn key(&self, suffix: &str) -> String {
+        go_quoted(&self.annotations.key(suffix))
+    }
+}

@@ -1,0 +1,259 @@
+//! Security groups of a load balancer, and the rules of the nodes' groups for a Classic Load Balancer.
+//! Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#buildELBSecurityGroupList`,
+//! `#ensureSecurityGroup`, `#ensureNLBSecurityGroup`, `#updateInstanceSecurityGroupsForLoadBalancer`,
+//! `#findSecurityGroupForInstance`; `tags.go#readRepairClusterTags`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::aws::{Instance, SecurityGroup};
+use crate::inventory::Read;
+use crate::tags::{self, OWNED};
+
+use super::{Request, Stop};
+use crate::model::annotations::{go_quoted, split};
+use crate::model::decision::{Answer, Decision, IngressRule, NewGroup};
+use crate::model::names;
+
+/// The group that opens the nodes, and if it exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SourceGroup {
+    /// Its id, or `new:NAME`.
+    pub(super) id: String,
+}
+
+impl<'a> Request<'a> {
+    /// Groups of a Classic Load Balancer; returns the one that may reach the nodes.
+    pub(super) fn groups_of_clb(&self, decision: &mut Decision, ranges: &[String]) -> Result<SourceGroup, Stop> {
+        let listed = |suffix: &str| split(self.annotation(suffix).unwrap_or_default());
+        let own = listed("aws-load-balancer-security-groups");
+        let extra = listed("aws-load-balancer-extra-security-groups");
+        let mut groups = own.clone();
+        decision.new_group = Answer::Is(None);
+        let mut made = None;
+        if groups.is_empty() {
+            if let Some(configured) = self.config.text("ElbSecurityGroup", "lb_groups")? {
+                groups.push(configured.to_owned());
+            } else {
+                let name = format!("k8s-elb-{}", self.name_or_placeholder());
+                let description = format!(
+                    "Security group for Kubernetes ELB {} ({})",
+                    self.name_or_placeholder(),
+                    self.service.full_name()
+                );
+                let id = self.ensure_group(decision, &name)?;
+                let mut rules = Vec::new();
+                for port in &self.service.ports {
+                    let protocol = port.protocol.to_lowercase();
+                    rules.extend(ranges.iter().map(|range| IngressRule::port(&id, &protocol, range, port.port)));
+                }
+                rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
+                decision.new_group = Answer::Is(Some(NewGroup { name, description, rules }));
+                groups.push(id.clone());
+                made = Some(id);
+            }
+        }
+        groups.extend(extra.iter().cloned());
+        decision.lb_groups = Answer::Is(groups.clone());
+        let place = |id: &String| {
+            let of_own = own.iter().rposition(|one| one == id);
+            let of_extra = extra.iter().rposition(|one| one == id).map(|at| own.len() + 1 + at);
+            of_own.or(of_extra).unwrap_or(own.len())
+        };
+        let asks_tags = self.config.is_since(32, 0);
+        let is_tagged = |id: &String| {
+            let is_made = made.as_ref() == Some(id);
+            asks_tags && (is_made || self.world.group(id).is_some_and(|group| self.world.has_cluster_tag(&group.tags)))
+        };
+        let comes_first = |a: &String, b: &String| place(a) < place(b) || is_tagged(a) && !is_tagged(b);
+        // Go sorts few elements by insertion, and this order is not a strict one.
+        for end in 1..groups.len() {
+            let mut at = end;
+            while at > 0 && matches!(groups.get(at - 1..=at), Some([before, one]) if comes_first(one, before)) {
+                groups.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+        let id = groups.into_iter().next().unwrap_or_default();
+        Ok(SourceGroup { id })
+    }
+
+    /// Groups of a Network Load Balancer.
+    pub(super) fn groups_of_nlb(&self, decision: &mut Decision, ranges: &[String]) -> Result<(), Stop> {
+        decision.new_group = Answer::Is(None);
+        let mode = self.config.text("NLBSecurityGroupMode", "lb_groups")?.filter(|_| self.config.is_since(35, 0));
+        let exists = !self.service.ingress.is_empty();
+        match mode {
+            Some("Managed") => {}
+            Some(other) => {
+                return Stop::error(format!(
+                    "error ensuring NLB security group: error checking NLB security group mode: invalid NLB security group mode: {}. Expected: \"Managed\"",
+                    go_quoted(other)
+                ));
+            }
+            None if exists => {
+                decision.note_unknown(
+                    "lb_groups",
+                    "an existing load balancer keeps its groups, and load balancers were not read",
+                );
+                decision.lb_groups = Answer::Unknown;
+                return Ok(());
+            }
+            None => {
+                decision.lb_groups = Answer::Is(Vec::new());
+                return Ok(());
+            }
+        }
+        if exists {
+            decision.note_unknown(
+                "lb_groups",
+                "an existing load balancer without groups stays without, and load balancers were not read",
+            );
+            decision.lb_groups = Answer::Unknown;
+            decision.new_group = Answer::Unknown;
+            return Ok(());
+        }
+        let own = split(self.annotation("aws-load-balancer-security-groups").unwrap_or_default());
+        if !own.is_empty() {
+            decision.lb_groups = Answer::Is(own);
+            return Ok(());
+        }
+        let service = self.service;
+        if service.uid.is_empty() {
+            decision
+                .note_unknown("new_group", "its name contains the uid of the Service, which a manifest does not state");
+        }
+        let hash = names::sha256(&[self.config.cluster_name, &service.name, &service.namespace, &service.uid]);
+        let name = names::of_object(&service.namespace, &service.name, &hash);
+        let id = self.ensure_group(decision, &name)?;
+        let has_certificate = self.annotation("aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.is_empty());
+        let mut rules = Vec::new();
+        for (port, _) in self.node_ports() {
+            let is_tls = has_certificate && self.protocol() != "UDP" && self.is_tls_port(port);
+            let protocol = if is_tls { "tls".to_owned() } else { self.protocol().to_lowercase() };
+            rules.extend(ranges.iter().map(|range| IngressRule::port(&id, &protocol, range, port)));
+        }
+        rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
+        let description = "[k8s] Managed SecurityGroup for LoadBalancer".to_owned();
+        decision.new_group = Answer::Is(Some(NewGroup { name, description, rules }));
+        decision.lb_groups = Answer::Is(vec![id]);
+        Ok(())
+    }
+
+    /// The id of a group of this name in the VPC, whose tags the controller completes, or `new:NAME`.
+    fn ensure_group(&self, decision: &mut Decision, name: &str) -> Result<String, Stop> {
+        self.world.must_have(&[Read::DescribeSecurityGroups], "lb_groups")?;
+        let mut groups = self.world.here().security_groups.iter();
+        let is_it = |group: &&SecurityGroup| group.name == name && group.vpc_id.as_deref() == Some(self.vpc);
+        let Some(group) = groups.find(is_it) else { return Ok(format!("new:{name}")) };
+        let key = tags::cluster_key(self.world.cluster_id);
+        match tags::value(&group.tags, &key) {
+            Some(OWNED) => {}
+            None | Some("") => {
+                let added = BTreeMap::from([(group.id.clone(), BTreeMap::from([(key, OWNED.to_owned())]))]);
+                decision.tags_added = Answer::Is(added);
+            }
+            Some(other) => {
+                return Stop::error(format!(
+                    "resource {} has tag belonging to another cluster: {}={} (expected {})",
+                    go_quoted(&group.id),
+                    go_quoted(&key),
+                    go_quoted(other),
+                    go_quoted(OWNED)
+                ));
+            }
+        }
+        Ok(group.id.clone())
+    }
+
+    /// Groups of the nodes that a load balancer reaches: one for each target.
+    pub(super) fn node_groups(
+        &self,
+        decision: &mut Decision,
+        instances: &[&'a Instance],
+    ) -> Result<BTreeSet<String>, Stop> {
+        let mut found = BTreeSet::new();
+        let mut errors: Vec<Stop> = Vec::new();
+        for instance in instances {
+            match self.group_of(instance) {
+                Ok(group) => found.extend(group),
+                Err(error) => errors.push(error),
+            }
+        }
+        // Instances are in a map: with several errors the first is random.
+        if errors.len() > 1 {
+            decision.note_unknown(
+                "error",
+                format!("{} targets stop the controller, and it reports one of them", errors.len()),
+            );
+        }
+        errors.into_iter().next().map_or(Ok(found), Err)
+    }
+
+    /// The group of an instance that gets rules.
+    fn group_of(&self, instance: &Instance) -> Result<Option<String>, Stop> {
+        let is_tagged =
+            |id: &&String| self.world.group(id).is_some_and(|group| self.world.has_cluster_tag(&group.tags));
+        let (tagged, untagged): (Vec<&String>, Vec<&String>) = instance.security_groups.iter().partition(is_tagged);
+        match (tagged.as_slice(), untagged.as_slice()) {
+            ([only], _) | ([], [only]) => Ok(Some((*only).clone())),
+            ([], []) => Ok(None),
+            ([], _) => Stop::error(format!(
+                "Multiple untagged security groups found for instance {}; ensure the k8s security group is tagged",
+                instance.id
+            )),
+            (several, _) => {
+                let name = |id: &&String| self.world.group(id).map_or("", |group| group.name.as_str());
+                let named: Vec<String> = several.iter().map(|id| format!("{id}({}) ", name(id))).collect();
+                Stop::error(format!(
+                    "Multiple tagged security groups found for instance {}; ensure only the k8s security group is tagged; the tagged groups were {}",
+                    instance.id,
+                    named.concat()
+                ))
+            }
+        }
+    }
+
+    /// Rules of the nodes' groups for a Classic Load Balancer.
+    pub(super) fn rules_of_clb(
+        &self,
+        decision: &mut Decision,
+        source: &SourceGroup,
+        instances: Option<&[&'a Instance]>,
+    ) -> Result<(), Stop> {
+        if self.config.switch("DisableSecurityGroupIngress", "rules")? {
+            decision.node_groups = Answer::Is(Vec::new());
+            decision.rules = Answer::Is(Vec::new());
+            return Ok(());
+        }
+        self.world.must_have(&[Read::DescribeSecurityGroups], "rules")?;
+        let Some(instances) = instances else {
+            decision.node_groups = Answer::Unknown;
+            decision.rules = Answer::Unknown;
+            return Ok(());
+        };
+        let needed = self.node_groups(decision, instances)?;
+        let refers = |group: &SecurityGroup| {
+            group.ingress.iter().flat_map(|permission| &permission.groups).any(|one| one.source == source.id)
+        };
+        let referring: Vec<&SecurityGroup> =
+            self.world.here().security_groups.iter().filter(|group| refers(group)).collect();
+        let rule = |group: &str| IngressRule {
+            group: group.to_owned(),
+            protocol: "-1".to_owned(),
+            source: source.id.clone(),
+            from: None,
+            to: None,
+            description: None,
+        };
+        let has_rule = |id: &String| referring.iter().any(|group| group.id == *id);
+        let added = needed.iter().filter(|id| !has_rule(id)).map(|id| rule(id)).collect();
+        let removed = referring
+            .iter()
+            .filter(|group| !needed.contains(&group.id) && self.world.has_cluster_tag(&group.tags))
+            .map(|group| rule(&group.id));
+        decision.rules_removed = Answer::Is(removed.collect());
+        decision.node_groups = Answer::Is(needed.iter().cloned().collect());
+        decision.rules = Answer::Is(added);
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Health checks.
+//! Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration`,
+//! `aws_loadbalancer.go#ensureLoadBalancerHealthCheck`, `#getExpectedHealthCheck`, `#ValidateHealthCheck`.
+
+use super::{Request, Stop};
+use crate::model::annotations::go_quoted;
+use crate::model::decision::HealthCheck;
+
+const TRAFFIC_PORT: &str = "traffic-port";
+/// Port and path of kube-proxy.
+const KUBE_PROXY_PORT: &str = "10256";
+const KUBE_PROXY_PATH: &str = "/healthz";
+
+/// Numbers of a health check by annotation, with the least value that the controller accepts.
+const NUMBERS: [(&str, &str, i64); 4] = [
+    ("aws-load-balancer-healthcheck-healthy-threshold", "HealthyThreshold", 2),
+    ("aws-load-balancer-healthcheck-interval", "Interval", 5),
+    ("aws-load-balancer-healthcheck-timeout", "Timeout", 2),
+    ("aws-load-balancer-healthcheck-unhealthy-threshold", "UnhealthyThreshold", 2),
+];
+
+impl Request<'_> {
+    /// The health check of the target groups.
+    pub(super) fn health_of_nlb(&self) -> Result<HealthCheck, Stop> {
+        let service = self.service;
+        let mut health = if service.is_local {
+            let port = service.health_check_node_port.unwrap_or_default();
+            check("HTTP", &port.to_string(), KUBE_PROXY_PATH, [10, 10, 2, 2])
+        } else {
+            check("TCP", TRAFFIC_PORT, "/", [30, 10, 3, 3])
+        };
+        if let Some(protocol) = self.annotation("aws-load-balancer-healthcheck-protocol") {
+            health.protocol = Some(protocol.to_uppercase());
+        }
+        match health.protocol.as_deref() {
+            Some("HTTP" | "HTTPS") => {
+                if let Some(path) = self.annotation("aws-load-balancer-healthcheck-path") {
+                    health.path = Some(path.to_owned());
+                }
+            }
+            Some("TCP") => health.path = None,
+            other => {
+                return Stop::error(format!("Unsupported health check protocol {}", other.unwrap_or_default()));
+            }
+        }
+        if let Some(port) = self.annotation("aws-load-balancer-healthcheck-port") {
+            health.port = Some(port.to_owned());
+        }
+        match self.probe_mode()? {
+            Some("Shared") if !service.is_local => {
+                let path = self.config.text("ClusterServiceSharedLoadBalancerHealthProbePath", "health_check")?;
+                let port = self.config.text("ClusterServiceSharedLoadBalancerHealthProbePort", "health_check")?;
+                health.protocol = Some("HTTP".to_owned());
+                health.path = Some(path.unwrap_or(KUBE_PROXY_PATH).to_owned());
+                health.port = Some(port.filter(|port| *port != "0").unwrap_or(KUBE_PROXY_PORT).to_owned());
+            }
+            None | Some("Shared" | "ServiceNodePort") => {}
+            Some(other) => {
+                return Stop::error(format!("Unsupported ClusterServiceLoadBalancerHealthProbeMode {other}"));
+            }
+        }
+        let number = |suffix: &str, default: i64| match self.annotation(suffix) {
+            None => Ok(default),
+            Some(raw) => raw
+                .parse::<i64>()
+                .or_else(|_| Stop::error(format!("failed to parse annotation {}={raw}", self.annotations.key(suffix)))),
+        };
+        health.interval = number("aws-load-balancer-healthcheck-interval", health.interval)?;
+        health.timeout = number("aws-load-balancer-healthcheck-timeout", health.timeout)?;
+        health.healthy = number("aws-load-balancer-healthcheck-healthy-threshold", health.healthy)?;
+        health.unhealthy = number("aws-load-balancer-healthcheck-unhealthy-threshold", health.unhealthy)?;
+        let port = health.port.clone().unwrap_or_default();
+        if port != TRAFFIC_PORT && port.parse::<i64>().is_err() {
+            return Stop::error(format!("Invalid health check port '{port}'"));
+        }
+        Ok(health)
+    }
+
+    /// How Services without local traffic are probed, since v1.33.
+    fn probe_mode(&self) -> Result<Option<&str>, Stop> {
+        let mode = self.config.text("ClusterServiceLoadBalancerHealthProbeMode", "health_check")?;
+        Ok(mode.filter(|_| self.config.is_since(33, 0)))
+    }
+
+    /// The health check of a Classic Load Balancer.
+    pub(super) fn health_of_clb(&self, name: Option<&str>) -> Result<HealthCheck, Stop> {
+        let service = self.service;
+        let first = self.node_ports().first().map_or(0, |(_, node_port)| *node_port);
+        let local = service.health_check_node_port.filter(|_| service.is_local);
+        let own_port = self.annotation("aws-load-balancer-healthcheck-port");
+        let (mut protocol, mut port, mut path) = if let Some(local) = local {
+            let port = if own_port == Some(TRAFFIC_PORT) { first } else { local };
+            ("HTTP".to_owned(), port, KUBE_PROXY_PATH.to_owned())
+        } else if self.probe_mode()? == Some("Shared") {
+            let path = self.config.text("ClusterServiceSharedLoadBalancerHealthProbePath", "health_check")?;
+            let port = self.config.text("ClusterServiceSharedLoadBalancerHealthProbePort", "health_check")?;
+            let port = port.filter(|port| *port != "0").unwrap_or(KUBE_PROXY_PORT).parse().unwrap_or_default();
+            ("HTTP".to_owned(), port, path.unwrap_or(KUBE_PROXY_PATH).to_owned())
+        } else {
+            let backend = self.annotation("aws-load-balancer-backend-protocol").unwrap_or_default().to_lowercase();
+            let protocol = if matches!(backend.as_str(), "https" | "ssl") { "SSL" } else { "TCP" };
+            (protocol.to_owned(), first, String::new())
+        };
+        let probed = port;
+        let fail = |inner: String| {
+            let what = format!(
+                "cannot update health check for load balancer {}: {}",
+                go_quoted(name.unwrap_or_default()),
+                go_quoted(&inner)
+            );
+            Stop::error(match local {
+                Some(_) => format!(
+                    "Failed to ensure health check for localized service {} on node port {probed}: {}",
+                    name.unwrap_or_default(),
+                    go_quoted(&what)
+                ),
+                None => what,
+            })
+        };
+        if let Some(own) = self.annotation("aws-load-balancer-healthcheck-protocol") {
+            own.clone_into(&mut protocol);
+        }
+        if let Some(raw) = own_port.filter(|raw| *raw != TRAFFIC_PORT) {
+            match raw.parse() {
+                Ok(number) => port = number,
+                Err(_) => {
+                    return Stop::error(format!("strconv.ParseInt: parsing {}: invalid syntax", go_quoted(raw)));
+                }
+            }
+        }
+        if matches!(protocol.to_uppercase().as_str(), "HTTP" | "HTTPS") {
+            if path.is_empty() {
+                "/".clone_into(&mut path);
+            }
+            if let Some(own) = self.annotation("aws-load-balancer-healthcheck-path").filter(|own| !own.is_empty()) {
+                own.clone_into(&mut path);
+            }
+        } else {
+            path.clear();
+        }
+        let mut read = [2, 10, 5, 6];
+        for (value, (suffix, ..)) in read.iter_mut().zip(NUMBERS) {
+            if let Some(raw) = self.annotation(suffix) {
+                match raw.parse() {
+                    Ok(number) => *value = number,
+                    Err(_) => {
+                        return fail(format!(
+                            "failed parsing health check annotation value: strconv.ParseInt: parsing {}: invalid syntax",
+                            go_quoted(raw)
+                        ));
+                    }
+                }
+            }
+        }
+        let low = read.iter().zip(NUMBERS).filter(|(value, (.., least))| **value < *least);
+        let low: Vec<String> = low.map(|(_, (_, what, least))| format!("{what} must be at least {least}")).collect();
+        if !low.is_empty() {
+            return fail(format!(
+                "some of the load balancer health check parameters are invalid: HealthCheck validation errors: {}",
+                low.join("; ")
+            ));
+        }
+        let [healthy, interval, timeout, unhealthy] = read;
+        let target = Some(format!("{protocol}:{port}{path}"));
+        Ok(HealthCheck { target, interval, timeout, healthy, unhealthy, ..HealthCheck::default() })
+    }
+}
+
+/// A health check: interval, timeout, healthy and unhealthy threshold.
+fn check(protocol: &str, port: &str, path: &str, [interval, timeout, healthy, unhealthy]: [i64; 4]) -> HealthCheck {
+    HealthCheck {
+        target: None,
+        protocol: Some(protocol.to_owned()),
+        port: Some(port.to_owned()),
+        path: Some(path.to_owned()),
+        interval,
+        timeout,
+        healthy,
+        unhealthy,
+    }
+}

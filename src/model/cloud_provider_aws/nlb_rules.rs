@@ -1,0 +1,172 @@
+//! Target groups of a Network Load Balancer, and the rules of the nodes' groups.
+//! Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#buildTargetGroupName`,
+//! `#updateInstanceSecurityGroupsForNLB`, `#updateInstanceSecurityGroupForNLBTraffic`,
+//! `#updateInstanceSecurityGroupForNLBMTU`.
+
+use std::collections::BTreeSet;
+
+use sha1::{Digest, Sha1};
+
+use crate::aws::{Instance, SecurityGroup};
+use crate::inventory::Read;
+use crate::text;
+
+use super::{Request, Stop};
+use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule};
+use crate::model::names;
+
+const CLIENT: &str = "kubernetes.io/rule/nlb/client";
+const HEALTH: &str = "kubernetes.io/rule/nlb/health";
+const MTU: &str = "kubernetes.io/rule/nlb/mtu";
+const TRAFFIC_PORT: &str = "traffic-port";
+
+/// What the rules of a group should be after an update.
+struct Traffic<'r> {
+    description: String,
+    protocol: &'r str,
+    ports: BTreeSet<i64>,
+    ranges: &'r [String],
+}
+
+impl<'a> Request<'a> {
+    /// Names of the target groups, one for each port.
+    pub(super) fn target_group_names(&self, health: &HealthCheck) -> Vec<String> {
+        let service = self.service;
+        let interval = health.interval.to_string();
+        let is_tls = self.annotation("aws-load-balancer-backend-protocol") == Some("ssl")
+            && self.annotation("aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.is_empty());
+        let name = |(port, node_port): (i64, i64)| {
+            let protocol =
+                if is_tls && self.protocol() != "UDP" && self.is_tls_port(port) { "TLS" } else { self.protocol() };
+            let parts = [
+                self.world.cluster_id,
+                &service.namespace,
+                &service.name,
+                &port.to_string(),
+                &node_port.to_string(),
+                protocol,
+                "instance",
+                health.protocol.as_deref().unwrap_or_default(),
+                &interval,
+            ];
+            let hash = text::hex(&Sha1::digest(parts.concat().as_bytes()), 5);
+            names::of_object(&service.namespace, &service.name, &hash)
+        };
+        self.node_ports().into_iter().map(name).collect()
+    }
+
+    /// Rules of the nodes' groups.
+    pub(super) fn rules_of_nlb(
+        &self,
+        decision: &mut Decision,
+        subnets: &[String],
+        ranges: &[String],
+        health: &HealthCheck,
+        instances: Option<&[&'a Instance]>,
+    ) -> Result<(), Stop> {
+        if self.config.switch("DisableSecurityGroupIngress", "rules")? {
+            decision.node_groups = Answer::Is(Vec::new());
+            decision.rules = Answer::Is(Vec::new());
+            return Ok(());
+        }
+        self.world.must_have(&[Read::DescribeSecurityGroups], "rules")?;
+        let Some(instances) = instances else {
+            decision.node_groups = Answer::Unknown;
+            decision.rules = Answer::Unknown;
+            return Ok(());
+        };
+        let needed = self.node_groups(decision, instances)?;
+        decision.node_groups = Answer::Is(needed.iter().cloned().collect());
+        let blocks: Option<Vec<String>> = subnets.iter().map(|id| self.world.subnet(id)?.cidr_block.clone()).collect();
+        let ports: BTreeSet<i64> = self.node_ports().into_iter().map(|(_, node_port)| node_port).collect();
+        let health_ports: BTreeSet<i64> = match health.port.as_deref() {
+            Some(TRAFFIC_PORT) | None => ports.clone(),
+            Some(number) => number.parse().into_iter().collect(),
+        };
+        let protocol = if self.protocol() == "UDP" { "udp" } else { "tcp" };
+        let is_open = ranges == ["0.0.0.0/0"] && protocol == "tcp" && health_ports == ports;
+        let name = self.name_or_placeholder();
+        let Some(blocks) = blocks.or_else(|| is_open.then(Vec::new)) else {
+            decision.note_unknown("rules", "the ranges of the subnets are not in the inventory: record it again");
+            decision.rules = Answer::Unknown;
+            return Ok(());
+        };
+        let health =
+            Traffic { description: format!("{HEALTH}={name}"), protocol: "tcp", ports: health_ports, ranges: &blocks };
+        let client = Traffic { description: format!("{CLIENT}={name}"), protocol, ports, ranges };
+        let (mut added, mut removed) = (Vec::new(), Vec::new());
+        let is_of_cluster =
+            |group: &&SecurityGroup| needed.contains(&group.id) || self.world.has_cluster_tag(&group.tags);
+        for group in self.world.here().security_groups.iter().filter(is_of_cluster) {
+            let before = rules_of(group);
+            let mut after = before.clone();
+            if needed.contains(&group.id) {
+                if !is_open {
+                    health.update(&group.id, &mut after);
+                }
+                client.update(&group.id, &mut after);
+            } else {
+                health.remove(&mut after);
+                client.remove(&mut after);
+            }
+            if after != before {
+                update_mtu(&group.id, &mut after);
+            }
+            added.extend(after.difference(&before).cloned());
+            removed.extend(before.difference(&after).cloned());
+        }
+        decision.rules = Answer::Is(added);
+        decision.rules_removed = Answer::Is(removed);
+        Ok(())
+    }
+}
+
+impl Traffic<'_> {
+    fn is_mine(&self, rule: &IngressRule) -> bool {
+        rule.description.as_deref() == Some(self.description.as_str())
+    }
+
+    fn update(&self, group: &str, rules: &mut BTreeSet<IngressRule>) {
+        let wanted: BTreeSet<IngressRule> = self
+            .ports
+            .iter()
+            .flat_map(|port| self.ranges.iter().map(move |range| (port, range)))
+            .map(|(port, range)| {
+                IngressRule::port(group, self.protocol, range, *port).described(self.description.clone())
+            })
+            .collect();
+        rules.retain(|rule| !self.is_mine(rule) || wanted.contains(rule));
+        rules.extend(wanted);
+    }
+
+    fn remove(&self, rules: &mut BTreeSet<IngressRule>) {
+        rules.retain(|rule| !self.is_mine(rule));
+    }
+}
+
+/// The rules for path MTU discovery follow those of all clients.
+fn update_mtu(group: &str, rules: &mut BTreeSet<IngressRule>) {
+    let is_client = |rule: &&IngressRule| rule.description.as_deref().is_some_and(|text| text.contains(CLIENT));
+    let wanted: BTreeSet<IngressRule> = rules
+        .iter()
+        .filter(is_client)
+        .map(|rule| IngressRule::path_mtu(group, &rule.source).described(MTU.to_owned()))
+        .collect();
+    rules.retain(|rule| rule.description.as_deref() != Some(MTU) || wanted.contains(rule));
+    rules.extend(wanted);
+}
+
+/// The rules of a group with ranges as their sources, one by one.
+fn rules_of(group: &SecurityGroup) -> BTreeSet<IngressRule> {
+    let each =
+        group.ingress.iter().flat_map(|permission| permission.ranges.iter().map(move |range| (permission, range)));
+    each.map(|(permission, range)| IngressRule {
+        group: group.id.clone(),
+        protocol: permission.protocol.clone(),
+        source: range.source.clone(),
+        from: permission.from_port.map(i64::from),
+        to: permission.to_port.map(i64::from),
+        description: range.description.clone(),
+    })
+    .collect()
+}

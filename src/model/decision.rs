@@ -1,0 +1,309 @@
+//! The decision of a controller about one load balancer.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+/// An answer of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Answer<T> {
+    /// The controller does not get that far, or the decision does not exist for this kind of load balancer.
+    #[default]
+    NotReached,
+    /// It depends on something that was not read, or on chance.
+    Unknown,
+    Is(T),
+}
+
+impl<T> Answer<T> {
+    pub(crate) fn is_not_reached(&self) -> bool {
+        matches!(self, Self::NotReached)
+    }
+
+    pub(crate) fn known(&self) -> Option<&T> {
+        match self {
+            Self::Is(value) => Some(value),
+            Self::NotReached | Self::Unknown => None,
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Answer<T> {
+    /// Without a value the answer is unknown.
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Unknown, Self::Is)
+    }
+}
+
+impl<T: Serialize> Serialize for Answer<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Is(value) => value.serialize(serializer),
+            Self::NotReached | Self::Unknown => serializer.serialize_str("unknown"),
+        }
+    }
+}
+
+/// A Kubernetes object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct ObjectName {
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// A rule of a security group.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct IngressRule {
+    /// Id of the group, or `new:NAME` for one that is created.
+    pub(crate) group: String,
+    /// `tcp`, `udp`, `icmp`, or `-1` for all.
+    pub(crate) protocol: String,
+    /// CIDR, prefix list, or group.
+    pub(crate) source: String,
+    /// First port, or ICMP type; absent for all ports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<i64>,
+    /// Last port, or ICMP code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+}
+
+impl IngressRule {
+    /// A rule for a port.
+    pub(crate) fn port(group: &str, protocol: &str, source: &str, port: i64) -> Self {
+        Self {
+            group: group.to_owned(),
+            protocol: protocol.to_owned(),
+            source: source.to_owned(),
+            from: Some(port),
+            to: Some(port),
+            description: None,
+        }
+    }
+
+    /// The rule for path MTU discovery: ICMP "fragmentation needed".
+    pub(crate) fn path_mtu(group: &str, source: &str) -> Self {
+        Self { from: Some(3), to: Some(4), ..Self::port(group, "icmp", source, 3) }
+    }
+
+    pub(crate) fn described(self, description: String) -> Self {
+        Self { description: Some(description), ..self }
+    }
+}
+
+/// A security group that the controller creates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct NewGroup {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) rules: Vec<IngressRule>,
+}
+
+/// The health check of a Classic Load Balancer, or of the target groups.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct HealthCheck {
+    /// `PROTOCOL:PORT/PATH` of a Classic Load Balancer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<String>,
+    /// A number, or `traffic-port`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) port: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
+    /// Seconds.
+    pub(crate) interval: i64,
+    /// Seconds.
+    pub(crate) timeout: i64,
+    /// Successes after which a target is healthy.
+    pub(crate) healthy: i64,
+    /// Failures after which a target is unhealthy.
+    pub(crate) unhealthy: i64,
+}
+
+/// A subnet that was considered and not chosen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct PassedOver {
+    pub(crate) subnet: String,
+    pub(crate) zone: String,
+    pub(crate) reason: String,
+}
+
+/// A Node that is no target.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct NodeLeftOut {
+    pub(crate) node: String,
+    pub(crate) reason: String,
+}
+
+/// A field that is not known, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Unknown {
+    pub(crate) field: &'static str,
+    pub(crate) reason: String,
+}
+
+/// A step of the controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Step {
+    pub(crate) decides: &'static str,
+    /// `repository path#function`.
+    pub(crate) function: &'static str,
+}
+
+/// The decision about one load balancer, or about an object that gets none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Decision {
+    pub(crate) object: ObjectName,
+    /// Further objects that share the load balancer: the Ingresses of a group.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) members: Vec<ObjectName>,
+    /// `ccm` or `lbc`.
+    pub(crate) controller: &'static str,
+    /// Version of the controller.
+    pub(crate) version: String,
+    /// True if this controller takes the object at all.
+    pub(crate) handled: bool,
+    /// First error of the controller, in its words; `None` if it finishes.
+    pub(crate) error: Answer<Option<String>>,
+    /// `clb`, `nlb` or `alb`.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) kind: Answer<&'static str>,
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) scheme: Answer<&'static str>,
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) ip_address_type: Answer<String>,
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) name: Answer<String>,
+    /// Subnets, in the order of the request.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) subnets: Answer<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) subnets_passed_over: Vec<PassedOver>,
+    /// Security groups of the load balancer, in order.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) lb_groups: Answer<Vec<String>>,
+    /// The security group that is created; `null` if none is.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) new_group: Answer<Option<NewGroup>>,
+    /// Tags that are written on an existing group.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) tags_added: Answer<BTreeMap<String, BTreeMap<String, String>>>,
+    /// Security groups of nodes that get rules.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) node_groups: Answer<Vec<String>>,
+    /// Rules that are added to groups of nodes.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) rules: Answer<Vec<IngressRule>>,
+    /// Rules that are removed from groups of nodes.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) rules_removed: Answer<Vec<IngressRule>>,
+    /// `instance` or `ip`.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) target_type: Answer<&'static str>,
+    /// Instance ids, sorted.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) targets: Answer<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) nodes_left_out: Vec<NodeLeftOut>,
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) target_groups: Answer<Vec<String>>,
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) health_check: Answer<HealthCheck>,
+    /// Reasons for which fields are unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unknown: Vec<Unknown>,
+    /// Functions of the controller that decided, in order.
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Decision {
+    /// A decision about an object of which nothing is decided yet.
+    pub(crate) fn new(object: ObjectName, controller: &'static str, version: String) -> Self {
+        Self {
+            object,
+            members: Vec::new(),
+            controller,
+            version,
+            handled: false,
+            error: Answer::Is(None),
+            kind: Answer::NotReached,
+            scheme: Answer::NotReached,
+            ip_address_type: Answer::NotReached,
+            name: Answer::NotReached,
+            subnets: Answer::NotReached,
+            subnets_passed_over: Vec::new(),
+            lb_groups: Answer::NotReached,
+            new_group: Answer::NotReached,
+            tags_added: Answer::NotReached,
+            node_groups: Answer::NotReached,
+            rules: Answer::NotReached,
+            rules_removed: Answer::NotReached,
+            target_type: Answer::NotReached,
+            targets: Answer::NotReached,
+            nodes_left_out: Vec::new(),
+            target_groups: Answer::NotReached,
+            health_check: Answer::NotReached,
+            unknown: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Notes the function that decides the next part.
+    pub(crate) fn step(&mut self, decides: &'static str, function: &'static str) {
+        self.steps.push(Step { decides, function });
+    }
+
+    /// Notes a reason why a field is not known.
+    pub(crate) fn note_unknown(&mut self, field: &'static str, reason: impl Into<String>) {
+        self.unknown.push(Unknown { field, reason: reason.into() });
+    }
+
+    /// The decision with its explanations in order.
+    pub(crate) fn sorted(mut self) -> Self {
+        self.subnets_passed_over.sort_by(|a, b| (&a.zone, &a.subnet).cmp(&(&b.zone, &b.subnet)));
+        self.nodes_left_out.sort();
+        self.unknown.sort();
+        self.unknown.dedup();
+        self
+    }
+
+    /// True if the controller stops with an error.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.error, Answer::Is(Some(_)))
+    }
+}
+
+/// Reason to stop: an error of the controller, or a fact that is not known and on which all the rest depends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Error(String),
+    Unknown(Unknown),
+}
+
+impl Stop {
+    pub(crate) fn error<T>(message: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Error(message.into()))
+    }
+
+    pub(crate) fn unknown<T>(field: &'static str, reason: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Unknown(Unknown { field, reason: reason.into() }))
+    }
+}
+
+impl Decision {
+    /// Records where the controller stopped.
+    pub(crate) fn stopped(&mut self, at: Stop) {
+        match at {
+            Stop::Error(message) => self.error = Answer::Is(Some(message)),
+            Stop::Unknown(unknown) => {
+                self.error = Answer::Unknown;
+                self.unknown.push(unknown);
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The AWS Load Balancer Controller, v2.2 to v3.5: Services and Ingresses.
+//! Source: kubernetes-sigs/aws-load-balancer-controller 225f4456, and its tags where a version is named.
+
+use std::collections::BTreeMap;
+
+use crate::aws::companions::{CompanionRun, companions};
+use crate::controller::ControllerVersion;
+use crate::controller::companion::Companion;
+use crate::kubernetes::Evidence;
+
+use super::annotations::{parse_bool, split};
+use super::decision::{Answer, Stop};
+use super::world::World;
+
+mod groups;
+mod ingress;
+mod node_rules;
+mod service;
+mod subnets;
+mod targets;
+
+pub(crate) use ingress::decide_groups;
+pub(crate) use service::decide as decide_service;
+
+/// Name in the output and in `--controller`.
+pub(crate) const NAME: &str = "lbc";
+
+/// The newest version that was read.
+pub(crate) const NEWEST: ControllerVersion = ControllerVersion::new(3, 5, 0);
+
+/// Configuration of the controller.
+#[derive(Debug)]
+pub(crate) struct Config<'a> {
+    pub(crate) version: ControllerVersion,
+    run: Option<CompanionRun<'a>>,
+    cluster_name: &'a str,
+}
+
+impl<'a> Config<'a> {
+    /// The configuration of the one controller in the evidence; the defaults if there is none.
+    pub(crate) fn new(evidence: &'a Evidence, cluster_id: &'a str, version: ControllerVersion) -> Self {
+        let run = only_run(evidence);
+        let named = run
+            .as_ref()
+            .and_then(|run| run.container.words.iter().find_map(|word| word.value.strip_prefix("--cluster-name=")));
+        let cluster_name = named.filter(|name| !name.contains("$(")).unwrap_or(cluster_id);
+        Self { version, run, cluster_name }
+    }
+
+    /// Version of the controller in the evidence.
+    pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
+        only_run(evidence).and_then(|run| run.version)
+    }
+
+    /// True if the evidence shows the controller.
+    pub(crate) fn is_in(evidence: &Evidence) -> bool {
+        companions(evidence).iter().any(|run| run.row.companion == Companion::LoadBalancerController)
+    }
+
+    fn is_since(&self, major: u32, minor: u32) -> bool {
+        self.version >= ControllerVersion::new(major, minor, 0)
+    }
+
+    /// A flag; `None` if it is not set.
+    fn flag(&self, name: &str) -> Option<&str> {
+        self.run.as_ref()?.argument(name)
+    }
+
+    /// A switch.
+    fn switch(&self, name: &str, default: bool) -> bool {
+        // A switch without a value is on.
+        let words = self.run.iter().flat_map(|run| &run.container.words);
+        let is_bare = words.into_iter().any(|word| word.value.strip_prefix("--") == Some(name));
+        if is_bare {
+            return true;
+        }
+        self.flag(name).and_then(parse_bool).unwrap_or(default)
+    }
+
+    /// A feature gate.
+    fn gate(&self, name: &str, default: bool) -> bool {
+        let gates = self.flag("feature-gates").map(split).unwrap_or_default();
+        let of = |gate: &String| {
+            let (known, value) = gate.split_once('=')?;
+            (known.trim() == name).then(|| parse_bool(value.trim()).unwrap_or(default))
+        };
+        gates.iter().rev().find_map(of).unwrap_or(default)
+    }
+
+    /// Pairs of `--service-target-eni-security-group-tags`.
+    fn target_group_tags(&self) -> BTreeMap<String, String> {
+        super::annotations::pairs(self.flag("service-target-eni-security-group-tags").unwrap_or_default())
+    }
+
+    /// The VPC of the controller.
+    fn vpc(&self, world: &World<'a>) -> Result<String, Stop> {
+        if let Some(vpc) = self.flag("aws-vpc-id") {
+            return Ok(vpc.to_owned());
+        }
+        match world.vpc_of_nodes() {
+            Answer::Is(vpc) => Ok(vpc.to_owned()),
+            _ => Stop::unknown("subnets", "the VPC of the cluster is not known: its nodes are in several, or in none"),
+        }
+    }
+}
+
+/// The one controller of the evidence; several may share the objects.
+fn only_run(evidence: &Evidence) -> Option<CompanionRun<'_>> {
+    let mut runs =
+        companions(evidence).into_iter().filter(|run| run.row.companion == Companion::LoadBalancerController);
+    let first = runs.next();
+    if runs.next().is_some() { None } else { first }
+}
+
+/// Kind of load balancer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Application,
+    Network,
+}
+
+/// Scheme of a load balancer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Internal,
+    InternetFacing,
+}
+
+impl Scheme {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "internal" => Some(Self::Internal),
+            "internet-facing" => Some(Self::InternetFacing),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::InternetFacing => "internet-facing",
+        }
+    }
+}
+
+/// The scheme of `--default-load-balancer-scheme`.
+/// Source: aws-load-balancer-controller `pkg/config/controller_config.go`.
+fn default_scheme(config: &Config<'_>) -> Scheme {
+    config.flag("default-load-balancer-scheme").and_then(Scheme::parse).unwrap_or(Scheme::Internal)
+}

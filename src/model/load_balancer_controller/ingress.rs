@@ -1,0 +1,479 @@
+//! The Application Load Balancers of Ingresses, one for each group.
+//! Sources: aws-load-balancer-controller `pkg/ingress/group_loader.go`, `class_loader.go`, `model_builder.go#run`,
+//! `model_build_load_balancer.go`, `model_build_listener.go`, `model_build_target_group.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::aws::Subnet;
+use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
+
+use super::groups::{GroupSearch, Groups, node_groups};
+use super::node_rules::{Opening, Source, rules};
+use super::subnets::Search;
+use super::targets::targets;
+use super::{Config, Kind, NAME, Scheme, Stop, default_scheme};
+use crate::model::annotations::{Annotations, go_list, go_set};
+use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ObjectName};
+use crate::model::names;
+use crate::model::world::World;
+
+mod backends;
+mod listeners;
+
+use backends::Backend;
+use listeners::Listener;
+
+/// Prefix of the annotations.
+const PREFIX: &str = "alb.ingress.kubernetes.io/";
+
+/// `spec.controller` of the classes of the controller.
+const CONTROLLER: &str = "ingress.k8s.aws/alb";
+
+/// An Ingress, with its annotations and the parameters of its class.
+#[derive(Debug)]
+struct Member<'e> {
+    object: Object<'e>,
+    name: ObjectName,
+    annotations: BTreeMap<String, String>,
+    parameters: Option<Object<'e>>,
+    /// `group.order`.
+    order: i64,
+}
+
+impl Member<'_> {
+    fn annotations(&self) -> Annotations<'_> {
+        Annotations { all: &self.annotations, prefix: PREFIX }
+    }
+
+    /// A text of the class parameters.
+    fn parameter(&self, path: &[&str]) -> Option<&str> {
+        self.parameters.as_ref()?.text(path).filter(|text| !text.is_empty())
+    }
+}
+
+/// A group of Ingresses that share a load balancer.
+struct Group<'e> {
+    /// Name of an explicit group.
+    explicit: Option<String>,
+    members: Vec<Member<'e>>,
+}
+
+impl Group<'_> {
+    /// `NAME`, or `NAMESPACE/NAME` of the only member.
+    fn id(&self) -> String {
+        match (&self.explicit, self.members.first()) {
+            (Some(name), _) => name.clone(),
+            (None, Some(only)) => format!("{}/{}", only.name.namespace, only.name.name),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Distinct values over the members: the class parameters of each precede its annotation.
+    fn values(&self, path: &[&str], suffix: &str) -> BTreeSet<String> {
+        let of = |member: &Member<'_>| {
+            let own = member.annotations();
+            member.parameter(path).or_else(|| own.get(suffix)).map(str::to_owned)
+        };
+        self.members.iter().filter_map(of).collect()
+    }
+}
+
+/// Decides about all Ingresses: one decision for each load balancer, and one for each Ingress of other controllers.
+pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decision> {
+    let mut groups: BTreeMap<(bool, String), Group<'_>> = BTreeMap::new();
+    let mut decisions = Vec::new();
+    for document in world.evidence.documents_by_kind(DocumentKind::Ingress) {
+        let object = document.object();
+        match member(world.evidence, config, object) {
+            Ok(member) => {
+                let own = member.annotations().get("group.name").map(str::to_owned);
+                let explicit = member.parameter(&["spec", "group", "name"]).map(str::to_owned).or(own);
+                let id = explicit.clone().unwrap_or_else(|| format!("{}/{}", member.name.namespace, member.name.name));
+                let key = (explicit.is_some(), id);
+                groups.entry(key).or_insert_with(|| Group { explicit, members: Vec::new() }).members.push(member);
+            }
+            Err(reason) => {
+                let mut decision = Decision::new(name(object), NAME, config.version.to_string());
+                decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
+                if let Some(reason) = reason {
+                    decision.note_unknown("handled", reason);
+                    decision.error = Answer::Unknown;
+                }
+                decisions.push(decision);
+            }
+        }
+    }
+    for mut group in groups.into_values() {
+        group.members.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
+        decisions.push(decide(world, config, &group));
+    }
+    decisions.sort_by(|a, b| a.object.cmp(&b.object));
+    decisions
+}
+
+fn name(object: Object<'_>) -> ObjectName {
+    let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
+    ObjectName {
+        kind: "Ingress",
+        namespace: text("namespace", "default").to_owned(),
+        name: text("name", "").to_owned(),
+    }
+}
+
+/// An Ingress that the controller takes; else the reason for which that is not known, if it is not.
+/// Source: `pkg/ingress/group_loader.go#classifyIngress`, `class_loader.go#Load`.
+fn member<'e>(evidence: &'e Evidence, config: &Config<'_>, object: Object<'e>) -> Result<Member<'e>, Option<String>> {
+    if object.at(&["metadata", "deletionTimestamp"]).is_some() {
+        return Err(None);
+    }
+    let members = object.members(&["metadata", "annotations"]);
+    let text = |(key, value): (crate::kubernetes::Located<String>, Object<'e>)| {
+        Some((key.value, value.node.as_str()?.to_owned()))
+    };
+    let annotations: BTreeMap<String, String> = members.filter_map(text).collect();
+    let own_class = config.flag("ingress-class").unwrap_or("alb");
+    let order = annotations.get(&format!("{PREFIX}group.order")).and_then(|order| order.parse().ok()).unwrap_or(0);
+    let made = |annotations, parameters| Member { object, name: name(object), annotations, parameters, order };
+    if let Some(class) = annotations.get("kubernetes.io/ingress.class") {
+        return if class == own_class { Ok(made(annotations, None)) } else { Err(None) };
+    }
+    let Some(class) = object.text(&["spec", "ingressClassName"]) else { return Err(None) };
+    let named = |kind, name: &str| {
+        let mut objects = evidence.documents_by_kind(kind).map(crate::kubernetes::Document::object);
+        objects.find(|one| one.text(&["metadata", "name"]) == Some(name))
+    };
+    let Some(class) = named(DocumentKind::IngressClass, class) else {
+        return Err(Some(format!("the IngressClass `{class}` was not given")));
+    };
+    if class.text(&["spec", "controller"]) != Some(CONTROLLER) {
+        return Err(None);
+    }
+    let parameters = match class.text(&["spec", "parameters", "name"]) {
+        None => None,
+        Some(name) => match named(DocumentKind::IngressClassParams, name) {
+            Some(parameters) => Some(parameters),
+            None => return Err(Some(format!("the IngressClassParams `{name}` were not given"))),
+        },
+    };
+    Ok(made(annotations, parameters))
+}
+
+/// A group with what was decided so far.
+struct Request<'a> {
+    world: World<'a>,
+    config: &'a Config<'a>,
+    group: &'a Group<'a>,
+    vpc: String,
+}
+
+fn decide(world: World<'_>, config: &Config<'_>, group: &Group<'_>) -> Decision {
+    let mut names = group.members.iter().map(|member| member.name.clone());
+    let first =
+        names.next().unwrap_or_else(|| ObjectName { kind: "Ingress", namespace: String::new(), name: String::new() });
+    let mut decision = Decision::new(first, NAME, config.version.to_string());
+    decision.members = names.collect();
+    decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
+    decision.handled = true;
+    decision.kind = Answer::Is("alb");
+    let done = config.vpc(&world).and_then(|vpc| Request { world, config, group, vpc }.run(&mut decision));
+    if let Err(stop) = done {
+        decision.stopped(stop);
+    }
+    decision
+}
+
+impl Request<'_> {
+    fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
+        decision.step(
+            "error",
+            "aws-load-balancer-controller pkg/ingress/model_build_listener.go#computeIngressListenPortConfigByPort",
+        );
+        let listeners = self.listeners(decision)?;
+        decision.step(
+            "scheme",
+            "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerScheme",
+        );
+        let scheme = self.scheme()?;
+        decision.scheme = Answer::Is(scheme.name());
+        let ip_address_type = self.ip_address_type()?;
+        decision.ip_address_type = Answer::Is(ip_address_type.clone());
+        let is_dual_stack = ip_address_type.starts_with("dualstack");
+        decision.step(
+            "subnets",
+            "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerSubnetMappings",
+        );
+        let subnets = self.subnets(decision, scheme, &ip_address_type)?;
+        decision.subnets = Answer::Is(subnets.iter().map(|subnet| subnet.id.clone()).collect());
+        decision.step(
+            "lb_groups",
+            "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
+        );
+        let groups = self.groups(decision, &listeners, is_dual_stack)?;
+        decision.step(
+            "name",
+            "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerName",
+        );
+        decision.name = Answer::Is(self.name(scheme)?);
+        decision.step(
+            "target_groups",
+            "aws-load-balancer-controller pkg/ingress/model_build_target_group.go#buildTargetGroup",
+        );
+        self.target_groups(decision, &groups, is_dual_stack)
+    }
+
+    fn scheme(&self) -> Result<Scheme, Stop> {
+        let values = self.group.values(&["spec", "scheme"], "scheme");
+        let mut names = values.iter();
+        match (names.next(), names.next()) {
+            (None, _) => Ok(default_scheme(self.config)),
+            (Some(_), Some(_)) => {
+                Stop::error(format!("conflicting scheme: {}", go_set(values.iter().map(String::as_str))))
+            }
+            (Some(raw), None) => match Scheme::parse(raw) {
+                Some(scheme) => Ok(scheme),
+                None => Stop::error(format!("unknown scheme: {raw}")),
+            },
+        }
+    }
+
+    fn ip_address_type(&self) -> Result<String, Stop> {
+        let values = self.group.values(&["spec", "ipAddressType"], "ip-address-type");
+        let values: Vec<String> = values.into_iter().collect();
+        match values.as_slice() {
+            [] => Ok("ipv4".to_owned()),
+            [one] if matches!(one.as_str(), "ipv4" | "dualstack") => Ok(one.clone()),
+            // Since v2.8.
+            [one] if one == "dualstack-without-public-ipv4" && self.config.is_since(2, 8) => Ok(one.clone()),
+            [one] => Stop::error(format!("unknown IPAddressType: {one}")),
+            several => Stop::error(format!("conflicting IPAddressType: {}", go_list(several))),
+        }
+    }
+
+    fn subnets<'s>(
+        &'s self,
+        decision: &mut Decision,
+        scheme: Scheme,
+        ip_address_type: &'s str,
+    ) -> Result<Vec<&'s Subnet>, Stop> {
+        let search = Search {
+            world: self.world,
+            config: self.config,
+            vpc: &self.vpc,
+            kind: Kind::Application,
+            scheme,
+            is_dual_stack: ip_address_type.starts_with("dualstack"),
+            ip_address_type,
+        };
+        let (mut selectors, mut lists): (Vec<Selector>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
+        for member in &self.group.members {
+            let of_class = member.parameters.and_then(|parameters| parameters.at(&["spec", "subnets"]));
+            if let Some(selector) = of_class {
+                selectors.push(Selector::read(selector));
+            } else {
+                lists.extend(member.annotations().list("subnets"));
+            }
+        }
+        if let Some((first, others)) = selectors.split_first() {
+            if !lists.is_empty() {
+                return Stop::error("conflicting subnet specifications: IngressClassParams versus annotation");
+            }
+            if others.iter().any(|other| other != first) {
+                return Stop::error("conflicting IngressClassParams subnet specifications");
+            }
+            let found =
+                if first.ids.is_empty() { search.by_tags(&first.tags, decision) } else { search.by_ids(&first.ids) };
+            return found;
+        }
+        if let Some((first, others)) = lists.split_first() {
+            let sorted = |list: &Vec<String>| {
+                let mut list = list.clone();
+                list.sort();
+                list
+            };
+            if let Some(other) = others.iter().find(|other| sorted(other) != sorted(first)) {
+                return Stop::error(format!("conflicting subnets: {} | {}", go_list(first), go_list(other)));
+            }
+            return search.by_name_or_id(first);
+        }
+        let has_address =
+            |member: &Member<'_>| member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
+        if self.group.members.iter().any(has_address) {
+            return Stop::unknown(
+                "subnets",
+                "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
+            );
+        }
+        search.discovered(decision).map_err(|stop| match stop {
+            Stop::Error(message) => Stop::Error(format!("couldn't auto-discover subnets: {message}")),
+            Stop::Unknown(_) => stop,
+        })
+    }
+
+    fn groups(&self, decision: &mut Decision, listeners: &[Listener], is_dual_stack: bool) -> Result<Groups, Stop> {
+        let lists: Vec<Vec<String>> =
+            self.group.members.iter().filter_map(|member| member.annotations().list("security-groups")).collect();
+        let listed = match lists.split_first() {
+            None => Vec::new(),
+            Some((first, others)) => {
+                if let Some(other) = others.iter().find(|other| *other != first) {
+                    return Stop::error(format!("conflicting securityGroups: {} | {}", go_list(first), go_list(other)));
+                }
+                first.clone()
+            }
+        };
+        let mut manages = BTreeSet::new();
+        for member in &self.group.members {
+            manages.extend(member.annotations().switch("manage-backend-security-group-rules")?);
+        }
+        if manages.len() > 1 {
+            return Stop::error("conflicting manage backend security group rules settings");
+        }
+        let default = self.config.switch("enable-manage-backend-security-group-rules", false);
+        let id = self.group.id();
+        let hash = names::sha256(&[self.config.cluster_name, &id]);
+        let search = GroupSearch {
+            world: self.world,
+            config: self.config,
+            vpc: &self.vpc,
+            managed_name: self.own_name(&hash),
+            listed,
+            manages_rules: manages.first().copied().unwrap_or(default),
+        };
+        search.decide(decision, |group| Ok(managed_rules(group, listeners, is_dual_stack)))
+    }
+
+    fn name(&self, scheme: Scheme) -> Result<String, Stop> {
+        let values = self.group.values(&["spec", "loadBalancerName"], "load-balancer-name");
+        let mut names = values.iter();
+        match (names.next(), names.next()) {
+            (Some(name), None) if name.len() > 32 => {
+                Stop::error("load balancer name cannot be longer than 32 characters")
+            }
+            (Some(name), None) => Ok(name.clone()),
+            (Some(_), Some(_)) => {
+                Stop::error(format!("conflicting load balancer name: {}", go_set(values.iter().map(String::as_str))))
+            }
+            (None, _) => {
+                let hash = names::sha256(&[self.config.cluster_name, &self.group.id(), scheme.name()]);
+                Ok(self.own_name(&hash))
+            }
+        }
+    }
+
+    /// A name of the controller for the group.
+    fn own_name(&self, hash: &str) -> String {
+        match (&self.group.explicit, self.group.members.first()) {
+            (Some(name), _) => format!("k8s-{}-{hash}", names::sanitized(name, 17)),
+            (None, Some(only)) => names::of_object(&only.name.namespace, &only.name.name, hash),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Target groups of the backends, their targets, and the rules of nodes.
+    fn target_groups(&self, decision: &mut Decision, groups: &Groups, is_dual_stack: bool) -> Result<(), Stop> {
+        let Some(backends) = self.backends(decision, is_dual_stack)? else {
+            decision.targets = Answer::Unknown;
+            decision.node_groups = Answer::Unknown;
+            decision.rules = Answer::Unknown;
+            return Ok(());
+        };
+        if let Some(first) = backends.first() {
+            decision.target_type = Answer::Is(first.target_type);
+            decision.health_check = Answer::Is(first.health.clone());
+        }
+        let has_uids = backends.iter().all(|backend| backend.has_uid);
+        decision.target_groups = if has_uids {
+            Answer::Is(backends.iter().map(|backend| backend.name.clone()).collect())
+        } else {
+            decision.note_unknown(
+                "target_groups",
+                "their names contain the uid of the Service, which a manifest does not state",
+            );
+            Answer::Unknown
+        };
+        if backends.iter().any(|backend| backend.target_type == "ip") {
+            decision.note_unknown("targets", "the endpoints of Pods were not read");
+            decision.targets = Answer::Unknown;
+            decision.node_groups = Answer::Unknown;
+            decision.rules = Answer::Unknown;
+            return Ok(());
+        }
+        let openings = self.openings(groups, &backends);
+        decision
+            .step("targets", "aws-load-balancer-controller pkg/backend/endpoint_resolver.go#ResolveNodePortEndpoints");
+        let wanted = backends.first().map(|backend| backend.node_labels.clone()).unwrap_or_default();
+        let ids = if backends.is_empty() { Vec::new() } else { targets(self.world, self.config, &wanted, decision)? };
+        decision.step(
+            "node_groups",
+            "aws-load-balancer-controller pkg/networking/networking_manager.go#resolveEndpointSGForENI",
+        );
+        let found =
+            if openings.is_empty() { Vec::new() } else { node_groups(self.world, self.config, &ids, decision)? };
+        decision.rules = Answer::Is(rules(&found, &openings));
+        decision.node_groups = Answer::Is(found);
+        decision.targets = Answer::Is(ids);
+        Ok(())
+    }
+
+    fn openings(&self, groups: &Groups, backends: &[Backend]) -> Vec<Opening> {
+        let Some(group) = &groups.backend else { return Vec::new() };
+        let open = |port| Opening { protocol: "tcp", source: Source::Group(group.clone()), port };
+        if self.config.switch("disable-restricted-sg-rules", false) {
+            return vec![open(None)];
+        }
+        let health = |backend: &Backend| backend.health.port.as_deref().and_then(|port| port.parse::<i64>().ok());
+        let ports = backends.iter().flat_map(|backend| [Some(backend.port), health(backend)]);
+        ports.flatten().map(|port| open(Some(port))).collect()
+    }
+}
+
+/// Subnets of class parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Selector {
+    ids: Vec<String>,
+    tags: BTreeMap<String, Vec<String>>,
+}
+
+impl Selector {
+    fn read(object: Object<'_>) -> Self {
+        let texts = |object: Object<'_>, path: &[&str]| -> Vec<String> {
+            object.items(path).filter_map(|item| item.node.as_str().map(str::to_owned)).collect()
+        };
+        let tags = object.members(&["tags"]).map(|(key, values)| (key.value, texts(values, &[])));
+        Self { ids: texts(object, &["ids"]), tags: tags.collect() }
+    }
+}
+
+/// Rules of the group that the controller creates: `model_build_managed_sg.go`.
+fn managed_rules(group: &str, listeners: &[Listener], is_dual_stack: bool) -> Vec<IngressRule> {
+    let mut found = Vec::new();
+    for listener in listeners {
+        let ranges = listener.ranges.iter().filter(|range| is_dual_stack || !range.contains(':'));
+        let sources = ranges.chain(&listener.prefix_lists);
+        found.extend(sources.map(|source| IngressRule::port(group, "tcp", source, listener.port)));
+    }
+    found
+}
+
+/// The Service of a backend.
+fn service<'e>(evidence: &'e Evidence, namespace: &str, name: &str) -> Option<&'e Service> {
+    evidence.services.iter().flatten().find(|service| {
+        let held = if service.namespace.is_empty() { "default" } else { service.namespace.as_str() };
+        held == namespace && service.name == name
+    })
+}
+
+/// A health check of an Application Load Balancer with its defaults.
+/// Source: `pkg/ingress/model_builder.go`.
+fn default_health(protocol: &str) -> HealthCheck {
+    HealthCheck {
+        target: None,
+        protocol: Some(protocol.to_owned()),
+        port: Some("traffic-port".to_owned()),
+        path: Some("/".to_owned()),
+        interval: 15,
+        timeout: 5,
+        healthy: 2,
+        unhealthy: 2,
+    }
+}

@@ -1,0 +1,223 @@
+//! The Network Load Balancer of a Service.
+//! Sources: aws-load-balancer-controller `pkg/service/model_builder.go#buildModel`, `model_build_load_balancer.go`,
+//! `service_utils.go#IsServiceSupported`.
+
+use crate::aws::Subnet;
+use crate::kubernetes::Service;
+use crate::service_annotations::PREFIX;
+
+use super::groups::Groups;
+use super::subnets::Search;
+use super::{Config, Kind, NAME, Scheme, Stop, default_scheme};
+use crate::model::annotations::Annotations;
+use crate::model::decision::{Answer, Decision, ObjectName};
+use crate::model::names;
+use crate::model::world::World;
+
+mod groups;
+mod listeners;
+mod openings;
+
+/// The class that the controller takes by default.
+const CLASS: &str = "service.k8s.aws/nlb";
+
+/// A Service with what was decided so far.
+struct Request<'a> {
+    world: World<'a>,
+    config: &'a Config<'a>,
+    service: &'a Service,
+    annotations: Annotations<'a>,
+    vpc: String,
+}
+
+/// What decides about the rules of nodes.
+struct Network<'n> {
+    scheme: Scheme,
+    subnets: &'n [&'n Subnet],
+    groups: Option<Groups>,
+}
+
+/// Decides about a Service.
+pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -> Decision {
+    let object = ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() };
+    let mut decision = Decision::new(object, NAME, config.version.to_string());
+    decision.step("handled", "aws-load-balancer-controller pkg/service/service_utils.go#IsServiceSupported");
+    if !is_supported(config, service) {
+        return decision;
+    }
+    decision.handled = true;
+    decision.kind = Answer::Is("nlb");
+    let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
+    let done =
+        config.vpc(&world).and_then(|vpc| Request { world, config, service, annotations, vpc }.run(&mut decision));
+    if let Err(stop) = done {
+        decision.stopped(stop);
+    }
+    decision
+}
+
+/// True if the controller takes a Service.
+pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
+    if service.deleted_at.is_some() {
+        return false;
+    }
+    if config.gate("ServiceTypeLoadBalancerOnly", false) && !service.is_load_balancer() {
+        return false;
+    }
+    if let Some(class) = &service.load_balancer_class {
+        return class == config.flag("load-balancer-class").unwrap_or(CLASS);
+    }
+    let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
+    match annotations.get("aws-load-balancer-type") {
+        Some("nlb-ip") => true,
+        Some("external") => matches!(annotations.get("aws-load-balancer-nlb-target-type"), Some("ip" | "instance")),
+        _ => false,
+    }
+}
+
+impl Request<'_> {
+    fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
+        let exists = !self.service.ingress.is_empty();
+        decision.step(
+            "scheme",
+            "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerScheme",
+        );
+        let scheme = self.scheme(exists)?;
+        decision.scheme = Answer::Is(scheme.name());
+        let ip_address_type = match self.annotations.get("aws-load-balancer-ip-address-type") {
+            None => "ipv4",
+            Some(known @ ("ipv4" | "dualstack")) => known,
+            Some(other) => return Stop::error(format!("unknown IPAddressType: {other}")),
+        };
+        decision.ip_address_type = Answer::Is(ip_address_type.to_owned());
+        decision.step(
+            "subnets",
+            "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnets",
+        );
+        let is_dual_stack = ip_address_type == "dualstack";
+        let search = Search {
+            world: self.world,
+            config: self.config,
+            vpc: &self.vpc,
+            kind: Kind::Network,
+            scheme,
+            is_dual_stack,
+            ip_address_type,
+        };
+        let subnets = match self.annotations.list("aws-load-balancer-subnets") {
+            Some(named) => search.by_name_or_id(&named)?,
+            None if exists => {
+                return Stop::unknown(
+                    "subnets",
+                    "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
+                );
+            }
+            None => search.discovered(decision)?,
+        };
+        decision.subnets = Answer::Is(subnets.iter().map(|subnet| subnet.id.clone()).collect());
+        self.validate_attributes()?;
+        decision.step(
+            "lb_groups",
+            "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
+        );
+        let groups = self.groups(decision, exists, is_dual_stack)?;
+        self.validate_addresses(scheme, subnets.len(), is_dual_stack)?;
+        decision.step(
+            "name",
+            "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerName",
+        );
+        decision.name = self.name(decision, scheme)?;
+        decision.step(
+            "target_groups",
+            "aws-load-balancer-controller pkg/service/model_build_target_group.go#buildTargetGroup",
+        );
+        let network = Network { scheme, subnets: &subnets, groups };
+        self.listeners(decision, &network, is_dual_stack)
+    }
+
+    fn scheme(&self, exists: bool) -> Result<Scheme, Stop> {
+        if let Some(raw) = self.annotations.get("aws-load-balancer-scheme") {
+            return match Scheme::parse(raw) {
+                Some(scheme) => Ok(scheme),
+                None => Stop::error(format!("unknown scheme: {raw}")),
+            };
+        }
+        if let Some(is_internal) = self.annotations.switch("aws-load-balancer-internal")? {
+            return Ok(if is_internal { Scheme::Internal } else { Scheme::InternetFacing });
+        }
+        if exists {
+            return Stop::unknown(
+                "scheme",
+                "an existing load balancer keeps its scheme, and load balancers were not read",
+            );
+        }
+        Ok(default_scheme(self.config))
+    }
+
+    /// Annotations about attributes that the controller refuses.
+    fn validate_attributes(&self) -> Result<(), Stop> {
+        self.annotations.map("aws-load-balancer-attributes")?;
+        self.annotations.switch("aws-load-balancer-access-log-enabled")?;
+        self.annotations.switch("aws-load-balancer-cross-zone-load-balancing-enabled")?;
+        if self.config.is_since(2, 11) {
+            for (key, value) in self.annotations.map("aws-load-balancer-minimum-load-balancer-capacity")? {
+                if key != "CapacityUnits" {
+                    return Stop::error(format!("invalid key to set the capacity: {key}, Expected key: CapacityUnits"));
+                }
+                if value.parse::<i32>().is_err() {
+                    return Stop::error(format!(
+                        "invalid value to set the capacity: {value}: strconv.ParseInt: parsing {}: invalid syntax",
+                        crate::model::annotations::go_quoted(&value)
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Addresses by annotation: `#buildLoadBalancerSubnetMappings`.
+    fn validate_addresses(&self, scheme: Scheme, subnets: usize, is_dual_stack: bool) -> Result<(), Stop> {
+        let count = |what: &str, list: &[String]| {
+            if list.len() == subnets {
+                Ok(())
+            } else {
+                Stop::error(format!("count of {what} ({}) and subnets ({subnets}) must match", list.len()))
+            }
+        };
+        if let Some(list) = self.annotations.list("aws-load-balancer-eip-allocations") {
+            if scheme != Scheme::InternetFacing {
+                return Stop::error("EIP allocations can only be set for internet facing load balancers");
+            }
+            count("EIP allocations", &list)?;
+        }
+        if let Some(list) = self.annotations.list("aws-load-balancer-private-ipv4-addresses") {
+            if scheme != Scheme::Internal {
+                return Stop::error("private IPv4 addresses can only be set for internal load balancers");
+            }
+            count("private IPv4 addresses", &list)?;
+        }
+        if let Some(list) = self.annotations.list("aws-load-balancer-ipv6-addresses") {
+            if !is_dual_stack {
+                return Stop::error("IPv6 addresses can only be set for dualstack load balancers");
+            }
+            count("IPv6 addresses", &list)?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, decision: &mut Decision, scheme: Scheme) -> Result<Answer<String>, Stop> {
+        if let Some(name) = self.annotations.get("aws-load-balancer-name") {
+            if name.len() > 32 {
+                return Stop::error("load balancer name cannot be longer than 32 characters");
+            }
+            return Ok(Answer::Is(name.to_owned()));
+        }
+        let service = self.service;
+        if service.uid.is_empty() {
+            decision.note_unknown("name", "it contains the uid of the Service, which a manifest does not state");
+            return Ok(Answer::Unknown);
+        }
+        let hash = names::sha256(&[self.config.cluster_name, &service.uid, scheme.name()]);
+        Ok(Answer::Is(names::of_object(&service.namespace, &service.name, &hash)))
+    }
+}

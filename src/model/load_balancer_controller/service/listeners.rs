@@ -1,0 +1,217 @@
+//! Target groups of a Service, one for each port, with their health checks and targets.
+//! Sources: aws-load-balancer-controller `pkg/service/model_build_listener.go`, `model_build_target_group.go`.
+
+use crate::kubernetes::ServicePort;
+
+use super::{Network, Request};
+use crate::model::annotations::{go_quoted, parse_bool};
+use crate::model::decision::{Answer, Decision, HealthCheck, Stop};
+use crate::model::load_balancer_controller::groups::node_groups;
+use crate::model::load_balancer_controller::node_rules::{Opening, rules};
+use crate::model::load_balancer_controller::targets::targets;
+use crate::model::names;
+
+const TRAFFIC_PORT: &str = "traffic-port";
+
+impl<'a> Request<'a> {
+    /// Target groups, one for each port, then their targets and the rules of nodes.
+    pub(super) fn listeners(
+        &self,
+        decision: &mut Decision,
+        network: &Network<'_>,
+        is_dual_stack: bool,
+    ) -> Result<(), Stop> {
+        let service = self.service;
+        let mut target_groups = Vec::new();
+        let mut openings = Vec::new();
+        for port in &service.ports {
+            let target_type = self.target_type(port)?;
+            decision.target_type = Answer::Is(target_type);
+            let health = self.health_check(target_type)?;
+            let preserves = self.preserves_client_address(target_type)?;
+            if service.ip_families.iter().any(|family| family == "IPv6") && !is_dual_stack {
+                return Stop::error("unsupported IPv6 configuration, lb not dual-stack");
+            }
+            let target_port =
+                if target_type == "instance" { port.node_port.unwrap_or(0) } else { port.target_port.unwrap_or(1) };
+            if target_port == 0 {
+                return Stop::error(
+                    "TargetGroup port is empty. When using Instance targets, your service be must of type 'NodePort' or 'LoadBalancer'",
+                );
+            }
+            let protocol = self.target_protocol(port);
+            target_groups.push(self.target_group_name(target_type, target_port, port, protocol, &health));
+            let opened = self.openings(network, target_port, protocol, &health, preserves)?;
+            if let Some(opened) = opened {
+                openings.extend(opened);
+            } else {
+                decision.note_unknown(
+                    "rules",
+                    "the ranges of the subnets or of the VPC are not in the inventory: record it again",
+                );
+                decision.rules = Answer::Unknown;
+            }
+            decision.health_check = Answer::Is(health);
+        }
+        decision.target_groups = if service.uid.is_empty() { Answer::Unknown } else { Answer::Is(target_groups) };
+        if decision.target_type == Answer::Is("ip") {
+            decision.note_unknown("targets", "the endpoints of Pods were not read");
+            decision.targets = Answer::Unknown;
+            decision.node_groups = Answer::Unknown;
+            decision.rules = Answer::Unknown;
+            return Ok(());
+        }
+        self.bind(decision, &openings)
+    }
+
+    /// The `TargetGroupBindings`: targets, and the rules of their groups.
+    fn bind(&self, decision: &mut Decision, openings: &[Opening]) -> Result<(), Stop> {
+        decision
+            .step("targets", "aws-load-balancer-controller pkg/backend/endpoint_resolver.go#ResolveNodePortEndpoints");
+        let wanted = self.annotations.map("aws-load-balancer-target-node-labels")?;
+        let ids = targets(self.world, self.config, &wanted, decision)?;
+        decision.step(
+            "node_groups",
+            "aws-load-balancer-controller pkg/networking/networking_manager.go#resolveEndpointSGForENI",
+        );
+        let is_managed = !openings.is_empty();
+        let groups = if is_managed { node_groups(self.world, self.config, &ids, decision)? } else { Vec::new() };
+        if decision.rules != Answer::Unknown {
+            decision.rules = Answer::Is(rules(&groups, openings));
+            decision.node_groups = Answer::Is(groups);
+        }
+        decision.targets = Answer::Is(ids);
+        Ok(())
+    }
+
+    fn target_type(&self, port: &ServicePort) -> Result<&'static str, Stop> {
+        let default = self.config.flag("default-target-type").unwrap_or("instance");
+        let wanted = self.annotations.get("aws-load-balancer-nlb-target-type").unwrap_or(default);
+        if wanted == "ip" && !self.config.gate("EnableIPTargetType", true) {
+            return Stop::error("unsupported targetType: ip when EnableIPTargetType is false");
+        }
+        if wanted == "ip" || self.annotations.get("aws-load-balancer-type") == Some("nlb-ip") {
+            return Ok("ip");
+        }
+        if self.service.service_type == "ClusterIP" {
+            return Stop::error(format!(
+                "unsupported service type \"ClusterIP\" for load balancer target type \"{wanted}\""
+            ));
+        }
+        if port.node_port.is_none() && self.service.is_without_node_ports {
+            return Stop::error("unable to support instance target type with an unallocated NodePort");
+        }
+        Ok("instance")
+    }
+
+    /// The health check of the target groups.
+    fn health_check(&self, target_type: &str) -> Result<HealthCheck, Stop> {
+        let service = self.service;
+        let is_local = target_type == "instance" && service.is_local && service.is_load_balancer();
+        let (protocol, port, path, [interval, timeout, threshold]) = if is_local {
+            let port = service.health_check_node_port.unwrap_or(0).to_string();
+            ("HTTP", port, "/healthz", [10, 6, 2])
+        } else {
+            ("TCP", TRAFFIC_PORT.to_owned(), "/", [10, 10, 3])
+        };
+        let raw = self.annotations.get("aws-load-balancer-healthcheck-protocol").unwrap_or(protocol);
+        let protocol = raw.to_uppercase();
+        if !matches!(protocol.as_str(), "TCP" | "HTTP" | "HTTPS") {
+            return Stop::error(format!("unsupported health check protocol {raw}"));
+        }
+        let path = self.annotations.get("aws-load-balancer-healthcheck-path").unwrap_or(path);
+        let port = self.health_check_port(port, target_type)?;
+        let number = |suffix: &str, default: i64| Ok(self.annotations.number(suffix)?.unwrap_or(default));
+        let interval = number("aws-load-balancer-healthcheck-interval", interval)?;
+        let timeout = if self.config.gate("NLBHealthCheckAdvancedConfig", true) {
+            number("aws-load-balancer-healthcheck-timeout", timeout)?
+        } else {
+            timeout
+        };
+        Ok(HealthCheck {
+            target: None,
+            path: (protocol != "TCP").then(|| path.to_owned()),
+            protocol: Some(protocol),
+            port: Some(port),
+            interval,
+            timeout,
+            healthy: number("aws-load-balancer-healthcheck-healthy-threshold", threshold)?,
+            unhealthy: number("aws-load-balancer-healthcheck-unhealthy-threshold", threshold)?,
+        })
+    }
+
+    fn health_check_port(&self, default: String, target_type: &str) -> Result<String, Stop> {
+        let raw = self.annotations.get("aws-load-balancer-healthcheck-port").map_or(default, str::to_owned);
+        if raw == TRAFFIC_PORT || raw.parse::<i64>().is_ok() {
+            return Ok(raw);
+        }
+        let Some(port) = self.service.ports.iter().find(|port| port.name == raw) else {
+            return Stop::error(format!(
+                "failed to resolve healthCheckPort: unable to find port {raw} on service {}",
+                self.service.full_name()
+            ));
+        };
+        let number = if target_type == "instance" { port.node_port.or(Some(0)) } else { port.target_port };
+        match number {
+            Some(number) => Ok(number.to_string()),
+            None => Stop::error(
+                "cannot use named healthCheckPort for IP TargetType when service's targetPort is a named port",
+            ),
+        }
+    }
+
+    /// True if targets see the addresses of the clients: `#buildPreserveClientIPFlag`.
+    fn preserves_client_address(&self, target_type: &str) -> Result<bool, Stop> {
+        let attributes = self.annotations.map("aws-load-balancer-target-group-attributes")?;
+        if let Some(raw) = attributes.get("preserve_client_ip.enabled") {
+            return match parse_bool(raw) {
+                Some(value) => Ok(value),
+                None => Stop::error(format!(
+                    "failed to parse attribute preserve_client_ip.enabled={raw}: strconv.ParseBool: parsing {}: invalid syntax",
+                    go_quoted(raw)
+                )),
+            };
+        }
+        let suffix = "aws-load-balancer-proxy-protocol";
+        if let Some(raw) = self.annotations.get(suffix).filter(|raw| *raw != "*") {
+            return Stop::error(format!(
+                "invalid value {raw} for Load Balancer proxy protocol v2 annotation, only value currently supported is *"
+            ));
+        }
+        Ok(target_type == "instance")
+    }
+
+    /// The protocol of a target group.
+    fn target_protocol(&self, port: &'a ServicePort) -> &'a str {
+        let certificates = self.annotations.list("aws-load-balancer-ssl-cert").unwrap_or_default();
+        let ports = self.annotations.list("aws-load-balancer-ssl-ports").unwrap_or_default();
+        let is_listed = |one: &String| *one == port.name || *one == port.port.to_string();
+        let is_tls = port.protocol != "UDP"
+            && !certificates.is_empty()
+            && (ports.is_empty() || ports.iter().any(is_listed))
+            && self.annotations.get("aws-load-balancer-backend-protocol") == Some("ssl");
+        if is_tls { "TLS" } else { &port.protocol }
+    }
+
+    fn target_group_name(
+        &self,
+        target_type: &str,
+        target_port: i64,
+        port: &ServicePort,
+        protocol: &str,
+        health: &HealthCheck,
+    ) -> String {
+        let service = self.service;
+        let hash = names::sha256(&[
+            self.config.cluster_name,
+            &service.uid,
+            &target_port.to_string(),
+            &port.port.to_string(),
+            target_type,
+            protocol,
+            health.protocol.as_deref().unwrap_or("TCP"),
+            &health.interval.to_string(),
+        ]);
+        names::of_object(&service.namespace, &service.name, &hash)
+    }
+}

@@ -1,0 +1,91 @@
+//! The Nodes behind target groups of instances.
+//! Source: aws-load-balancer-controller `pkg/backend/endpoint_resolver.go#ResolveNodePortEndpoints`,
+//! `endpoint_utils.go`, `pkg/k8s/node_utils.go#ExtractNodeInstanceID`.
+
+use std::collections::BTreeMap;
+
+use crate::nodes::{EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode};
+
+use super::{Config, Stop};
+use crate::model::decision::{Answer, Decision, NodeLeftOut};
+use crate::model::world::World;
+
+/// Labels whose presence excludes a Node.
+const EXCLUDING: [&str; 3] = [
+    "node-role.kubernetes.io/master",
+    EXCLUDED_FROM_LOAD_BALANCERS,
+    "alpha.service-controller.kubernetes.io/exclude-balancer",
+];
+
+/// Instance ids of the targets, sorted. A chosen Node without a usable providerID stops the whole target group.
+pub(super) fn targets(
+    world: World<'_>,
+    config: &Config<'_>,
+    wanted: &BTreeMap<String, String>,
+    decision: &mut Decision,
+) -> Result<Vec<String>, Stop> {
+    let nodes = world.nodes().inspect_err(|_| decision.targets = Answer::Unknown)?;
+    let mut left_out = |node: &KubernetesNode, reason: String| {
+        decision.nodes_left_out.push(NodeLeftOut { node: node.name.clone(), reason });
+    };
+    let mut candidates = Vec::new();
+    for node in nodes {
+        match excludes(config, node, wanted) {
+            Some(reason) => left_out(node, reason),
+            None => candidates.push(node),
+        }
+    }
+    let is_ready = |node: &&&KubernetesNode| node.is_ready == Some(true);
+    let has_ready = candidates.iter().any(|node| is_ready(&node));
+    let takes_unknown = !has_ready && config.gate("EndpointsFailOpen", config.is_since(2, 5));
+    let mut ids = Vec::new();
+    let mut errors = Vec::new();
+    for node in candidates {
+        let is_chosen = node.is_ready == Some(true) || takes_unknown && node.is_readiness_unknown;
+        if !is_chosen {
+            left_out(node, "it is not ready".to_owned());
+            continue;
+        }
+        let last = node.provider_id.rsplit('/').next().unwrap_or_default();
+        if node.provider_id.is_empty() {
+            errors.push(format!("providerID is not specified for node: {}", node.name));
+        } else if let Some(id) = node.provider_id.strip_prefix("eks-hybrid://") {
+            let id = id.rsplit('/').next().unwrap_or_default();
+            left_out(node, format!("`{id}` is a machine of EKS Hybrid Nodes"));
+        } else if last.starts_with("i-") {
+            ids.push(last.to_owned());
+        } else {
+            errors.push(format!("providerID {} is invalid for EC2 instances, node: {}", node.provider_id, node.name));
+        }
+    }
+    if let Some(first) = errors.into_iter().next() {
+        return Stop::error(first);
+    }
+    ids.sort();
+    ids.dedup();
+    Ok(ids)
+}
+
+/// The reason for which the controller does not consider a Node.
+fn excludes(config: &Config<'_>, node: &KubernetesNode, wanted: &BTreeMap<String, String>) -> Option<String> {
+    if let Some(label) = EXCLUDING.iter().find(|label| node.labels.contains_key(**label)) {
+        return Some(format!("it has the label `{label}`"));
+    }
+    if node.labels.get("eks.amazonaws.com/compute-type").map(String::as_str) == Some("fargate") {
+        return Some("it is a Fargate node".to_owned());
+    }
+    if !wanted.iter().all(|(key, value)| node.labels.get(key) == Some(value)) {
+        return Some("it lacks a label of `target-node-labels`".to_owned());
+    }
+    let has_taint = |key: &str, effect: Option<&str>| {
+        node.taints.iter().any(|taint| taint.key == key && effect.is_none_or(|effect| taint.effect == effect))
+    };
+    if has_taint("ToBeDeletedByClusterAutoscaler", None) {
+        return Some("it has the taint `ToBeDeletedByClusterAutoscaler`".to_owned());
+    }
+    // Since v2.12.
+    if config.is_since(2, 12) && has_taint("karpenter.sh/disrupted", Some("NoSchedule")) {
+        return Some("it has the taint `karpenter.sh/disrupted:NoSchedule`".to_owned());
+    }
+    None
+}

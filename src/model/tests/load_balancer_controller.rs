@@ -1,0 +1,461 @@
+//! The AWS Load Balancer Controller.
+
+use serde_json::{Value, json};
+
+use super::{UID, decision, decisions, holds, service};
+use crate::inventory::Tag;
+use crate::model::simulate::ModelledController::LoadBalancerController;
+use crate::testing::aws::{Cluster, KEY, OTHER_KEY, PLAIN_GROUP, PRIVATE, PUBLIC, PUBLIC_B, TAGGED_GROUP, WORKER};
+use crate::testing::{tag, untag};
+
+const PRIVATE_B: &str = "subnet-privb0bb1";
+const PUBLIC_SCHEME: (&str, &str) = ("aws-load-balancer-scheme", "internet-facing");
+
+fn external<'s>(more: &[(&'s str, &'s str)]) -> Vec<(&'s str, &'s str)> {
+    let mut all = vec![("aws-load-balancer-type", "external"), ("aws-load-balancer-nlb-target-type", "instance")];
+    all.extend(more);
+    all
+}
+
+fn with(version: &str, more: &[(&str, &str)], spec: Value, change: impl FnOnce(&mut Cluster)) -> Value {
+    decision(LoadBalancerController, version, service(&external(more), spec), change)
+}
+
+fn plain(more: &[(&str, &str)]) -> Value {
+    with("2.13.4", more, json!({}), |_| {})
+}
+
+fn error(more: &[(&str, &str)], spec: Value) -> Value {
+    with("2.13.4", more, spec, |_| {})["error"].clone()
+}
+
+/// The controller with arguments.
+fn running(arguments: &[&str]) -> &'static str {
+    let arguments: Vec<String> = arguments.iter().map(|one| format!("\"{one}\"")).collect();
+    format!("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: lbc\n  namespace: kube-system\nspec:\n  template:\n    spec:\n      containers:\n      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4\n        args: [{}]\n", arguments.join(", ")).leak()
+}
+
+/// An Ingress of the controller, its class and the Service behind it.
+fn ingress(name: &str, annotations: &[(&str, &str)], parameters: Option<Value>) -> Vec<Value> {
+    let annotations: serde_json::Map<String, Value> = annotations
+        .iter()
+        .map(|(suffix, value)| (format!("alb.ingress.kubernetes.io/{suffix}"), json!(value)))
+        .collect();
+    let mut class = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "alb"}, "spec": {"controller": "ingress.k8s.aws/alb"}});
+    let mut objects = Vec::new();
+    if let Some(spec) = parameters {
+        class["spec"]["parameters"] = json!({"apiGroup": "elbv2.k8s.aws", "kind": "IngressClassParams", "name": "alb"});
+        objects.push(json!({"apiVersion": "elbv2.k8s.aws/v1beta1", "kind": "IngressClassParams", "metadata": {"name": "alb"}, "spec": spec}));
+    }
+    objects.push(class);
+    objects.push(json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": name, "namespace": "default", "annotations": annotations},
+        "spec": {"ingressClassName": "alb", "rules": [{"http": {"paths": [
+            {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}}
+        ]}}]}
+    }));
+    objects.push(service(&[], json!({"type": "NodePort"})));
+    objects
+}
+
+/// The decision about Ingresses.
+fn alb(version: &str, objects: &[Value], change: impl FnOnce(&mut Cluster)) -> Value {
+    let mut all = decisions(LoadBalancerController, version, objects, change);
+    all.retain(|one| one["object"]["kind"] == "Ingress");
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all.remove(0)
+}
+
+#[test]
+fn a_service_gets_a_network_load_balancer_with_two_groups() {
+    let found = plain(&[]);
+    let backend = found["lb_groups"][1].as_str().unwrap();
+    assert!(backend.starts_with("new:k8s-traffic-cm4x8z2k9q-"), "{backend}");
+    holds(
+        &found,
+        json!({
+            "handled": true, "error": null, "kind": "nlb", "scheme": "internal", "ip_address_type": "ipv4",
+            "subnets": [PRIVATE, PRIVATE_B], "target_type": "instance", "node_groups": [TAGGED_GROUP],
+            "targets": ["i-0cp0", "i-0cp1", "i-0wk0", "i-0wk1"],
+            "rules": [{"group": TAGGED_GROUP, "protocol": "tcp", "source": backend, "from": 30080, "to": 30080, "description": "elbv2.k8s.aws/targetGroupBinding=shared"}],
+            "health_check": {"protocol": "TCP", "port": "traffic-port", "interval": 10, "timeout": 10, "healthy": 3, "unhealthy": 3},
+        }),
+    );
+    assert_eq!(found["new_group"]["rules"][0]["source"], "0.0.0.0/0");
+}
+
+#[test]
+fn a_class_decides_alone_else_type_and_target_type() {
+    let handled = |annotations: &[(&str, &str)], spec: Value| {
+        decision(LoadBalancerController, "2.13.4", service(annotations, spec), |_| {})["handled"].clone()
+    };
+    assert_eq!(handled(&[], json!({})), false);
+    assert_eq!(handled(&[("aws-load-balancer-type", "external")], json!({})), false);
+    assert_eq!(handled(&[("aws-load-balancer-type", "nlb-ip")], json!({})), true);
+    assert_eq!(handled(&[], json!({"loadBalancerClass": "service.k8s.aws/nlb"})), true);
+    assert_eq!(handled(&external(&[]), json!({"loadBalancerClass": "other"})), false);
+    // Other types of Services are taken too, unless a gate is on.
+    assert_eq!(handled(&external(&[]), json!({"type": "NodePort"})), true);
+    let gate = |c: &mut Cluster| c.manifests = running(&["--feature-gates=ServiceTypeLoadBalancerOnly=true"]);
+    holds(&with("2.13.4", &[], json!({"type": "NodePort"}), gate), json!({"handled": false}));
+}
+
+#[test]
+fn schemes_are_read_in_order_and_strictly() {
+    let scheme = |more: &[(&str, &str)]| plain(more)["scheme"].clone();
+    assert_eq!(scheme(&[PUBLIC_SCHEME, ("aws-load-balancer-internal", "true")]), "internet-facing");
+    assert_eq!(scheme(&[("aws-load-balancer-internal", "false")]), "internet-facing");
+    assert_eq!(error(&[("aws-load-balancer-scheme", "public")], json!({})), "unknown scheme: public");
+    let refused = error(&[("aws-load-balancer-internal", "0.0.0.0/0")], json!({}));
+    assert!(refused.as_str().unwrap().starts_with(
+        "failed to parse bool annotation, service.beta.kubernetes.io/aws-load-balancer-internal: 0.0.0.0/0"
+    ));
+    let flag = |c: &mut Cluster| c.manifests = running(&["--default-load-balancer-scheme=internet-facing"]);
+    holds(&with("2.13.4", &[], json!({}), flag), json!({"scheme": "internet-facing"}));
+}
+
+#[test]
+fn subnets_are_discovered_by_role_and_by_reachability_only_without_any_role() {
+    holds(&plain(&[PUBLIC_SCHEME]), json!({"subnets": [PUBLIC, PUBLIC_B]}));
+    let without = |c: &mut Cluster| {
+        for subnet in &mut c.region().subnets {
+            untag(&mut subnet.tags, "kubernetes.io/role/elb");
+        }
+    };
+    holds(&with("2.13.4", &[PUBLIC_SCHEME], json!({}), without), json!({"subnets": [PUBLIC, PUBLIC_B]}));
+    holds(
+        &with("2.12.0", &[PUBLIC_SCHEME], json!({}), without),
+        json!({"error": "unable to resolve at least one subnet (0 match VPC and tags: [kubernetes.io/role/elb])"}),
+    );
+    holds(
+        &with("2.4.0", &[PUBLIC_SCHEME], json!({}), without),
+        json!({"error": "unable to discover at least one subnet"}),
+    );
+    // One role tag of another cluster turns the search by reachability off.
+    let foreign = |c: &mut Cluster| {
+        without(c);
+        let tags = &mut c.subnet(PUBLIC).tags;
+        untag(tags, KEY);
+        tag(tags, OTHER_KEY, "owned");
+        tag(tags, "kubernetes.io/role/elb", "1");
+    };
+    holds(
+        &with("2.13.4", &[PUBLIC_SCHEME], json!({}), foreign),
+        json!({"error": "unable to resolve at least one subnet. Evaluated 1 subnets: 1 are tagged for other clusters, and 0 have insufficient available IP addresses"}),
+    );
+    let full = |c: &mut Cluster| c.subnet(PUBLIC).available_ip_address_count = Some(7);
+    holds(&with("2.13.4", &[PUBLIC_SCHEME], json!({}), full), json!({"subnets": [PUBLIC_B]}));
+    // The value of the role tag counts, and the prefix of clusters has no slash.
+    let wrong = |c: &mut Cluster| tag(&mut c.subnet(PUBLIC).tags, "kubernetes.io/role/elb", "0");
+    holds(&with("2.13.4", &[PUBLIC_SCHEME], json!({}), wrong), json!({"subnets": [PUBLIC_B]}));
+    let prefix = |c: &mut Cluster| {
+        let tags = &mut c.subnet(PUBLIC).tags;
+        untag(tags, KEY);
+        tag(tags, "kubernetes.io/cluster-x", "1");
+    };
+    holds(&with("2.13.4", &[PUBLIC_SCHEME], json!({}), prefix), json!({"subnets": [PUBLIC_B]}));
+}
+
+#[test]
+fn listed_subnets_are_taken_in_order_since_3_2() {
+    let listed = |version: &str, list: &str, change: fn(&mut Cluster)| {
+        with(version, &[("aws-load-balancer-subnets", list)], json!({}), change)
+    };
+    let same: fn(&mut Cluster) = |c| tag(&mut c.subnet(PUBLIC_B).tags, "Name", "pub-a");
+    holds(&listed("3.2.0", "pub-a", same), json!({"error": null, "subnets": [PUBLIC]}));
+    holds(&listed("3.2.0", "pub-a,pub-a", same), json!({"subnets": [PUBLIC, PUBLIC_B]}));
+    holds(
+        &listed("3.2.0", "pub-a,pub-a", |_| {}),
+        json!({"error": "subnet with Name tag \"pub-a\" requested 2 times but only 1 subnet(s) found with that name"}),
+    );
+    holds(&listed("3.2.0", "subnet-pubb0bb1,pub-a", |_| {}), json!({"subnets": [PUBLIC_B, PUBLIC]}));
+    assert!(
+        listed("3.1.0", "pub-a", same)["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("couldn't find all subnets, want: [pub-a]")
+    );
+    assert_eq!(listed("2.13.4", " , ", |_| {})["error"], "unable to resolve at least one subnet");
+    assert_eq!(
+        listed("2.13.4", "pub-a,priv-a", |_| {})["error"],
+        format!("multiple subnets in same Availability Zone eu-central-1a: [{PRIVATE} {PUBLIC}]")
+    );
+    // Cluster tags and free addresses are not checked.
+    let foreign: fn(&mut Cluster) = |c| {
+        c.subnet(PUBLIC).tags.retain(|tag| tag.key == "Name");
+        c.subnet(PUBLIC).tags.push(Tag { key: OTHER_KEY.to_owned(), value: "owned".to_owned() });
+        c.subnet(PUBLIC).available_ip_address_count = Some(0);
+    };
+    holds(&listed("2.13.4", "pub-a", foreign), json!({"error": null, "subnets": [PUBLIC]}));
+}
+
+#[test]
+fn locales_do_not_mix_and_an_alb_needs_two_zones() {
+    let local = |c: &mut Cluster| "local-zone".clone_into(&mut c.region().availability_zones[1].zone_type);
+    holds(
+        &with("2.13.4", &[], json!({}), local),
+        json!({"error": "subnets in multiple locales: [availability-zone local-zone]"}),
+    );
+    let one = |c: &mut Cluster| c.region().subnets.retain(|subnet| subnet.availability_zone == "eu-central-1a");
+    let objects = ingress("web", &[], None);
+    holds(
+        &alb("2.13.4", &objects, one),
+        json!({"error": "couldn't auto-discover subnets: subnets count less than minimal required count: 1 < 2"}),
+    );
+    let gate = |c: &mut Cluster| {
+        one(c);
+        c.manifests = running(&["--feature-gates=ALBSingleSubnet=true"]);
+    };
+    holds(&alb("2.13.4", &objects, gate), json!({"error": null, "subnets": [PRIVATE]}));
+    holds(&with("2.13.4", &[], json!({}), one), json!({"error": null, "subnets": [PRIVATE]}));
+}
+
+#[test]
+fn dual_stack_needs_ipv6_ranges_since_3_5() {
+    let dual = [("aws-load-balancer-ip-address-type", "dualstack")];
+    holds(&with("3.4.0", &dual, json!({}), |_| {}), json!({"error": null}));
+    let found = with("3.5.0", &dual, json!({}), |_| {});
+    assert!(
+        found["error"].as_str().unwrap().ends_with(
+            "and 2 don't have an associated IPv6 CIDR block, which is required for dualstack load balancers"
+        )
+    );
+    // Older inventories do not state the ranges.
+    let unread = |c: &mut Cluster| c.region().subnets.iter_mut().for_each(|subnet| subnet.ipv6_cidr_blocks = None);
+    holds(&with("3.5.0", &dual, json!({}), unread), json!({"error": null}));
+    assert_eq!(error(&[("aws-load-balancer-ip-address-type", "ipv6")], json!({})), "unknown IPAddressType: ipv6");
+}
+
+#[test]
+fn groups_by_annotation_are_ids_or_name_tags() {
+    let listed = |list: &str, more: &[(&str, &str)]| {
+        let mut all = vec![("aws-load-balancer-security-groups", list)];
+        all.extend(more);
+        with("2.13.4", &all, json!({}), |c| tag(&mut c.group(PLAIN_GROUP).tags, "Name", "front"))
+    };
+    holds(
+        &listed("front", &[]),
+        json!({"lb_groups": [PLAIN_GROUP], "new_group": null, "rules": [], "node_groups": []}),
+    );
+    assert_eq!(listed("ssh", &[])["error"], "couldn't find all security groups: requested names [ssh] but found []");
+    let managed = listed("front", &[("aws-load-balancer-manage-backend-security-group-rules", "true")]);
+    assert_eq!(managed["lb_groups"].as_array().unwrap().len(), 2, "{managed:#}");
+    assert_eq!(managed["rules"][0]["source"], managed["lb_groups"][1]);
+}
+
+#[test]
+fn a_load_balancer_without_groups_opens_ranges() {
+    let off = [("aws-load-balancer-disable-nlb-sg", "true")];
+    // The annotation is known since v2.14.
+    assert_eq!(plain(&off)["lb_groups"].as_array().unwrap().len(), 2);
+    let found = with("2.14.0", &off, json!({}), |_| {});
+    holds(&found, json!({"lb_groups": [], "new_group": null}));
+    assert_eq!(found["rules"][0]["source"], "10.0.0.0/16", "an internal one: the VPC");
+    // Network Load Balancers have groups since v2.6.
+    holds(&with("2.5.0", &[PUBLIC_SCHEME], json!({}), |_| {}), json!({"lb_groups": []}));
+    let public = with("2.5.0", &[PUBLIC_SCHEME], json!({}), |_| {});
+    assert_eq!(public["rules"][0]["source"], "0.0.0.0/0");
+    let unread = with("2.14.0", &off, json!({}), |c| c.vpc().cidr_blocks = None);
+    holds(&unread, json!({"error": null, "rules": "unknown"}));
+}
+
+#[test]
+fn one_rule_covers_the_lowest_to_the_highest_port() {
+    let local = json!({"externalTrafficPolicy": "Local", "healthCheckNodePort": 31000});
+    let found = with("2.13.4", &[], local, |_| {});
+    assert_eq!((&found["rules"][0]["from"], &found["rules"][0]["to"]), (&json!(30080), &json!(31000)));
+    assert_eq!(found["health_check"]["path"], "/healthz");
+    let open = |c: &mut Cluster| c.manifests = running(&["--disable-restricted-sg-rules=true"]);
+    let found = with("2.13.4", &[], json!({}), open);
+    assert_eq!((&found["rules"][0]["from"], &found["rules"][0]["to"]), (&json!(0), &json!(65535)));
+}
+
+#[test]
+fn the_primary_interface_decides_which_group_gets_rules() {
+    let twice = |c: &mut Cluster| tag(&mut c.group(PLAIN_GROUP).tags, KEY, "owned");
+    let found = with("2.13.4", &[], json!({}), twice);
+    assert_eq!(
+        found["error"],
+        format!(
+            "expected exactly one securityGroup tagged with {KEY} for eni eni-0cp0, got: [sg-0bb1 sg-0bb2] (clusterName: c-m-4x8z2k9q)"
+        )
+    );
+    // The legacy tag is unknown to it, and a single group needs no tag.
+    let legacy = |c: &mut Cluster| {
+        untag(&mut c.group(TAGGED_GROUP).tags, KEY);
+        tag(&mut c.group(TAGGED_GROUP).tags, "KubernetesCluster", "c-m-4x8z2k9q");
+    };
+    assert!(with("2.13.4", &[], json!({}), legacy)["error"].as_str().unwrap().contains("got: []"));
+    let single = |c: &mut Cluster| {
+        untag(&mut c.group(TAGGED_GROUP).tags, KEY);
+        for instance in &mut c.region().instances {
+            instance.network_interfaces[0].security_groups = vec![TAGGED_GROUP.to_owned()];
+        }
+    };
+    holds(&with("2.13.4", &[], json!({}), single), json!({"error": null, "node_groups": [TAGGED_GROUP]}));
+}
+
+#[test]
+fn nodes_are_chosen_by_label_taint_and_readiness() {
+    let targets = |version: &str, change: fn(&mut Cluster)| with(version, &[], json!({}), change)["targets"].clone();
+    let (all, others) = (json!(["i-0cp0", "i-0cp1", "i-0wk0", "i-0wk1"]), json!(["i-0cp0", "i-0cp1", "i-0wk1"]));
+    let master: fn(&mut Cluster) =
+        |c| c.node(WORKER)["metadata"]["labels"]["node-role.kubernetes.io/master"] = json!("");
+    assert_eq!(targets("2.13.4", master), others);
+    let disrupted: fn(&mut Cluster) =
+        |c| c.node(WORKER)["spec"]["taints"] = json!([{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]);
+    assert_eq!((targets("2.11.0", disrupted), targets("2.12.0", disrupted)), (all.clone(), others.clone()));
+    let unknown: fn(&mut Cluster) = |c| {
+        for node in &mut c.nodes {
+            node["status"]["conditions"] = json!([{"type": "Ready", "status": "Unknown"}]);
+        }
+    };
+    assert_eq!(targets("2.13.4", unknown), all);
+    let closed: fn(&mut Cluster) = |c| {
+        for node in &mut c.nodes {
+            node["status"]["conditions"] = json!([{"type": "Ready", "status": "Unknown"}]);
+        }
+        c.manifests = running(&["--feature-gates=EndpointsFailOpen=false"]);
+    };
+    assert_eq!(targets("2.13.4", closed), json!([]));
+    // A chosen Node without a providerID stops all of them.
+    let nameless: fn(&mut Cluster) = |c| c.node(WORKER)["spec"]["providerID"] = json!("");
+    let found = with("2.13.4", &[], json!({}), nameless);
+    assert_eq!(found["error"], "providerID is not specified for node: ip-10-0-1-11.eu-central-1.compute.internal");
+    // The tag of the instance does not matter.
+    let untagged: fn(&mut Cluster) = |c| untag(&mut c.instance(WORKER).tags, KEY);
+    assert_eq!(targets("2.13.4", untagged), all);
+}
+
+#[test]
+fn annotations_are_refused_in_the_words_of_the_controller() {
+    let cases: [(&[(&str, &str)], Value, &str); 6] = [
+        (
+            &[("aws-load-balancer-name", "bazbazfoofoobazbazfoofoobazbazfoo")],
+            json!({}),
+            "load balancer name cannot be longer than 32 characters",
+        ),
+        (
+            &[PUBLIC_SCHEME, ("aws-load-balancer-eip-allocations", "eipalloc-1")],
+            json!({}),
+            "count of EIP allocations (1) and subnets (2) must match",
+        ),
+        (
+            &[("aws-load-balancer-eip-allocations", "eipalloc-1,eipalloc-2")],
+            json!({}),
+            "EIP allocations can only be set for internet facing load balancers",
+        ),
+        (&[], json!({"ipFamilies": ["IPv6"]}), "unsupported IPv6 configuration, lb not dual-stack"),
+        (
+            &[],
+            json!({"ports": [{"port": 80, "targetPort": 8080}], "allocateLoadBalancerNodePorts": false}),
+            "unable to support instance target type with an unallocated NodePort",
+        ),
+        (&[("aws-load-balancer-healthcheck-protocol", "UDP")], json!({}), "unsupported health check protocol UDP"),
+    ];
+    for (more, spec, expected) in cases {
+        assert_eq!(error(more, spec), expected, "{more:?}");
+    }
+}
+
+#[test]
+fn an_existing_load_balancer_keeps_what_was_not_read() {
+    let mut service = service(&external(&[]), json!({}));
+    service["status"] = json!({"loadBalancer": {"ingress": [{"hostname": "x.elb.eu-central-1.amazonaws.com"}]}});
+    let found = decision(LoadBalancerController, "2.13.4", service, |_| {});
+    holds(&found, json!({"error": "unknown", "scheme": null, "subnets": null}));
+}
+
+#[test]
+fn an_ingress_gets_an_application_load_balancer() {
+    let found = alb("2.13.4", &ingress("web", &[], None), |_| {});
+    holds(
+        &found,
+        json!({
+            "handled": true, "error": null, "kind": "alb", "scheme": "internal", "subnets": [PRIVATE, PRIVATE_B],
+            "target_type": "instance", "node_groups": [TAGGED_GROUP],
+            "health_check": {"protocol": "HTTP", "port": "traffic-port", "path": "/", "interval": 15, "timeout": 5, "healthy": 2, "unhealthy": 2},
+        }),
+    );
+    assert_eq!(found["new_group"]["rules"].as_array().unwrap().len(), 1);
+    let tls = alb(
+        "2.13.4",
+        &ingress("web", &[("certificate-arn", "arn:aws:acm:eu-central-1:111122223333:certificate/a")], None),
+        |_| {},
+    );
+    assert_eq!(tls["new_group"]["rules"][0]["from"], 443);
+    let both = alb("2.13.4", &ingress("web", &[("listen-ports", r#"[{"HTTP": 80}, {"HTTPS": 443}]"#)], None), |_| {});
+    assert!(both["unknown"][0]["reason"].as_str().unwrap().contains("ACM"), "{both:#}");
+    let wrong = alb("2.13.4", &ingress("web", &[("listen-ports", r#"[{"TCP": 80}]"#)], None), |_| {});
+    assert_eq!(wrong["error"], "ingress: default/web: listen protocol must be within [HTTP, HTTPS]: TCP");
+}
+
+#[test]
+fn members_of_a_group_must_agree() {
+    let group = |first: &[(&str, &str)], second: &[(&str, &str)]| {
+        let mut all: Vec<(&str, &str)> = vec![("group.name", "shop")];
+        all.extend(first);
+        let mut objects = ingress("a", &all, None);
+        let mut all: Vec<(&str, &str)> = vec![("group.name", "shop")];
+        all.extend(second);
+        objects.extend(ingress("b", &all, None).into_iter().filter(|one| one["kind"] == "Ingress"));
+        alb("2.13.4", &objects, |_| {})
+    };
+    let found = group(&[("scheme", "internet-facing")], &[]);
+    holds(
+        &found,
+        json!({"error": null, "scheme": "internet-facing", "members": [{"kind": "Ingress", "namespace": "default", "name": "b"}]}),
+    );
+    assert!(found["name"].as_str().unwrap().starts_with("k8s-shop-"), "{found:#}");
+    assert_eq!(
+        group(&[("scheme", "internal")], &[("scheme", "internet-facing")])["error"],
+        "conflicting scheme: map[internal:{} internet-facing:{}]"
+    );
+    assert_eq!(
+        group(&[("load-balancer-name", "foo")], &[("load-balancer-name", "baz")])["error"],
+        "conflicting load balancer name: map[baz:{} foo:{}]"
+    );
+    assert_eq!(
+        group(&[("subnets", "pub-a,pub-b")], &[("subnets", "pub-a")])["error"],
+        "conflicting subnets: [pub-a pub-b] | [pub-a]"
+    );
+    holds(&group(&[("subnets", "pub-a,pub-b")], &[("subnets", "pub-b,pub-a")]), json!({"error": null}));
+}
+
+#[test]
+fn class_parameters_precede_annotations() {
+    let parameters = |spec: Value| alb("2.13.4", &ingress("web", &[("scheme", "internal")], Some(spec)), |_| {});
+    let ids = parameters(json!({"scheme": "internet-facing", "subnets": {"ids": [PRIVATE, PUBLIC_B]}}));
+    holds(&ids, json!({"scheme": "internet-facing", "subnets": [PRIVATE, PUBLIC_B]}));
+    let tags = parameters(json!({"subnets": {"tags": {"Name": ["pub-a", "pub-b"]}}}));
+    holds(&tags, json!({"scheme": "internal", "subnets": [PUBLIC, PUBLIC_B]}));
+    let missing = ingress("web", &[], Some(json!({}))).into_iter().filter(|one| one["kind"] != "IngressClassParams");
+    let found = alb("2.13.4", &missing.collect::<Vec<_>>(), |_| {});
+    holds(&found, json!({"handled": false, "error": "unknown"}));
+}
+
+#[test]
+fn backends_that_were_not_given_leave_the_targets_open() {
+    let objects: Vec<Value> = ingress("web", &[], None).into_iter().filter(|one| one["kind"] != "Service").collect();
+    let found = alb("2.13.4", &objects, |_| {});
+    holds(&found, json!({"error": null, "targets": "unknown", "subnets": [PRIVATE, PRIVATE_B]}));
+    let ip = alb("2.13.4", &ingress("web", &[("target-type", "ip")], None), |_| {});
+    holds(&ip, json!({"error": null, "target_type": "ip", "targets": "unknown"}));
+    let wrong = alb("2.13.4", &ingress("web", &[("target-type", "pod")], None), |_| {});
+    assert_eq!(wrong["error"], "unknown targetType: pod");
+}
+
+#[test]
+fn a_named_object_replaces_that_of_the_cluster_and_keeps_its_uid() {
+    let live = service(&external(&[]), json!({}));
+    let mut changed = live.clone();
+    changed["metadata"].as_object_mut().unwrap().remove("uid");
+    changed["metadata"]["annotations"]["service.beta.kubernetes.io/aws-load-balancer-scheme"] =
+        json!("internet-facing");
+    let held: &'static str = live.to_string().leak();
+    let found = decision(LoadBalancerController, "2.13.4", changed, |c| c.manifests = held);
+    holds(&found, json!({"scheme": "internet-facing"}));
+    assert_ne!(found["name"], "unknown");
+    assert_eq!(UID.len(), 36);
+}

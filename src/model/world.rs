@@ -1,0 +1,137 @@
+//! The account and the cluster, as far as the decisions of the controllers depend on them.
+
+use std::collections::BTreeSet;
+
+use crate::aws::view::{ClusterView, RegionView};
+use crate::aws::{Instance, Region, RouteTable, SecurityGroup, Subnet};
+use crate::inventory::{Gap, Read};
+use crate::kubernetes::Evidence;
+use crate::membership::NodeRole;
+use crate::nodes::KubernetesNode;
+use crate::tags;
+
+use super::decision::{Answer, Stop};
+
+/// The region of the cluster, and the evidence.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct World<'a> {
+    pub(crate) cluster_id: &'a str,
+    pub(crate) view: &'a ClusterView<'a>,
+    pub(crate) region: &'a RegionView<'a>,
+    pub(crate) evidence: &'a Evidence,
+}
+
+/// Reason why there is no one region to look at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoRegion {
+    #[error("the inventory holds no region")]
+    None,
+    #[error("the cluster has nodes in several regions: {}", .0.join(", "))]
+    Several(Vec<String>),
+    #[error("the inventory holds several regions, and no node of the cluster in any of them: {}", .0.join(", "))]
+    Unclear(Vec<String>),
+}
+
+impl<'a> World<'a> {
+    /// The world of a cluster: its one region, or the only region of the inventory.
+    pub(crate) fn new(view: &'a ClusterView<'a>, evidence: &'a Evidence) -> Result<Self, NoRegion> {
+        let names = |regions: &[&RegionView<'_>]| regions.iter().map(|one| one.region.name.clone()).collect();
+        let all: Vec<&RegionView<'_>> = view.regions.iter().collect();
+        let with_members: Vec<&'a RegionView<'a>> = view.regions.iter().filter(|one| !one.members.is_empty()).collect();
+        let region = match (with_members.as_slice(), view.regions.as_slice()) {
+            ([only], _) => *only,
+            ([], [only]) => only,
+            ([], []) => return Err(NoRegion::None),
+            ([], _) => return Err(NoRegion::Unclear(names(&all))),
+            (several, _) => return Err(NoRegion::Several(names(several))),
+        };
+        Ok(Self { cluster_id: view.cluster_id, view, region, evidence })
+    }
+
+    pub(super) fn here(&self) -> &'a Region {
+        self.region.region
+    }
+
+    /// The VPC of the nodes, or the only one of the region.
+    pub(super) fn vpc_of_nodes(&self) -> Answer<&'a str> {
+        let of_members = self.region.members.iter().filter_map(|member| member.instance.vpc_id.as_deref());
+        let vpcs: BTreeSet<&'a str> = of_members.collect();
+        let mut vpcs = vpcs.into_iter();
+        match (vpcs.next(), vpcs.next(), self.here().vpcs.as_slice()) {
+            (Some(only), None, _) => Answer::Is(only),
+            (None, None, [only]) => Answer::Is(&only.id),
+            _ => Answer::Unknown,
+        }
+    }
+
+    /// The subnets of a VPC, or a reason to stop if they were not read.
+    pub(super) fn subnets(&self, vpc: &str) -> Result<Vec<&'a Subnet>, Stop> {
+        self.must_have(&[Read::DescribeSubnets], "subnets")?;
+        Ok(self.here().subnets.iter().filter(|subnet| subnet.vpc_id == vpc).collect())
+    }
+
+    pub(super) fn subnet(&self, id: &str) -> Option<&'a Subnet> {
+        self.here().subnets.iter().find(|subnet| subnet.id == id)
+    }
+
+    pub(super) fn group(&self, id: &str) -> Option<&'a SecurityGroup> {
+        self.here().security_groups.iter().find(|group| group.id == id)
+    }
+
+    pub(super) fn instance(&self, id: &str) -> Option<&'a Instance> {
+        self.here().instances.iter().find(|instance| instance.id == id)
+    }
+
+    /// The route table of a subnet: the explicit one, else the main one of its VPC; `None` if it has none.
+    pub(super) fn route_table(&self, subnet: &Subnet) -> Option<&'a RouteTable> {
+        let tables = || self.here().route_tables.iter().filter(|table| table.vpc_id == subnet.vpc_id);
+        tables().find(|table| table.subnet_ids.contains(&subnet.id)).or_else(|| tables().find(|table| table.main))
+    }
+
+    /// The type of the zone of a subnet; an ordinary zone if it is not listed.
+    pub(super) fn zone_type(&self, subnet: &Subnet) -> &'a str {
+        let zones = &self.here().availability_zones;
+        let zone = zones.iter().find(|zone| zone.name == subnet.availability_zone);
+        zone.map_or("availability-zone", |zone| zone.zone_type.as_str())
+    }
+
+    /// The Nodes, or a reason to stop if they are not known.
+    pub(super) fn nodes(&self) -> Result<&'a [KubernetesNode], Stop> {
+        match &self.evidence.nodes {
+            Some(nodes) => Ok(nodes),
+            None => Stop::unknown("targets", "the Nodes were not given (--nodes, --kube-context or --kubernetes)"),
+        }
+    }
+
+    /// The subnet of the instance on which the controller may run: that of the control-plane nodes, if it is one.
+    pub(super) fn subnet_of_controller(&self) -> Answer<&'a str> {
+        let of = |is_meant: fn(&crate::aws::view::Member<'_>) -> bool| -> BTreeSet<&'a str> {
+            let members = self.region.members.iter().filter(|member| is_meant(member));
+            members.filter_map(|member| member.instance.subnet_id.as_deref()).collect()
+        };
+        let servers = of(|member| member.roles.roles.contains(NodeRole::Controlplane));
+        let found = if servers.is_empty() { of(|_| true) } else { servers };
+        let mut found = found.into_iter();
+        match (found.next(), found.next()) {
+            (Some(only), None) => Answer::Is(only),
+            _ => Answer::Unknown,
+        }
+    }
+
+    /// Stops if a list of the region is not known.
+    pub(super) fn must_have(&self, reads: &[Read], field: &'static str) -> Result<(), Stop> {
+        let is_here = |gap: &&Gap| {
+            reads.contains(&gap.read) && gap.region.as_ref().is_none_or(|region| *region == self.here().name)
+        };
+        match self.view.inventory.gaps.iter().find(is_here) {
+            Some(gap) => Stop::unknown(field, format!("{} was not read: {}", gap.read, gap.message)),
+            None => Ok(()),
+        }
+    }
+
+    /// True if tags hold the tag of the cluster: the usual one with any value, or the legacy one with its id.
+    /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/tags.go#hasClusterTag`.
+    pub(super) fn has_cluster_tag(&self, tags: &[tags::Tag]) -> bool {
+        tags::has_cluster_tag(tags, self.cluster_id)
+    }
+}

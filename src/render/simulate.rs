@@ -1,0 +1,175 @@
+//! A simulation for a terminal: a block for each load balancer.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::model::simulate::{ModelledController, Simulation, VersionSource};
+use crate::model::{Answer, Decision, HealthCheck, IngressRule, NewGroup};
+use crate::text;
+
+use super::style::{Painter, TableOptions, fact, paragraph};
+
+/// Maximum number of entries of a list before the rest is folded.
+const SHOWN: usize = 8;
+
+/// Writes a simulation.
+///
+/// # Errors
+/// When the writer fails.
+pub(crate) fn simulate(simulation: &Simulation, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let painter = Painter { color: options.color };
+    let mut page = String::new();
+    fact(&mut page, "cluster", &text::printable(&simulation.cluster_id), painter, options);
+    fact(&mut page, "region", &text::printable(&simulation.region), painter, options);
+    for one in &simulation.controllers {
+        let source = match one.version_source {
+            VersionSource::Option => "",
+            VersionSource::Image => " (by its image)",
+            VersionSource::Assumed => " (assumed: the newest of the model)",
+        };
+        let running = if one.is_running { "" } else { "; the evidence does not show it" };
+        let line = format!("{} {}{source}{running}", ModelledController::describe(one.controller), one.version);
+        fact(&mut page, "asked", &line, painter, options);
+    }
+    if simulation.objects.is_empty() {
+        let _ = writeln!(page, "\nno Service and no Ingress was given");
+    }
+    for decision in &simulation.objects {
+        block(&mut page, decision, painter, options);
+    }
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+/// The block of a load balancer.
+fn block(page: &mut String, decision: &Decision, painter: Painter, options: &TableOptions) {
+    let object = &decision.object;
+    let title = format!("{} {}/{}", object.kind, text::printable(&object.namespace), text::printable(&object.name));
+    let (word, paint): (&str, fn(Painter, &str) -> String) = match (&decision.error, decision.handled) {
+        (Answer::Is(Some(_)), _) => ("fails", Painter::bad),
+        (Answer::Unknown | Answer::NotReached, _) => ("undecided", Painter::warn),
+        (Answer::Is(None), true) => ("works", Painter::good),
+        (Answer::Is(None), false) => ("not taken", Painter::dim),
+    };
+    let _ = writeln!(page, "\n{} {}", paint(painter, word), painter.bold(&title));
+    let mut line = |label: &str, body: &str| paragraph(page, label, body, painter, options);
+    let by = ModelledController::describe(decision.controller);
+    if !decision.handled {
+        line("by", &format!("the {by} does not take it"));
+    }
+    if !decision.members.is_empty() {
+        let names: Vec<String> =
+            decision.members.iter().map(|member| format!("{}/{}", member.namespace, member.name)).collect();
+        line("group", &format!("also {}", list(&names, options)));
+    }
+    if decision.handled {
+        line("gets", &format!("{} from the {by} {}", load_balancer(decision), decision.version));
+    }
+    if let Answer::Is(Some(error)) = &decision.error {
+        line("error", error);
+    }
+    answer(&mut line, "subnets", &decision.subnets, |subnets| list(subnets, options));
+    for passed in decision.subnets_passed_over.iter().take(limit(options)) {
+        line("", &format!("not {} ({}): {}", passed.subnet, passed.zone, passed.reason));
+    }
+    answer(&mut line, "groups", &decision.lb_groups, |groups| {
+        if groups.is_empty() { "none".to_owned() } else { list(groups, options) }
+    });
+    if let Answer::Is(Some(group)) = &decision.new_group {
+        line("", &format!("new group {}", created(group, options)));
+    }
+    answer(&mut line, "nodes", &decision.rules, |rules| {
+        let rules: Vec<String> = rules.iter().map(rule).collect();
+        if rules.is_empty() { "no rule is added".to_owned() } else { list(&rules, options) }
+    });
+    if let Answer::Is(removed) = &decision.rules_removed
+        && !removed.is_empty()
+    {
+        line("", &format!("removed: {}", list(&removed.iter().map(rule).collect::<Vec<_>>(), options)));
+    }
+    answer(&mut line, "targets", &decision.targets, |targets| {
+        if targets.is_empty() { "none".to_owned() } else { format!("{}: {}", targets.len(), list(targets, options)) }
+    });
+    for left_out in decision.nodes_left_out.iter().take(limit(options)) {
+        line("", &format!("not {}: {}", left_out.node, left_out.reason));
+    }
+    answer(&mut line, "health", &decision.health_check, health);
+    for unknown in &decision.unknown {
+        line("unknown", &format!("{}: {}", unknown.field.replace('_', " "), unknown.reason));
+    }
+    if options.verbose {
+        for step in &decision.steps {
+            line("decided", &format!("{}: {}", step.decides.replace('_', " "), step.function));
+        }
+    }
+}
+
+fn limit(options: &TableOptions) -> usize {
+    if options.verbose { usize::MAX } else { SHOWN }
+}
+
+fn list<T: AsRef<str>>(items: &[T], options: &TableOptions) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    text::list(&items, limit(options))
+}
+
+/// Writes an answer that the controller reached.
+fn answer<T>(line: &mut impl FnMut(&str, &str), label: &str, answer: &Answer<T>, show: impl Fn(&T) -> String) {
+    match answer {
+        Answer::NotReached => {}
+        Answer::Unknown => line(label, "unknown"),
+        Answer::Is(value) => line(label, &show(value)),
+    }
+}
+
+/// Scheme, kind and name of a load balancer.
+fn load_balancer(decision: &Decision) -> String {
+    let kind = match decision.kind.known() {
+        Some(&"clb") => "Classic Load Balancer",
+        Some(&"nlb") => "Network Load Balancer",
+        Some(&"alb") => "Application Load Balancer",
+        _ => "load balancer",
+    };
+    let scheme = match decision.scheme.known() {
+        Some(scheme) => format!("an {scheme} {kind}"),
+        None => format!("a {kind}"),
+    };
+    match decision.name.known() {
+        Some(name) => format!("{scheme} `{name}`"),
+        None => scheme,
+    }
+}
+
+fn created(group: &NewGroup, options: &TableOptions) -> String {
+    let rules: Vec<String> = group.rules.iter().map(opening).collect();
+    format!("`{}` with {}", group.name, list(&rules, options))
+}
+
+/// A rule with its group.
+fn rule(rule: &IngressRule) -> String {
+    format!("{} of {}", opening(rule), rule.group)
+}
+
+/// Protocol, ports and source of a rule.
+fn opening(rule: &IngressRule) -> String {
+    let protocol = if rule.protocol == "-1" { "all" } else { rule.protocol.as_str() };
+    match (rule.from, rule.to) {
+        (Some(kind), Some(code)) if protocol.starts_with("icmp") => {
+            format!("{protocol} type {kind} code {code} from {}", rule.source)
+        }
+        (Some(from), Some(to)) if from == to => format!("{protocol} {from} from {}", rule.source),
+        (Some(from), Some(to)) => format!("{protocol} {from}-{to} from {}", rule.source),
+        _ => format!("{protocol} from {}", rule.source),
+    }
+}
+
+fn health(health: &HealthCheck) -> String {
+    let target = health.target.clone().unwrap_or_else(|| {
+        let of = |text: &Option<String>| text.clone().unwrap_or_default();
+        format!("{}:{}{}", of(&health.protocol), of(&health.port), of(&health.path))
+    });
+    format!(
+        "{target} every {} s, timeout {} s, {} successes, {} failures",
+        health.interval, health.timeout, health.healthy, health.unhealthy
+    )
+}
