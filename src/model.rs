@@ -11,7 +11,14 @@ mod names;
 pub(crate) mod simulate;
 mod world;
 
+use crate::kubernetes::ServicePort;
+
 pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, NewGroup};
+
+/// The reason for which rules are unknown if the API server allocates a node port only now.
+fn allocated_later(port: &ServicePort) -> String {
+    format!("the API server allocates the node port of port {} when the Service is created", port.port)
+}
 
 #[cfg(test)]
 mod tests;

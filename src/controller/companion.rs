@@ -366,7 +366,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 28] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 30] = [
     "aws-assume-role",
     "aws-profile",
     "aws-region",
@@ -382,6 +382,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 28] = [
     "enable-backend-security-group",
     "enable-manage-backend-security-group-rules",
     "enable-sqs-termination-draining",
+    "external-managed-tags",
     "extra-tags",
     "extra-volume-tags",
     "feature-gates",
@@ -394,6 +395,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 28] = [
     "provider",
     "service-target-eni-security-group-tags",
     "tags",
+    "tolerate-non-existent-backend-action",
     "watch-namespace",
 ];
 

@@ -94,6 +94,12 @@ impl Service {
         format!("{}/{}", self.namespace, self.name)
     }
 
+    /// True if the API server allocates the node port of a port when the Service is created.
+    pub(crate) fn awaits_node_port(&self, port: &ServicePort) -> bool {
+        let has_node_ports = self.service_type == "NodePort" || self.is_load_balancer() && !self.is_without_node_ports;
+        self.uid.is_empty() && port.node_port.is_none() && has_node_ports
+    }
+
     /// True if it requests a load balancer.
     #[must_use]
     pub fn is_load_balancer(&self) -> bool {

@@ -46,7 +46,42 @@ pub(super) fn go_set<'t>(items: impl Iterator<Item = &'t str>) -> String {
 
 /// A text as Go's `%q` prints it.
 pub(super) fn go_quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '\\' | '"' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The error of Go's `strconv.ParseInt` for a text that is not a number of the size wanted.
+pub(super) fn go_number_error(raw: &str) -> String {
+    let digits = raw.strip_prefix(['+', '-']).unwrap_or(raw);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if is_number { "value out of range" } else { "invalid syntax" };
+    format!("strconv.ParseInt: parsing {}: {why}", go_quoted(raw))
+}
+
+/// The error of Go's `json.Unmarshal`. One that is not rebuilt to its end is `…`.
+pub(super) fn go_json_error(raw: &str, error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "unexpected end of JSON input".to_owned();
+    }
+    let first = raw.trim_start_matches([' ', '\t', '\r', '\n']).chars().next();
+    match first {
+        Some(c)
+            if error.is_syntax() && !matches!(c, '{' | '[' | '"' | '-' | 't' | 'f' | 'n') && !c.is_ascii_digit() =>
+        {
+            format!("invalid character '{c}' looking for beginning of value")
+        }
+        _ => "…".to_owned(),
+    }
 }
 
 /// Annotations with a common prefix.
@@ -63,6 +98,12 @@ impl<'a> Annotations<'a> {
 
     pub(super) fn get(&self, suffix: &str) -> Option<&'a str> {
         self.all.get(&self.key(suffix)).map(String::as_str)
+    }
+
+    /// Annotations with the prefix, without it.
+    pub(super) fn suffixes(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let prefix = self.prefix;
+        self.all.keys().filter_map(move |key| key.strip_prefix(prefix))
     }
 
     /// Entries of a list; `None` without the annotation.
@@ -91,9 +132,9 @@ impl<'a> Annotations<'a> {
         match raw.parse::<i32>() {
             Ok(value) => Ok(Some(value.into())),
             Err(_) => Stop::error(format!(
-                "failed to parse int32 annotation, {}: {raw}: strconv.ParseInt: parsing {}: invalid syntax",
+                "failed to parse int32 annotation, {}: {raw}: {}",
                 self.key(suffix),
-                go_quoted(raw)
+                go_number_error(raw)
             )),
         }
     }
@@ -105,8 +146,8 @@ impl<'a> Annotations<'a> {
         let mut map = BTreeMap::new();
         for entry in split(raw) {
             let (key, value) = entry.split_once('=').map_or((entry.as_str(), None), |(key, value)| (key, Some(value)));
-            match value.map(str::trim).filter(|_| !key.trim().is_empty()) {
-                Some(value) => map.insert(key.trim().to_owned(), value.to_owned()),
+            match value.filter(|_| !key.is_empty()) {
+                Some(value) => map.insert(key.to_owned(), value.to_owned()),
                 None => {
                     return Stop::error(format!("failed to parse stringMap annotation, {}: {raw}", self.key(suffix)));
                 }

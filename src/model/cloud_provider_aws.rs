@@ -32,6 +32,8 @@ pub(crate) struct Config<'a> {
     /// `--cluster-name`.
     cluster_name: &'a str,
     files: Vec<&'a CloudConfig>,
+    /// False with `--feature-gates=StableLoadBalancerNodeSet=false`, which v1.27 to v1.29 obey.
+    has_stable_nodes: bool,
 }
 
 impl<'a> Config<'a> {
@@ -40,7 +42,15 @@ impl<'a> Config<'a> {
         let flags = evidence.aws_controllers().find_map(|controller| controller.flag("cluster-name"));
         // Source: kubernetes/cloud-provider `config/types.go`, default of `ClusterName`.
         let cluster_name = flags.map_or("kubernetes", |flag| flag.value.as_str());
-        Self { version, cluster_name, files: evidence.cloud_configs.iter().collect() }
+        let gates = evidence.aws_controllers().filter_map(|controller| controller.flag("feature-gates"));
+        let is_off = |gate: &str| {
+            gate.trim().split_once('=').is_some_and(|(name, value)| {
+                name == "StableLoadBalancerNodeSet" && annotations::parse_bool(value) == Some(false)
+            })
+        };
+        let is_unstable = gates.flat_map(|flag| flag.value.split(',')).any(is_off);
+        let has_stable_nodes = !is_unstable || version >= ControllerVersion::new(1, 30, 0);
+        Self { version, cluster_name, files: evidence.cloud_configs.iter().collect(), has_stable_nodes }
     }
 
     /// Version of the controller in the evidence.
@@ -90,13 +100,14 @@ struct Request<'a> {
 pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -> Decision {
     let object = ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() };
     let mut decision = Decision::new(object, NAME, config.version.to_string());
+    decision.requested = service.is_load_balancer();
     let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
     let load_balancer_type = annotations.get("aws-load-balancer-type");
     decision.step("handled", "kubernetes/cloud-provider controllers/service/controller.go#wantsLoadBalancer");
     decision.step("handled", "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal");
     let is_elsewhere = matches!(load_balancer_type, Some("nlb-ip" | "external"));
     if !service.is_load_balancer()
-        || service.load_balancer_class.is_some()
+        || service.load_balancer_class.is_some() && config.is_since(21, 0)
         || service.deleted_at.is_some()
         || is_elsewhere
     {
@@ -200,7 +211,16 @@ impl<'a> Request<'a> {
             "health_check",
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerHealthCheck",
         );
-        decision.health_check = Answer::Is(self.health_of_clb(decision.name.known().map(String::as_str))?);
+        let health = self.health_of_clb(decision.name.known().map(String::as_str))?;
+        let has_own_port =
+            self.annotation("aws-load-balancer-healthcheck-port").is_some_and(|port| port != "traffic-port");
+        let first = self.service.ports.first().filter(|port| self.service.awaits_node_port(port) && !has_own_port);
+        decision.health_check = if let Some(port) = first {
+            decision.note_unknown("health_check", super::allocated_later(port));
+            Answer::Unknown
+        } else {
+            Answer::Is(health)
+        };
         decision.step(
             "rules",
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#updateInstanceSecurityGroupsForLoadBalancer",

@@ -133,7 +133,7 @@ pub(crate) struct PassedOver {
     pub(crate) reason: String,
 }
 
-/// A Node that is no target.
+/// A Node that the controller skips.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct NodeLeftOut {
     pub(crate) node: String,
@@ -166,6 +166,8 @@ pub(crate) struct Decision {
     pub(crate) controller: &'static str,
     /// Version of the controller.
     pub(crate) version: String,
+    /// True if the object asks for a load balancer: an Ingress, or a Service of type `LoadBalancer`.
+    pub(crate) requested: bool,
     /// True if this controller takes the object at all.
     pub(crate) handled: bool,
     /// First error of the controller, in its words; `None` if it finishes.
@@ -229,6 +231,7 @@ impl Decision {
             members: Vec::new(),
             controller,
             version,
+            requested: true,
             handled: false,
             error: Answer::Is(None),
             kind: Answer::NotReached,
@@ -263,10 +266,24 @@ impl Decision {
         self.unknown.push(Unknown { field, reason: reason.into() });
     }
 
+    /// Notes an annotation that can stop the controller and is not modelled: if it does is not known.
+    pub(super) fn is_not_modelled(&mut self, annotation: &str) {
+        self.error = Answer::Unknown;
+        self.note_unknown(
+            "error",
+            format!("the annotation `{annotation}` is not modelled, and can stop the controller"),
+        );
+    }
+
     /// The decision with its explanations in order.
     pub(crate) fn sorted(mut self) -> Self {
         self.subnets_passed_over.sort_by(|a, b| (&a.zone, &a.subnet).cmp(&(&b.zone, &b.subnet)));
         self.nodes_left_out.sort();
+        for rules in [&mut self.rules, &mut self.rules_removed] {
+            if let Answer::Is(rules) = rules {
+                rules.sort();
+            }
+        }
         self.unknown.sort();
         self.unknown.dedup();
         self

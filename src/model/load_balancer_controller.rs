@@ -1,4 +1,4 @@
-//! The AWS Load Balancer Controller, v2.2 to v3.5: Services and Ingresses.
+//! The AWS Load Balancer Controller, v2.5 to v3.5: Services and Ingresses.
 //! Source: kubernetes-sigs/aws-load-balancer-controller 225f4456, and its tags where a version is named.
 
 use std::collections::BTreeMap;
@@ -18,12 +18,17 @@ mod node_rules;
 mod service;
 mod subnets;
 mod targets;
+mod webhook;
 
 pub(crate) use ingress::decide_groups;
 pub(crate) use service::decide as decide_service;
+pub(crate) use webhook::{gives_a_class, has_load_balancer_controller};
 
 /// Name in the output and in `--controller`.
 pub(crate) const NAME: &str = "lbc";
+
+/// The class that the controller takes by default.
+const CLASS: &str = "service.k8s.aws/nlb";
 
 /// The newest version that was read.
 pub(crate) const NEWEST: ControllerVersion = ControllerVersion::new(3, 5, 0);
@@ -75,6 +80,34 @@ impl<'a> Config<'a> {
             return true;
         }
         self.flag(name).and_then(parse_bool).unwrap_or(default)
+    }
+
+    /// The class that the controller takes, and that its webhook sets.
+    pub(crate) fn class(&self) -> &str {
+        self.flag("load-balancer-class").unwrap_or(CLASS)
+    }
+
+    /// Entries of a flag.
+    fn list(&self, name: &str) -> Vec<String> {
+        self.flag(name).map(split).unwrap_or_default()
+    }
+
+    /// The port of a target group, which is 0 for a Service without node ports.
+    fn validate_target_port(&self, port: i64, target_type: &str) -> Result<(), Stop> {
+        if port != 0 {
+            return Ok(());
+        }
+        if self.version < ControllerVersion::new(2, 13, 4) {
+            return Stop::unknown(
+                "error",
+                "the controller asks for a target group with port 0, and the answer of Elastic Load Balancing is not modelled",
+            );
+        }
+        Stop::error(if target_type == "ip" {
+            "TargetGroup port is empty. Are you using the correct service type?"
+        } else {
+            "TargetGroup port is empty. When using Instance targets, your service be must of type 'NodePort' or 'LoadBalancer'"
+        })
     }
 
     /// A feature gate.

@@ -48,7 +48,7 @@ impl ModelledController {
     fn oldest(self) -> ControllerVersion {
         match self {
             Self::CloudProviderAws => ControllerVersion::new(1, 20, 0),
-            Self::LoadBalancerController => ControllerVersion::new(2, 2, 0),
+            Self::LoadBalancerController => ControllerVersion::new(2, 5, 0),
         }
     }
 
@@ -132,6 +132,10 @@ pub(crate) fn with_objects(mut evidence: Evidence, mut objects: Evidence) -> (Ev
         {
             service.uid.clone_from(&held.uid);
             service.ingress.clone_from(&held.ingress);
+            // The class of a Service cannot be removed.
+            if service.load_balancer_class.is_none() {
+                service.load_balancer_class.clone_from(&held.load_balancer_class);
+            }
         }
         names.insert(object_name(service));
     }
@@ -149,8 +153,27 @@ pub(crate) fn with_objects(mut evidence: Evidence, mut objects: Evidence) -> (Ev
     evidence.documents.retain(|document| !own.contains(&of(document)));
     let ingresses = own.into_iter().filter(|(kind, ..)| *kind == DocumentKind::Ingress);
     names.extend(ingresses.map(|(_, namespace, name)| ObjectName { kind: "Ingress", namespace, name }));
+    let new: BTreeSet<String> = given.iter().filter(|service| service.uid.is_empty()).map(Service::full_name).collect();
     objects.services = (!given.is_empty()).then_some(given);
-    (evidence.and(objects), names)
+    let mut all = evidence.and(objects);
+    give_class(&mut all, &new);
+    (all, names)
+}
+
+/// The webhook of the AWS Load Balancer Controller sets the class of new Services without one.
+/// Source: aws-load-balancer-controller `webhooks/core/service_mutator.go#MutateCreate`.
+fn give_class(evidence: &mut Evidence, new: &BTreeSet<String>) {
+    if !load_balancer_controller::gives_a_class(evidence) {
+        return;
+    }
+    let newest = ModelledController::LoadBalancerController.newest();
+    let class = load_balancer_controller::Config::new(evidence, "", newest).class().to_owned();
+    for service in evidence.services.iter_mut().flatten() {
+        let lacks = service.is_load_balancer() && service.load_balancer_class.is_none();
+        if lacks && new.contains(&service.full_name()) {
+            service.load_balancer_class = Some(class.clone());
+        }
+    }
 }
 
 fn object_name(service: &Service) -> ObjectName {

@@ -9,6 +9,8 @@ use crate::testing::aws::Cluster;
 use super::simulate::{ModelledController, Options, simulate, with_objects};
 
 mod cloud_provider_aws;
+mod existing;
+mod ingress;
 mod load_balancer_controller;
 mod order;
 

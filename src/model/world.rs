@@ -21,7 +21,7 @@ pub(crate) struct World<'a> {
     pub(crate) evidence: &'a Evidence,
 }
 
-/// Reason why there is no one region to look at.
+/// The reason for which the region is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRegion {
     #[error("the inventory holds no region")]
@@ -110,8 +110,7 @@ impl<'a> World<'a> {
             members.filter_map(|member| member.instance.subnet_id.as_deref()).collect()
         };
         let servers = of(|member| member.roles.roles.contains(NodeRole::Controlplane));
-        let found = if servers.is_empty() { of(|_| true) } else { servers };
-        let mut found = found.into_iter();
+        let mut found = servers.into_iter();
         match (found.next(), found.next()) {
             (Some(only), None) => Answer::Is(only),
             _ => Answer::Unknown,

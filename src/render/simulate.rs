@@ -34,8 +34,14 @@ pub(crate) fn simulate(simulation: &Simulation, options: &TableOptions, out: &mu
     if simulation.objects.is_empty() {
         let _ = writeln!(page, "\nno Service and no Ingress was given");
     }
-    for decision in &simulation.objects {
+    let (shown, others): (Vec<&Decision>, Vec<&Decision>) =
+        simulation.objects.iter().partition(|one| one.requested || one.handled);
+    for decision in shown {
         block(&mut page, decision, painter, options);
+    }
+    if !others.is_empty() {
+        let count = text::count(others.len(), "Service");
+        let _ = writeln!(page, "\n{}", painter.dim(&format!("{count} of other types ask for no load balancer")));
     }
     out.write_all(page.as_bytes())?;
     out.flush()
@@ -48,8 +54,8 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     let (word, paint): (&str, fn(Painter, &str) -> String) = match (&decision.error, decision.handled) {
         (Answer::Is(Some(_)), _) => ("fails", Painter::bad),
         (Answer::Unknown | Answer::NotReached, _) => ("undecided", Painter::warn),
-        (Answer::Is(None), true) => ("works", Painter::good),
-        (Answer::Is(None), false) => ("not taken", Painter::dim),
+        (Answer::Is(None), true) => ("succeeds", Painter::good),
+        (Answer::Is(None), false) => ("ignored", Painter::dim),
     };
     let _ = writeln!(page, "\n{} {}", paint(painter, word), painter.bold(&title));
     let mut line = |label: &str, body: &str| paragraph(page, label, body, painter, options);

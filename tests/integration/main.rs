@@ -77,6 +77,7 @@ mod printed;
 mod role_overview;
 mod roles;
 mod sets;
+mod simulate;
 #[cfg(feature = "aws")]
 mod soak;
 mod started_nodes;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::aws::{Instance, SecurityGroup};
+use crate::aws::{IngressPermission, Instance, SecurityGroup};
 use crate::inventory::Read;
 use crate::tags::{self, OWNED};
 
@@ -14,16 +14,19 @@ use crate::model::annotations::{go_quoted, split};
 use crate::model::decision::{Answer, Decision, IngressRule, NewGroup};
 use crate::model::names;
 
-/// The group that opens the nodes, and if it exists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SourceGroup {
+/// Maximum number of groups whose orders are tried.
+const MAX_ORDERED: usize = 6;
+
+/// A group of the controller, by its name.
+struct Ensured {
     /// Its id, or `new:NAME`.
-    pub(super) id: String,
+    id: String,
+    is_new: bool,
 }
 
 impl<'a> Request<'a> {
-    /// Groups of a Classic Load Balancer; returns the one that may reach the nodes.
-    pub(super) fn groups_of_clb(&self, decision: &mut Decision, ranges: &[String]) -> Result<SourceGroup, Stop> {
+    /// Groups of a Classic Load Balancer; returns the one that may reach the nodes, an id or `new:NAME`.
+    pub(super) fn groups_of_clb(&self, decision: &mut Decision, ranges: &[String]) -> Result<Answer<String>, Stop> {
         let listed = |suffix: &str| split(self.annotation(suffix).unwrap_or_default());
         let own = listed("aws-load-balancer-security-groups");
         let extra = listed("aws-load-balancer-extra-security-groups");
@@ -40,14 +43,16 @@ impl<'a> Request<'a> {
                     self.name_or_placeholder(),
                     self.service.full_name()
                 );
-                let id = self.ensure_group(decision, &name)?;
-                let mut rules = Vec::new();
-                for port in &self.service.ports {
-                    let protocol = port.protocol.to_lowercase();
-                    rules.extend(ranges.iter().map(|range| IngressRule::port(&id, &protocol, range, port.port)));
+                let Ensured { id, is_new } = self.ensure_group(decision, &name)?;
+                if is_new {
+                    let mut rules = Vec::new();
+                    for port in &self.service.ports {
+                        let protocol = port.protocol.to_lowercase();
+                        rules.extend(ranges.iter().map(|range| IngressRule::port(&id, &protocol, range, port.port)));
+                    }
+                    rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
+                    decision.new_group = Answer::Is(Some(NewGroup { name, description, rules }));
                 }
-                rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
-                decision.new_group = Answer::Is(Some(NewGroup { name, description, rules }));
                 groups.push(id.clone());
                 made = Some(id);
             }
@@ -65,16 +70,16 @@ impl<'a> Request<'a> {
             asks_tags && (is_made || self.world.group(id).is_some_and(|group| self.world.has_cluster_tag(&group.tags)))
         };
         let comes_first = |a: &String, b: &String| place(a) < place(b) || is_tagged(a) && !is_tagged(b);
-        // Go sorts few elements by insertion, and this order is not a strict one.
-        for end in 1..groups.len() {
-            let mut at = end;
-            while at > 0 && matches!(groups.get(at - 1..=at), Some([before, one]) if comes_first(one, before)) {
-                groups.swap(at - 1, at);
-                at -= 1;
-            }
+        groups.sort();
+        groups.dedup();
+        let first = first_of_any_order(&groups, &comes_first);
+        if first.is_none() {
+            decision.note_unknown(
+                "rules",
+                "the group that reaches the nodes depends on the order in which Elastic Load Balancing lists the groups",
+            );
         }
-        let id = groups.into_iter().next().unwrap_or_default();
-        Ok(SourceGroup { id })
+        Ok(Answer::from(first))
     }
 
     /// Groups of a Network Load Balancer.
@@ -124,7 +129,7 @@ impl<'a> Request<'a> {
         }
         let hash = names::sha256(&[self.config.cluster_name, &service.name, &service.namespace, &service.uid]);
         let name = names::of_object(&service.namespace, &service.name, &hash);
-        let id = self.ensure_group(decision, &name)?;
+        let Ensured { id, is_new } = self.ensure_group(decision, &name)?;
         let has_certificate = self.annotation("aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.is_empty());
         let mut rules = Vec::new();
         for (port, _) in self.node_ports() {
@@ -134,17 +139,19 @@ impl<'a> Request<'a> {
         }
         rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
         let description = "[k8s] Managed SecurityGroup for LoadBalancer".to_owned();
-        decision.new_group = Answer::Is(Some(NewGroup { name, description, rules }));
+        decision.new_group = Answer::Is(is_new.then_some(NewGroup { name, description, rules }));
         decision.lb_groups = Answer::Is(vec![id]);
         Ok(())
     }
 
     /// The id of a group of this name in the VPC, whose tags the controller completes, or `new:NAME`.
-    fn ensure_group(&self, decision: &mut Decision, name: &str) -> Result<String, Stop> {
+    fn ensure_group(&self, decision: &mut Decision, name: &str) -> Result<Ensured, Stop> {
         self.world.must_have(&[Read::DescribeSecurityGroups], "lb_groups")?;
         let mut groups = self.world.here().security_groups.iter();
         let is_it = |group: &&SecurityGroup| group.name == name && group.vpc_id.as_deref() == Some(self.vpc);
-        let Some(group) = groups.find(is_it) else { return Ok(format!("new:{name}")) };
+        let Some(group) = groups.find(is_it) else {
+            return Ok(Ensured { id: format!("new:{name}"), is_new: true });
+        };
         let key = tags::cluster_key(self.world.cluster_id);
         match tags::value(&group.tags, &key) {
             Some(OWNED) => {}
@@ -162,7 +169,7 @@ impl<'a> Request<'a> {
                 ));
             }
         }
-        Ok(group.id.clone())
+        Ok(Ensured { id: group.id.clone(), is_new: false })
     }
 
     /// Groups of the nodes that a load balancer reaches: one for each target.
@@ -217,7 +224,7 @@ impl<'a> Request<'a> {
     pub(super) fn rules_of_clb(
         &self,
         decision: &mut Decision,
-        source: &SourceGroup,
+        source: &Answer<String>,
         instances: Option<&[&'a Instance]>,
     ) -> Result<(), Stop> {
         if self.config.switch("DisableSecurityGroupIngress", "rules")? {
@@ -232,28 +239,76 @@ impl<'a> Request<'a> {
             return Ok(());
         };
         let needed = self.node_groups(decision, instances)?;
-        let refers = |group: &SecurityGroup| {
-            group.ingress.iter().flat_map(|permission| &permission.groups).any(|one| one.source == source.id)
+        let Answer::Is(source) = source else {
+            decision.node_groups = Answer::Is(needed.into_iter().collect());
+            decision.rules = Answer::Unknown;
+            decision.rules_removed = Answer::Unknown;
+            return Ok(());
         };
-        let referring: Vec<&SecurityGroup> =
-            self.world.here().security_groups.iter().filter(|group| refers(group)).collect();
+        let is_tagged = |group: &SecurityGroup| self.world.has_cluster_tag(&group.tags);
+        let has_source = |permission: &&IngressPermission| permission.groups.iter().any(|one| one.source == *source);
+        // To v1.31 groups without the tag of the cluster do not count.
+        let counts = |group: &&SecurityGroup| {
+            group.ingress.iter().any(|permission| has_source(&permission))
+                && (self.config.is_since(32, 0) || is_tagged(group))
+        };
+        // What the controller adds, and what it looks for before it adds or removes.
+        let has_exactly = |group: &&SecurityGroup| {
+            let mut all = group.ingress.iter().filter(has_source);
+            all.any(|one| one.protocol == "-1" && one.from_port.is_none() && one.to_port.is_none())
+        };
         let rule = |group: &str| IngressRule {
             group: group.to_owned(),
             protocol: "-1".to_owned(),
-            source: source.id.clone(),
+            source: source.clone(),
             from: None,
             to: None,
             description: None,
         };
-        let has_rule = |id: &String| referring.iter().any(|group| group.id == *id);
-        let added = needed.iter().filter(|id| !has_rule(id)).map(|id| rule(id)).collect();
-        let removed = referring
-            .iter()
-            .filter(|group| !needed.contains(&group.id) && self.world.has_cluster_tag(&group.tags))
-            .map(|group| rule(&group.id));
-        decision.rules_removed = Answer::Is(removed.collect());
+        // The group of the configuration is never changed.
+        let untouched = self.config.text("ElbSecurityGroup", "rules")?;
+        let is_touched = |id: &str| untouched != Some(id);
+        let groups = || self.world.here().security_groups.iter();
+        let lacks = |id: &&String| {
+            is_touched(id) && !groups().any(|group| group.id == **id && (counts(&group) || has_exactly(&group)))
+        };
+        let added = needed.iter().filter(lacks).map(|id| rule(id)).collect();
+        let removed = groups().filter(|group| {
+            let is_wrong = !needed.contains(&group.id) && is_tagged(group) && is_touched(&group.id);
+            is_wrong && counts(group) && has_exactly(group)
+        });
+        decision.rules_removed = Answer::Is(removed.map(|group| rule(&group.id)).collect());
         decision.node_groups = Answer::Is(needed.iter().cloned().collect());
         decision.rules = Answer::Is(added);
         Ok(())
     }
+}
+
+/// The first group after Go's `sort.Slice`, which sorts few elements by insertion, if it is the same for every order
+/// before: the order that the controller defines is not a strict one.
+fn first_of_any_order(groups: &[String], comes_first: &dyn Fn(&String, &String) -> bool) -> Option<String> {
+    if groups.len() > MAX_ORDERED {
+        return None;
+    }
+    let mut firsts = BTreeSet::new();
+    let mut orders = vec![(Vec::new(), groups.to_vec())];
+    while let Some((mut taken, rest)) = orders.pop() {
+        if rest.is_empty() {
+            for end in 1..taken.len() {
+                let mut at = end;
+                while at > 0 && matches!(taken.get(at - 1..=at), Some([before, one]) if comes_first(one, before)) {
+                    taken.swap(at - 1, at);
+                    at -= 1;
+                }
+            }
+            firsts.extend(taken.into_iter().next());
+            continue;
+        }
+        for one in &rest {
+            let others = rest.iter().filter(|other| *other != one).cloned().collect();
+            orders.push((taken.iter().chain([one]).cloned().collect(), others));
+        }
+    }
+    let mut firsts = firsts.into_iter();
+    firsts.next().filter(|_| firsts.next().is_none())
 }

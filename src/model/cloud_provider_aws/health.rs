@@ -19,6 +19,9 @@ const NUMBERS: [(&str, &str, i64); 4] = [
     ("aws-load-balancer-healthcheck-unhealthy-threshold", "UnhealthyThreshold", 2),
 ];
 
+/// The inner text of an error about a health check.
+struct Refused(String);
+
 impl Request<'_> {
     /// The health check of the target groups.
     pub(super) fn health_of_nlb(&self) -> Result<HealthCheck, Stop> {
@@ -74,6 +77,50 @@ impl Request<'_> {
             return Stop::error(format!("Invalid health check port '{port}'"));
         }
         Ok(health)
+    }
+
+    /// Healthy threshold, interval, timeout and unhealthy threshold, or the inner error.
+    fn numbers_of_clb(&self) -> Result<[i64; 4], Refused> {
+        let mut read = [2, 10, 5, 6];
+        for (value, (suffix, ..)) in read.iter_mut().zip(NUMBERS) {
+            if let Some(raw) = self.annotation(suffix) {
+                match raw.parse() {
+                    Ok(number) => *value = number,
+                    Err(_) => {
+                        return Err(Refused(format!(
+                            "failed parsing health check annotation value: strconv.ParseInt: parsing {}: invalid syntax",
+                            go_quoted(raw)
+                        )));
+                    }
+                }
+            }
+        }
+        let low: Vec<(&str, i64)> = read
+            .iter()
+            .zip(NUMBERS)
+            .filter(|(value, (.., least))| **value < *least)
+            .map(|(_, (_, what, least))| (what, least))
+            .collect();
+        if !low.is_empty() {
+            return Err(Refused(format!(
+                "some of the load balancer health check parameters are invalid: {}",
+                if self.validates_health() { own_text(&low) } else { sdk_text(&low) }
+            )));
+        }
+        Ok(read)
+    }
+
+    /// True if the controller checks a health check itself, which patches of older releases do too.
+    fn validates_health(&self) -> bool {
+        let Some(minor) = self.config.version.minor() else { return true };
+        let first = match minor {
+            29 | 31 => 9,
+            30 => 10,
+            32 => 4,
+            33 => 1,
+            other => return other > 33,
+        };
+        self.config.is_since(minor, first)
     }
 
     /// How Services without local traffic are probed, since v1.33.
@@ -138,32 +185,24 @@ impl Request<'_> {
         } else {
             path.clear();
         }
-        let mut read = [2, 10, 5, 6];
-        for (value, (suffix, ..)) in read.iter_mut().zip(NUMBERS) {
-            if let Some(raw) = self.annotation(suffix) {
-                match raw.parse() {
-                    Ok(number) => *value = number,
-                    Err(_) => {
-                        return fail(format!(
-                            "failed parsing health check annotation value: strconv.ParseInt: parsing {}: invalid syntax",
-                            go_quoted(raw)
-                        ));
-                    }
-                }
-            }
-        }
-        let low = read.iter().zip(NUMBERS).filter(|(value, (.., least))| **value < *least);
-        let low: Vec<String> = low.map(|(_, (_, what, least))| format!("{what} must be at least {least}")).collect();
-        if !low.is_empty() {
-            return fail(format!(
-                "some of the load balancer health check parameters are invalid: HealthCheck validation errors: {}",
-                low.join("; ")
-            ));
-        }
+        let read = self.numbers_of_clb().or_else(|Refused(inner)| fail(inner))?;
         let [healthy, interval, timeout, unhealthy] = read;
         let target = Some(format!("{protocol}:{port}{path}"));
         Ok(HealthCheck { target, interval, timeout, healthy, unhealthy, ..HealthCheck::default() })
     }
+}
+
+/// The text of the controller's checks.
+fn own_text(low: &[(&str, i64)]) -> String {
+    let low: Vec<String> = low.iter().map(|(what, least)| format!("{what} must be at least {least}")).collect();
+    format!("HealthCheck validation errors: {}", low.join("; "))
+}
+
+/// The text of the AWS SDK for Go v1.
+/// Source: aws/aws-sdk-go `aws/request/validation.go#ErrInvalidParams.Error`.
+fn sdk_text(low: &[(&str, i64)]) -> String {
+    let lines = low.iter().map(|(what, least)| format!("- minimum field value of {least}, HealthCheck.{what}.\n"));
+    format!("InvalidParameter: {} validation error(s) found.\n{}", low.len(), lines.collect::<Vec<_>>().concat())
 }
 
 /// A health check: interval, timeout, healthy and unhealthy threshold.

@@ -76,6 +76,12 @@ impl<'a> Request<'a> {
             return Ok(());
         };
         let needed = self.node_groups(decision, instances)?;
+        if let Some(port) = self.service.ports.iter().find(|port| self.service.awaits_node_port(port)) {
+            decision.note_unknown("rules", crate::model::allocated_later(port));
+            decision.node_groups = Answer::Is(needed.into_iter().collect());
+            decision.rules = Answer::Unknown;
+            return Ok(());
+        }
         decision.node_groups = Answer::Is(needed.iter().cloned().collect());
         let blocks: Option<Vec<String>> = subnets.iter().map(|id| self.world.subnet(id)?.cidr_block.clone()).collect();
         let ports: BTreeSet<i64> = self.node_ports().into_iter().map(|(_, node_port)| node_port).collect();
@@ -84,7 +90,9 @@ impl<'a> Request<'a> {
             Some(number) => number.parse().into_iter().collect(),
         };
         let protocol = if self.protocol() == "UDP" { "udp" } else { "tcp" };
-        let is_open = ranges == ["0.0.0.0/0"] && protocol == "tcp" && health_ports == ports;
+        // Since v1.24.2.
+        let is_covered = self.config.is_since(24, 2) && ranges == ["0.0.0.0/0"] && protocol == "tcp";
+        let is_open = is_covered && health_ports == ports;
         let name = self.name_or_placeholder();
         let Some(blocks) = blocks.or_else(|| is_open.then(Vec::new)) else {
             decision.note_unknown("rules", "the ranges of the subnets are not in the inventory: record it again");
@@ -94,26 +102,32 @@ impl<'a> Request<'a> {
         let health =
             Traffic { description: format!("{HEALTH}={name}"), protocol: "tcp", ports: health_ports, ranges: &blocks };
         let client = Traffic { description: format!("{CLIENT}={name}"), protocol, ports, ranges };
+        // The group of the configuration is never changed.
+        let untouched = self.config.text("ElbSecurityGroup", "rules")?;
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         let is_of_cluster =
             |group: &&SecurityGroup| needed.contains(&group.id) || self.world.has_cluster_tag(&group.tags);
         for group in self.world.here().security_groups.iter().filter(is_of_cluster) {
+            if untouched == Some(group.id.as_str()) {
+                continue;
+            }
             let before = rules_of(group);
-            let mut after = before.clone();
+            let mut update =
+                Update { held: before.iter().map(key).collect(), rules: before.clone(), ..Update::default() };
             if needed.contains(&group.id) {
                 if !is_open {
-                    health.update(&group.id, &mut after);
+                    update.traffic(&group.id, &health);
                 }
-                client.update(&group.id, &mut after);
+                update.traffic(&group.id, &client);
             } else {
-                health.remove(&mut after);
-                client.remove(&mut after);
+                update.set(&BTreeSet::new(), |rule| health.is_mine(rule));
+                update.set(&BTreeSet::new(), |rule| client.is_mine(rule));
             }
-            if after != before {
-                update_mtu(&group.id, &mut after);
+            if update.rules != before {
+                update.mtu(&group.id);
             }
-            added.extend(after.difference(&before).cloned());
-            removed.extend(before.difference(&after).cloned());
+            added.extend(update.added);
+            removed.extend(update.removed);
         }
         decision.rules = Answer::Is(added);
         decision.rules_removed = Answer::Is(removed);
@@ -121,39 +135,63 @@ impl<'a> Request<'a> {
     }
 }
 
+/// What EC2 compares: a group has a rule once, with one description.
+type Key = (String, Option<i64>, Option<i64>, String);
+
+fn key(rule: &IngressRule) -> Key {
+    (rule.protocol.clone(), rule.from, rule.to, rule.source.clone())
+}
+
+/// The update of a group.
+#[derive(Default)]
+struct Update {
+    /// Rules as the controller remembers them.
+    rules: BTreeSet<IngressRule>,
+    /// Rules that the group has, with any description.
+    held: BTreeSet<Key>,
+    added: Vec<IngressRule>,
+    removed: Vec<IngressRule>,
+}
+
+impl Update {
+    /// Replaces rules of one kind.
+    /// Sources: `pkg/providers/v1/aws.go#addSecurityGroupIngress`, `#ipPermissionExists`, which ignore descriptions.
+    fn set(&mut self, wanted: &BTreeSet<IngressRule>, is_mine: impl Fn(&IngressRule) -> bool) {
+        let old: Vec<IngressRule> =
+            self.rules.iter().filter(|rule| is_mine(rule) && !wanted.contains(rule)).cloned().collect();
+        for rule in old {
+            self.rules.remove(&rule);
+            self.held.remove(&key(&rule));
+            self.removed.push(rule);
+        }
+        for rule in wanted {
+            if self.rules.insert(rule.clone()) && self.held.insert(key(rule)) {
+                self.added.push(rule.clone());
+            }
+        }
+    }
+
+    fn traffic(&mut self, group: &str, traffic: &Traffic<'_>) {
+        let pairs = traffic.ports.iter().flat_map(|port| traffic.ranges.iter().map(move |range| (port, range)));
+        let rule = |(port, range): (&i64, &String)| {
+            IngressRule::port(group, traffic.protocol, range, *port).described(traffic.description.clone())
+        };
+        self.set(&pairs.map(rule).collect(), |rule| traffic.is_mine(rule));
+    }
+
+    /// The rules for path MTU discovery follow those of all clients.
+    fn mtu(&mut self, group: &str) {
+        let is_client = |rule: &&IngressRule| rule.description.as_deref().is_some_and(|text| text.contains(CLIENT));
+        let rule = |rule: &IngressRule| IngressRule::path_mtu(group, &rule.source).described(MTU.to_owned());
+        let wanted = self.rules.iter().filter(is_client).map(rule).collect();
+        self.set(&wanted, |rule| rule.description.as_deref() == Some(MTU));
+    }
+}
+
 impl Traffic<'_> {
     fn is_mine(&self, rule: &IngressRule) -> bool {
         rule.description.as_deref() == Some(self.description.as_str())
     }
-
-    fn update(&self, group: &str, rules: &mut BTreeSet<IngressRule>) {
-        let wanted: BTreeSet<IngressRule> = self
-            .ports
-            .iter()
-            .flat_map(|port| self.ranges.iter().map(move |range| (port, range)))
-            .map(|(port, range)| {
-                IngressRule::port(group, self.protocol, range, *port).described(self.description.clone())
-            })
-            .collect();
-        rules.retain(|rule| !self.is_mine(rule) || wanted.contains(rule));
-        rules.extend(wanted);
-    }
-
-    fn remove(&self, rules: &mut BTreeSet<IngressRule>) {
-        rules.retain(|rule| !self.is_mine(rule));
-    }
-}
-
-/// The rules for path MTU discovery follow those of all clients.
-fn update_mtu(group: &str, rules: &mut BTreeSet<IngressRule>) {
-    let is_client = |rule: &&IngressRule| rule.description.as_deref().is_some_and(|text| text.contains(CLIENT));
-    let wanted: BTreeSet<IngressRule> = rules
-        .iter()
-        .filter(is_client)
-        .map(|rule| IngressRule::path_mtu(group, &rule.source).described(MTU.to_owned()))
-        .collect();
-    rules.retain(|rule| rule.description.as_deref() != Some(MTU) || wanted.contains(rule));
-    rules.extend(wanted);
 }
 
 /// The rules of a group with ranges as their sources, one by one.

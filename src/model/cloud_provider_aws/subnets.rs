@@ -14,7 +14,7 @@ use crate::model::decision::{Answer, Decision, PassedOver};
 impl<'a> Request<'a> {
     /// The subnets of the load balancer, in the order of the request.
     pub(super) fn subnets(&self, decision: &mut Decision) -> Result<Vec<String>, Stop> {
-        let chosen = match self.annotations.list("aws-load-balancer-subnets") {
+        let chosen = match self.annotations.list("aws-load-balancer-subnets").filter(|_| self.config.is_since(21, 0)) {
             Some(named) => self.named(&named)?,
             None => self.discovered(decision)?,
         };

@@ -10,13 +10,13 @@ use super::{Request, Stop};
 use crate::model::annotations::{pairs, parse_bool};
 use crate::model::decision::{Answer, Decision, NodeLeftOut};
 
-/// Reason why a Node is no target.
+/// The reason for which the controller skips a Node.
 struct Reason(String);
 
 /// Taint that the cluster autoscaler sets before it deletes a Node.
 const AUTOSCALER_TAINT: &str = "ToBeDeletedByClusterAutoscaler";
 
-/// Label of masters, which v1.21 and earlier leave out.
+/// Label of masters, which v1.20 skips.
 const MASTER: &str = "node-role.kubernetes.io/master";
 
 impl<'a> Request<'a> {
@@ -71,17 +71,18 @@ impl<'a> Request<'a> {
         {
             return Some(format!("it has the label `{EXCLUDED_FROM_LOAD_BALANCERS}`"));
         }
-        if !config.is_since(22, 0) && node.labels.contains_key(MASTER) {
+        if !config.is_since(21, 0) && node.labels.contains_key(MASTER) {
             return Some(format!("it has the label `{MASTER}`"));
         }
-        if node.taints.iter().any(|taint| taint.key == AUTOSCALER_TAINT) {
+        if config.is_since(22, 0) && node.taints.iter().any(|taint| taint.key == AUTOSCALER_TAINT) {
             return Some(format!("it has the taint `{AUTOSCALER_TAINT}`"));
         }
-        let ignores_readiness = config.is_since(27, 0) || config.is_since(25, 0) && self.service.is_local;
+        let ignores_readiness =
+            config.is_since(27, 0) && config.has_stable_nodes || config.is_since(25, 0) && self.service.is_local;
         (!ignores_readiness && node.is_ready != Some(true)).then(|| "it is not ready".to_owned())
     }
 
-    /// The instance of a Node, or the reason for which it is no target.
+    /// The instance of a Node, or the reason for which the controller skips it.
     fn instance_of(&self, node: &KubernetesNode) -> Result<&'a Instance, Reason> {
         if node.provider_id.is_empty() {
             return Err(Reason("it has no providerID".to_owned()));

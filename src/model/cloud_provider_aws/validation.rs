@@ -49,7 +49,7 @@ impl Request<'_> {
             }
         }
         if let Some(attributes) = self.annotation("aws-load-balancer-target-group-attributes")
-            && self.config.is_since(34, 0)
+            && self.validates_attributes()
         {
             if !self.is_nlb {
                 let words = if self.config.is_since(35, 0) {
@@ -62,6 +62,13 @@ impl Request<'_> {
             self.validate_target_group_attributes(attributes)?;
         }
         Ok(())
+    }
+
+    /// The checks were added to patches of older releases, and one patch lacks them.
+    fn validates_attributes(&self) -> bool {
+        let version = self.config.version;
+        let is_in = |minor, first| version.minor() == Some(minor) && self.config.is_since(minor, first);
+        is_in(32, 6) || is_in(33, 3) || self.config.is_since(34, 0) && version != ControllerVersion::new(1, 34, 1)
     }
 
     /// The type of an existing load balancer cannot change.
@@ -111,12 +118,19 @@ impl Request<'_> {
         let Some(first) = service.ports.first() else {
             return Stop::error("requested load balancer with no ports");
         };
-        if service.ports.iter().any(|port| port.protocol != first.protocol) {
+        let is_mixed = service.ports.iter().any(|port| port.protocol != first.protocol);
+        if is_mixed && self.config.is_since(22, 0) {
             return Stop::error("mixed protocol is not supported for LoadBalancer");
         }
         let protocols: &[&str] = if self.is_nlb { &["TCP", "UDP"] } else { &["TCP"] };
-        if !protocols.contains(&first.protocol.as_str()) {
-            return Stop::error(format!("Protocol {} not supported by LoadBalancer", first.protocol));
+        if let Some(port) = service.ports.iter().find(|port| !protocols.contains(&port.protocol.as_str())) {
+            return Stop::error(format!("Protocol {} not supported by LoadBalancer", port.protocol));
+        }
+        if is_mixed {
+            return Stop::unknown(
+                "error",
+                "load balancers of several protocols, which v1.21 and earlier create, are not modelled",
+            );
         }
         let has_node_port = service.ports.iter().any(|port| port.node_port.is_some());
         if self.is_nlb && has_node_port {

@@ -13,6 +13,9 @@ use crate::model::decision::{Answer, Decision, IngressRule, NewGroup};
 use crate::model::names;
 use crate::model::world::World;
 
+/// Tag with the name of the cluster.
+const CLUSTER_TAG: &str = "elbv2.k8s.aws/cluster";
+
 /// Where the groups of a load balancer come from.
 pub(super) struct GroupSearch<'s> {
     pub(super) world: World<'s>,
@@ -20,6 +23,10 @@ pub(super) struct GroupSearch<'s> {
     pub(super) vpc: &'s str,
     /// Name of the group that the controller creates.
     pub(super) managed_name: String,
+    /// Prefix of the tags by which the controller finds that group again.
+    pub(super) tracking: &'static str,
+    /// Value of the tag `stack`.
+    pub(super) stack: String,
     /// Groups of the annotation; empty without it.
     pub(super) listed: Vec<String>,
     /// True if rules of nodes are managed for listed groups.
@@ -43,12 +50,20 @@ impl GroupSearch<'_> {
         self.world.must_have(&[Read::DescribeSecurityGroups], "lb_groups")?;
         let uses_backend = self.config.switch("enable-backend-security-group", true);
         let groups = if self.listed.is_empty() {
-            let id = format!("new:{}", self.managed_name);
-            let description = "[k8s] Managed SecurityGroup for LoadBalancer".to_owned();
-            let made = NewGroup { name: self.managed_name.clone(), description, rules: rules(&id)? };
-            decision.new_group = Answer::Is(Some(made));
+            let id = if let Some(held) = self.managed()? {
+                // Its rules are updated.
+                rules(held)?;
+                decision.new_group = Answer::Is(None);
+                held.to_owned()
+            } else {
+                let id = format!("new:{}", self.managed_name);
+                let description = "[k8s] Managed SecurityGroup for LoadBalancer".to_owned();
+                let made = NewGroup { name: self.managed_name.clone(), description, rules: rules(&id)? };
+                decision.new_group = Answer::Is(Some(made));
+                id
+            };
             if uses_backend {
-                let backend = self.backend();
+                let backend = self.backend()?;
                 Groups { ids: vec![id, backend.clone()], backend: Some(backend) }
             } else {
                 Groups { ids: vec![id.clone()], backend: Some(id) }
@@ -62,7 +77,7 @@ impl GroupSearch<'_> {
                         "backendSG feature is required to manage worker node SG rules when frontendSG is manually specified",
                     );
                 }
-                let backend = self.backend();
+                let backend = self.backend()?;
                 ids.push(backend.clone());
                 Some(backend)
             } else {
@@ -74,14 +89,39 @@ impl GroupSearch<'_> {
         Ok(groups)
     }
 
-    /// The group that all load balancers share: `pkg/networking/backend_sg_provider.go#Get`.
-    fn backend(&self) -> String {
+    /// The group that an earlier run created for the same objects.
+    /// Source: `pkg/deploy/ec2/security_group_synthesizer.go#findSDKSecurityGroups`, `pkg/deploy/tracking/provider.go`.
+    fn managed(&self) -> Result<Option<&str>, Stop> {
+        self.with_tags(&[
+            (CLUSTER_TAG, self.config.cluster_name),
+            (&format!("{}/stack", self.tracking), &self.stack),
+            (&format!("{}/resource", self.tracking), "ManagedLBSecurityGroup"),
+        ])
+    }
+
+    /// The group that all load balancers share, which is found by its tags: `pkg/networking/backend_sg_provider.go#Get`.
+    fn backend(&self) -> Result<String, Stop> {
         if let Some(id) = self.config.flag("backend-security-group").filter(|id| !id.is_empty()) {
-            return id.to_owned();
+            return Ok(id.to_owned());
         }
         let cluster = self.config.cluster_name;
-        let name = format!("k8s-traffic-{}-{}", names::sanitized(cluster, 232), names::sha256(&[cluster]));
-        self.in_vpc().find(|group| group.name == name).map_or_else(|| format!("new:{name}"), |group| group.id.clone())
+        let held = self.with_tags(&[(CLUSTER_TAG, cluster), ("elbv2.k8s.aws/resource", "backend-sg")])?;
+        let name = || format!("k8s-traffic-{}-{}", names::sanitized(cluster, 232), names::sha256(&[cluster]));
+        Ok(held.map_or_else(|| format!("new:{}", name()), str::to_owned))
+    }
+
+    /// The one group of the VPC with all of these tags; with several the controller takes the first that EC2 lists.
+    fn with_tags(&self, wanted: &[(&str, &str)]) -> Result<Option<&str>, Stop> {
+        let has_all =
+            |group: &&SecurityGroup| wanted.iter().all(|(key, value)| tags::value(&group.tags, key) == Some(*value));
+        let mut found = self.in_vpc().filter(has_all);
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => Stop::unknown(
+                "lb_groups",
+                "several security groups have the tags by which the controller finds its own, and it takes the first that EC2 lists",
+            ),
+            (first, _) => Ok(first.map(|group| group.id.as_str())),
+        }
     }
 
     fn in_vpc(&self) -> impl Iterator<Item = &SecurityGroup> {
@@ -108,6 +148,18 @@ impl GroupSearch<'_> {
             let name_of = |group: &SecurityGroup| tags::value(&group.tags, "Name").map(str::to_owned);
             let has_name = |group: &&SecurityGroup| name_of(group).is_some_and(|name| names.contains(&&name));
             let by_name: Vec<&SecurityGroup> = self.in_vpc().filter(has_name).collect();
+            if !self.config.is_since(2, 9) {
+                found.extend(by_name.iter().map(|group| group.id.clone()));
+                return if found.len() == self.listed.len() {
+                    Ok(found)
+                } else {
+                    Stop::error(format!(
+                        "couldn't find all securityGroups, nameOrIDs: {}, found: {}",
+                        go_list(&self.listed),
+                        go_list(&found)
+                    ))
+                };
+            }
             let mut wanted: Vec<&str> = Vec::new();
             for name in &names {
                 if !wanted.contains(&name.as_str()) {
@@ -143,18 +195,24 @@ pub(super) fn node_groups(
     decision: &mut Decision,
 ) -> Result<Vec<String>, Stop> {
     let key = tags::cluster_key(config.cluster_name);
-    let wanted = if config.is_since(2, 14) { config.target_group_tags() } else { std::collections::BTreeMap::new() };
+    let wanted = if config.is_since(2, 7) { config.target_group_tags() } else { std::collections::BTreeMap::new() };
+    let expected = if config.is_since(2, 8) { "expected" } else { "expect" };
     let mut found = Vec::new();
     let mut errors = Vec::new();
     for id in instances {
         let Some(instance) = world.instance(id) else {
-            decision.note_unknown("node_groups", format!("the instance `{id}` is not in the inventory"));
-            continue;
+            return Stop::unknown(
+                "targets",
+                format!(
+                    "the instance `{id}` is not in the inventory: if it does not exist, EC2 answers InvalidInstanceID.NotFound, and no target is registered"
+                ),
+            );
         };
         let Some(primary) = instance.network_interfaces.iter().find(|one| one.device_index == 0) else {
-            decision
-                .note_unknown("node_groups", format!("the interfaces of the instance `{id}` are not in the inventory"));
-            continue;
+            return Stop::unknown(
+                "node_groups",
+                format!("the interfaces of the instance `{id}` are not in the inventory"),
+            );
         };
         if let [only] = primary.security_groups.as_slice() {
             found.push(only.clone());
@@ -178,7 +236,7 @@ pub(super) fn node_groups(
                 format!(" and map[{}]", pairs.join(" "))
             };
             errors.push(format!(
-                "expected exactly one securityGroup tagged with {key}{extra} for eni {}, got: {} (clusterName: {})",
+                "{expected} exactly one securityGroup tagged with {key}{extra} for eni {}, got: {} (clusterName: {})",
                 primary.id,
                 go_list(&matching),
                 config.cluster_name

@@ -4,23 +4,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::aws::Subnet;
 use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
 
 use super::groups::{GroupSearch, Groups, node_groups};
-use super::node_rules::{Opening, Source, rules};
-use super::subnets::Search;
+use super::node_rules::{Opening, Source, add};
 use super::targets::targets;
-use super::{Config, Kind, NAME, Scheme, Stop, default_scheme};
+use super::{Config, NAME, Scheme, Stop, default_scheme};
 use crate::model::annotations::{Annotations, go_list, go_set};
 use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ObjectName};
 use crate::model::names;
 use crate::model::world::World;
 
+mod actions;
+mod attributes;
 mod backends;
+mod class;
 mod listeners;
+mod subnets;
 
 use backends::Backend;
+use class::{Class, classify, sort};
 use listeners::Listener;
 
 /// Prefix of the annotations.
@@ -36,8 +39,6 @@ struct Member<'e> {
     name: ObjectName,
     annotations: BTreeMap<String, String>,
     parameters: Option<Object<'e>>,
-    /// `group.order`.
-    order: i64,
 }
 
 impl Member<'_> {
@@ -47,6 +48,10 @@ impl Member<'_> {
 
     /// A text of the class parameters.
     fn parameter(&self, path: &[&str]) -> Option<&str> {
+        // Without a path the parameters do not hold it.
+        if path.is_empty() {
+            return None;
+        }
         self.parameters.as_ref()?.text(path).filter(|text| !text.is_empty())
     }
 }
@@ -78,35 +83,29 @@ impl Group<'_> {
     }
 }
 
-/// Decides about all Ingresses: one decision for each load balancer, and one for each Ingress of other controllers.
+/// Decides about all Ingresses: one decision for each load balancer, and one for each Ingress that gets none.
 pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decision> {
     let mut groups: BTreeMap<(bool, String), Group<'_>> = BTreeMap::new();
     let mut decisions = Vec::new();
     for document in world.evidence.documents_by_kind(DocumentKind::Ingress) {
         let object = document.object();
-        match member(world.evidence, config, object) {
-            Ok(member) => {
-                let own = member.annotations().get("group.name").map(str::to_owned);
-                let explicit = member.parameter(&["spec", "group", "name"]).map(str::to_owned).or(own);
+        let mut decision = Decision::new(name(object), NAME, config.version.to_string());
+        decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
+        match classify(world.evidence, config, object) {
+            Class::Taken(member, explicit) => {
                 let id = explicit.clone().unwrap_or_else(|| format!("{}/{}", member.name.namespace, member.name.name));
                 let key = (explicit.is_some(), id);
                 groups.entry(key).or_insert_with(|| Group { explicit, members: Vec::new() }).members.push(member);
             }
-            Err(reason) => {
-                let mut decision = Decision::new(name(object), NAME, config.version.to_string());
-                decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
-                if let Some(reason) = reason {
-                    decision.note_unknown("handled", reason);
-                    decision.error = Answer::Unknown;
-                }
+            Class::NotTaken => decisions.push(decision),
+            Class::Stops(stop) => {
+                decision.handled = matches!(stop, Stop::Error(_));
+                decision.stopped(stop);
                 decisions.push(decision);
             }
         }
     }
-    for mut group in groups.into_values() {
-        group.members.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
-        decisions.push(decide(world, config, &group));
-    }
+    decisions.extend(groups.into_values().map(|group| decide(world, config, group)));
     decisions.sort_by(|a, b| a.object.cmp(&b.object));
     decisions
 }
@@ -120,44 +119,6 @@ fn name(object: Object<'_>) -> ObjectName {
     }
 }
 
-/// An Ingress that the controller takes; else the reason for which that is not known, if it is not.
-/// Source: `pkg/ingress/group_loader.go#classifyIngress`, `class_loader.go#Load`.
-fn member<'e>(evidence: &'e Evidence, config: &Config<'_>, object: Object<'e>) -> Result<Member<'e>, Option<String>> {
-    if object.at(&["metadata", "deletionTimestamp"]).is_some() {
-        return Err(None);
-    }
-    let members = object.members(&["metadata", "annotations"]);
-    let text = |(key, value): (crate::kubernetes::Located<String>, Object<'e>)| {
-        Some((key.value, value.node.as_str()?.to_owned()))
-    };
-    let annotations: BTreeMap<String, String> = members.filter_map(text).collect();
-    let own_class = config.flag("ingress-class").unwrap_or("alb");
-    let order = annotations.get(&format!("{PREFIX}group.order")).and_then(|order| order.parse().ok()).unwrap_or(0);
-    let made = |annotations, parameters| Member { object, name: name(object), annotations, parameters, order };
-    if let Some(class) = annotations.get("kubernetes.io/ingress.class") {
-        return if class == own_class { Ok(made(annotations, None)) } else { Err(None) };
-    }
-    let Some(class) = object.text(&["spec", "ingressClassName"]) else { return Err(None) };
-    let named = |kind, name: &str| {
-        let mut objects = evidence.documents_by_kind(kind).map(crate::kubernetes::Document::object);
-        objects.find(|one| one.text(&["metadata", "name"]) == Some(name))
-    };
-    let Some(class) = named(DocumentKind::IngressClass, class) else {
-        return Err(Some(format!("the IngressClass `{class}` was not given")));
-    };
-    if class.text(&["spec", "controller"]) != Some(CONTROLLER) {
-        return Err(None);
-    }
-    let parameters = match class.text(&["spec", "parameters", "name"]) {
-        None => None,
-        Some(name) => match named(DocumentKind::IngressClassParams, name) {
-            Some(parameters) => Some(parameters),
-            None => return Err(Some(format!("the IngressClassParams `{name}` were not given"))),
-        },
-    };
-    Ok(made(annotations, parameters))
-}
-
 /// A group with what was decided so far.
 struct Request<'a> {
     world: World<'a>,
@@ -166,7 +127,8 @@ struct Request<'a> {
     vpc: String,
 }
 
-fn decide(world: World<'_>, config: &Config<'_>, group: &Group<'_>) -> Decision {
+fn decide(world: World<'_>, config: &Config<'_>, mut group: Group<'_>) -> Decision {
+    let sorted = sort(&mut group.members);
     let mut names = group.members.iter().map(|member| member.name.clone());
     let first =
         names.next().unwrap_or_else(|| ObjectName { kind: "Ingress", namespace: String::new(), name: String::new() });
@@ -175,7 +137,9 @@ fn decide(world: World<'_>, config: &Config<'_>, group: &Group<'_>) -> Decision 
     decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
     decision.handled = true;
     decision.kind = Answer::Is("alb");
-    let done = config.vpc(&world).and_then(|vpc| Request { world, config, group, vpc }.run(&mut decision));
+    let done = sorted
+        .and_then(|()| config.vpc(&world))
+        .and_then(|vpc| Request { world, config, group: &group, vpc }.run(&mut decision));
     if let Err(stop) = done {
         decision.stopped(stop);
     }
@@ -209,16 +173,20 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
         );
         let groups = self.groups(decision, &listeners, is_dual_stack)?;
+        self.validate_attributes()?;
         decision.step(
             "name",
             "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerName",
         );
         decision.name = Answer::Is(self.name(scheme)?);
+        let redirects = self.redirects(&listeners)?;
         decision.step(
             "target_groups",
             "aws-load-balancer-controller pkg/ingress/model_build_target_group.go#buildTargetGroup",
         );
-        self.target_groups(decision, &groups, is_dual_stack)
+        self.target_groups(decision, &groups, &listeners, redirects, is_dual_stack)?;
+        self.note_not_modelled(decision);
+        Ok(())
     }
 
     fn scheme(&self) -> Result<Scheme, Stop> {
@@ -249,66 +217,6 @@ impl Request<'_> {
         }
     }
 
-    fn subnets<'s>(
-        &'s self,
-        decision: &mut Decision,
-        scheme: Scheme,
-        ip_address_type: &'s str,
-    ) -> Result<Vec<&'s Subnet>, Stop> {
-        let search = Search {
-            world: self.world,
-            config: self.config,
-            vpc: &self.vpc,
-            kind: Kind::Application,
-            scheme,
-            is_dual_stack: ip_address_type.starts_with("dualstack"),
-            ip_address_type,
-        };
-        let (mut selectors, mut lists): (Vec<Selector>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
-        for member in &self.group.members {
-            let of_class = member.parameters.and_then(|parameters| parameters.at(&["spec", "subnets"]));
-            if let Some(selector) = of_class {
-                selectors.push(Selector::read(selector));
-            } else {
-                lists.extend(member.annotations().list("subnets"));
-            }
-        }
-        if let Some((first, others)) = selectors.split_first() {
-            if !lists.is_empty() {
-                return Stop::error("conflicting subnet specifications: IngressClassParams versus annotation");
-            }
-            if others.iter().any(|other| other != first) {
-                return Stop::error("conflicting IngressClassParams subnet specifications");
-            }
-            let found =
-                if first.ids.is_empty() { search.by_tags(&first.tags, decision) } else { search.by_ids(&first.ids) };
-            return found;
-        }
-        if let Some((first, others)) = lists.split_first() {
-            let sorted = |list: &Vec<String>| {
-                let mut list = list.clone();
-                list.sort();
-                list
-            };
-            if let Some(other) = others.iter().find(|other| sorted(other) != sorted(first)) {
-                return Stop::error(format!("conflicting subnets: {} | {}", go_list(first), go_list(other)));
-            }
-            return search.by_name_or_id(first);
-        }
-        let has_address =
-            |member: &Member<'_>| member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
-        if self.group.members.iter().any(has_address) {
-            return Stop::unknown(
-                "subnets",
-                "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
-            );
-        }
-        search.discovered(decision).map_err(|stop| match stop {
-            Stop::Error(message) => Stop::Error(format!("couldn't auto-discover subnets: {message}")),
-            Stop::Unknown(_) => stop,
-        })
-    }
-
     fn groups(&self, decision: &mut Decision, listeners: &[Listener], is_dual_stack: bool) -> Result<Groups, Stop> {
         let lists: Vec<Vec<String>> =
             self.group.members.iter().filter_map(|member| member.annotations().list("security-groups")).collect();
@@ -336,6 +244,8 @@ impl Request<'_> {
             config: self.config,
             vpc: &self.vpc,
             managed_name: self.own_name(&hash),
+            tracking: "ingress.k8s.aws",
+            stack: id,
             listed,
             manages_rules: manages.first().copied().unwrap_or(default),
         };
@@ -343,7 +253,9 @@ impl Request<'_> {
     }
 
     fn name(&self, scheme: Scheme) -> Result<String, Stop> {
-        let values = self.group.values(&["spec", "loadBalancerName"], "load-balancer-name");
+        // Class parameters hold it since v2.14.
+        let of_class: &[&str] = if self.config.is_since(2, 14) { &["spec", "loadBalancerName"] } else { &[] };
+        let values = self.group.values(of_class, "load-balancer-name");
         let mut names = values.iter();
         match (names.next(), names.next()) {
             (Some(name), None) if name.len() > 32 => {
@@ -370,8 +282,15 @@ impl Request<'_> {
     }
 
     /// Target groups of the backends, their targets, and the rules of nodes.
-    fn target_groups(&self, decision: &mut Decision, groups: &Groups, is_dual_stack: bool) -> Result<(), Stop> {
-        let Some(backends) = self.backends(decision, is_dual_stack)? else {
+    fn target_groups(
+        &self,
+        decision: &mut Decision,
+        groups: &Groups,
+        listeners: &[Listener],
+        redirects: bool,
+        is_dual_stack: bool,
+    ) -> Result<(), Stop> {
+        let Some(backends) = self.backends(decision, listeners, redirects, is_dual_stack)? else {
             decision.targets = Answer::Unknown;
             decision.node_groups = Answer::Unknown;
             decision.rules = Answer::Unknown;
@@ -409,7 +328,7 @@ impl Request<'_> {
         );
         let found =
             if openings.is_empty() { Vec::new() } else { node_groups(self.world, self.config, &ids, decision)? };
-        decision.rules = Answer::Is(rules(&found, &openings));
+        add(self.world, decision, &found, &openings);
         decision.node_groups = Answer::Is(found);
         decision.targets = Answer::Is(ids);
         Ok(())
@@ -424,23 +343,6 @@ impl Request<'_> {
         let health = |backend: &Backend| backend.health.port.as_deref().and_then(|port| port.parse::<i64>().ok());
         let ports = backends.iter().flat_map(|backend| [Some(backend.port), health(backend)]);
         ports.flatten().map(|port| open(Some(port))).collect()
-    }
-}
-
-/// Subnets of class parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Selector {
-    ids: Vec<String>,
-    tags: BTreeMap<String, Vec<String>>,
-}
-
-impl Selector {
-    fn read(object: Object<'_>) -> Self {
-        let texts = |object: Object<'_>, path: &[&str]| -> Vec<String> {
-            object.items(path).filter_map(|item| item.node.as_str().map(str::to_owned)).collect()
-        };
-        let tags = object.members(&["tags"]).map(|(key, values)| (key.value, texts(values, &[])));
-        Self { ids: texts(object, &["ids"]), tags: tags.collect() }
     }
 }
 
@@ -465,12 +367,12 @@ fn service<'e>(evidence: &'e Evidence, namespace: &str, name: &str) -> Option<&'
 
 /// A health check of an Application Load Balancer with its defaults.
 /// Source: `pkg/ingress/model_builder.go`.
-fn default_health(protocol: &str) -> HealthCheck {
+fn default_health(protocol: &str, version: &str) -> HealthCheck {
     HealthCheck {
         target: None,
         protocol: Some(protocol.to_owned()),
         port: Some("traffic-port".to_owned()),
-        path: Some("/".to_owned()),
+        path: Some(if version == "GRPC" { "/AWS.ALB/healthcheck" } else { "/" }.to_owned()),
         interval: 15,
         timeout: 5,
         healthy: 2,

@@ -18,8 +18,15 @@ mod groups;
 mod listeners;
 mod openings;
 
-/// The class that the controller takes by default.
-const CLASS: &str = "service.k8s.aws/nlb";
+/// Annotations with which the controller can fail, and that are not modelled: a name, or the start of several.
+const NOT_MODELLED: [&str; 6] = [
+    "aws-load-balancer-alpn-policy",
+    "aws-load-balancer-enable-prefix-for-ipv6-source-nat",
+    "aws-load-balancer-inbound-sg-rules-on-private-link-traffic",
+    "aws-load-balancer-listener-attributes.",
+    "aws-load-balancer-proxy-protocol-per-target-group",
+    "aws-load-balancer-source-nat-ipv6-prefixes",
+];
 
 /// A Service with what was decided so far.
 struct Request<'a> {
@@ -41,6 +48,7 @@ struct Network<'n> {
 pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -> Decision {
     let object = ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() };
     let mut decision = Decision::new(object, NAME, config.version.to_string());
+    decision.requested = service.is_load_balancer();
     decision.step("handled", "aws-load-balancer-controller pkg/service/service_utils.go#IsServiceSupported");
     if !is_supported(config, service) {
         return decision;
@@ -58,14 +66,15 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
 
 /// True if the controller takes a Service.
 pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
-    if service.deleted_at.is_some() {
+    let watches = config.flag("watch-namespace").is_none_or(|only| only.is_empty() || only == service.namespace);
+    if service.deleted_at.is_some() || !watches {
         return false;
     }
     if config.gate("ServiceTypeLoadBalancerOnly", false) && !service.is_load_balancer() {
         return false;
     }
     if let Some(class) = &service.load_balancer_class {
-        return class == config.flag("load-balancer-class").unwrap_or(CLASS);
+        return class == config.class();
     }
     let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
     match annotations.get("aws-load-balancer-type") {
@@ -121,7 +130,8 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
         );
         let groups = self.groups(decision, exists, is_dual_stack)?;
-        self.validate_addresses(scheme, subnets.len(), is_dual_stack)?;
+        self.annotations.map("aws-load-balancer-additional-resource-tags")?;
+        self.validate_addresses(scheme, &subnets, is_dual_stack)?;
         decision.step(
             "name",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerName",
@@ -132,7 +142,25 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/service/model_build_target_group.go#buildTargetGroup",
         );
         let network = Network { scheme, subnets: &subnets, groups };
-        self.listeners(decision, &network, is_dual_stack)
+        self.listeners(decision, &network, is_dual_stack)?;
+        self.note_not_modelled(decision);
+        Ok(())
+    }
+
+    /// Annotations with which the controller may fail after all that was decided.
+    fn note_not_modelled(&self, decision: &mut Decision) {
+        let merges =
+            self.annotations.get("aws-load-balancer-enable-tcp-udp-listener").is_some_and(|value| value != "false");
+        let is_named = |suffix: &&str| NOT_MODELLED.iter().any(|one| suffix.starts_with(one));
+        for suffix in self.annotations.suffixes().filter(is_named) {
+            decision.is_not_modelled(&self.annotations.key(suffix));
+        }
+        let ports = &self.service.ports;
+        let mut numbers = std::collections::BTreeSet::new();
+        let has_twice = !ports.iter().all(|port| numbers.insert(port.port));
+        if has_twice && (merges || self.config.gate("EnableTCPUDPListener", false)) {
+            decision.is_not_modelled(&self.annotations.key("aws-load-balancer-enable-tcp-udp-listener"));
+        }
     }
 
     fn scheme(&self, exists: bool) -> Result<Scheme, Stop> {
@@ -176,7 +204,9 @@ impl Request<'_> {
     }
 
     /// Addresses by annotation: `#buildLoadBalancerSubnetMappings`.
-    fn validate_addresses(&self, scheme: Scheme, subnets: usize, is_dual_stack: bool) -> Result<(), Stop> {
+    fn validate_addresses(&self, scheme: Scheme, subnets: &[&Subnet], is_dual_stack: bool) -> Result<(), Stop> {
+        let held = subnets;
+        let subnets = held.len();
         let count = |what: &str, list: &[String]| {
             if list.len() == subnets {
                 Ok(())
@@ -195,6 +225,22 @@ impl Request<'_> {
                 return Stop::error("private IPv4 addresses can only be set for internal load balancers");
             }
             count("private IPv4 addresses", &list)?;
+            let addresses: Vec<std::net::Ipv4Addr> = list.iter().filter_map(|one| one.parse().ok()).collect();
+            for subnet in held {
+                let Some(block) = subnet.cidr_block.as_ref().and_then(|block| block.parse::<ipnet::Ipv4Net>().ok())
+                else {
+                    return Stop::unknown(
+                        "error",
+                        "the ranges of the subnets are not in the inventory: record it again",
+                    );
+                };
+                if addresses.iter().filter(|address| block.contains(*address)).count() != 1 {
+                    return Stop::error(format!(
+                        "expect one private IPv4 address configured for subnet: {}",
+                        subnet.id
+                    ));
+                }
+            }
         }
         if let Some(list) = self.annotations.list("aws-load-balancer-ipv6-addresses") {
             if !is_dual_stack {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::aws::Subnet;
+use crate::controller::ControllerVersion;
 use crate::inventory::Read;
 use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
 
@@ -32,7 +33,17 @@ pub(super) struct Search<'s> {
 impl<'s> Search<'s> {
     /// Subnets by id, anywhere, and by the tag `Name`, in the VPC: `#ResolveViaNameOrIDSlice`.
     pub(super) fn by_name_or_id(&self, named: &[String]) -> Result<Vec<&'s Subnet>, Stop> {
-        let found = if self.config.is_since(3, 2) { self.in_listed_order(named)? } else { self.counted(named)? };
+        let found = if self.config.is_since(3, 2) { self.in_listed_order(named) } else { self.counted(named) };
+        let mut found = found.map_err(|stop| match stop {
+            Stop::Error(message) if self.config.is_since(2, 13) => {
+                Stop::Error(format!("failed to list subnets by names or IDs: {message}"))
+            }
+            stop => stop,
+        })?;
+        // To v2.10.0 by id.
+        if self.config.version <= ControllerVersion::new(2, 10, 0) {
+            found.sort_by(|a, b| a.id.cmp(&b.id));
+        }
         self.validate_named(&found)?;
         Ok(found)
     }
@@ -48,9 +59,7 @@ impl<'s> Search<'s> {
             all
         };
         let missing: Vec<&String> = wanted.iter().filter(|name| with_name(name).is_empty()).copied().collect();
-        for id in named.iter().filter(|one| is_id(one)) {
-            self.by_id(id)?;
-        }
+        self.each_once(&named.iter().filter(|one| is_id(one)).collect::<Vec<_>>())?;
         if !missing.is_empty() {
             return Stop::error(format!("couldn't find all subnets, missing names: {}", go_list(&missing)));
         }
@@ -77,14 +86,31 @@ impl<'s> Search<'s> {
         Ok(found)
     }
 
-    /// To v3.1: ids first, then names, and as many as are listed.
+    /// EC2 lists a subnet once.
+    fn each_once(&self, ids: &[&String]) -> Result<Vec<&'s Subnet>, Stop> {
+        let mut found: Vec<&Subnet> = Vec::new();
+        for id in ids {
+            let subnet = self.by_id(id)?;
+            if !found.iter().any(|one| one.id == subnet.id) {
+                found.push(subnet);
+            }
+        }
+        if self.config.is_since(2, 13) && found.len() != ids.len() {
+            let held: Vec<&str> = found.iter().map(|subnet| subnet.id.as_str()).collect();
+            return Stop::error(format!(
+                "couldn't find all subnets, want: {}, found: {}",
+                go_list(ids),
+                go_list(&held)
+            ));
+        }
+        Ok(found)
+    }
+
+    /// To v3.1: as many as are listed.
     fn counted(&self, named: &[String]) -> Result<Vec<&'s Subnet>, Stop> {
         let own = self.world.subnets(self.vpc)?;
         let (ids, wanted): (Vec<&String>, Vec<&String>) = named.iter().partition(|one| is_id(one));
-        let mut found: Vec<&Subnet> = Vec::new();
-        for id in &ids {
-            found.push(self.by_id(id)?);
-        }
+        let mut found = self.each_once(&ids)?;
         let has_name = |subnet: &&&Subnet| {
             tags::value(&subnet.tags, "Name").is_some_and(|name| wanted.iter().any(|one| *one == name))
         };
@@ -100,6 +126,12 @@ impl<'s> Search<'s> {
                 ));
             }
             found.extend(by_name);
+            // Since v3.0 in the listed order.
+            if self.config.is_since(3, 0) {
+                let is_it =
+                    |subnet: &Subnet, one: &str| subnet.id == *one || tags::value(&subnet.tags, "Name") == Some(one);
+                found.sort_by_key(|subnet| named.iter().position(|one| is_it(subnet, one)));
+            }
             return Ok(found);
         }
         found.extend(by_name);
@@ -127,7 +159,7 @@ impl<'s> Search<'s> {
 
     /// Subnets by the ids of a class: `#ResolveViaSelector`.
     pub(super) fn by_ids(&self, ids: &[String]) -> Result<Vec<&'s Subnet>, Stop> {
-        let found = ids.iter().map(|id| self.by_id(id)).collect::<Result<Vec<_>, _>>()?;
+        let found = self.each_once(&ids.iter().collect::<Vec<_>>())?;
         self.validate_named(&found)?;
         Ok(found)
     }
@@ -231,7 +263,7 @@ impl<'s> Search<'s> {
                 } else {
                     format!("{start}and {full} have insufficient available IP addresses")
                 }
-            } else if self.config.is_since(2, 5) {
+            } else {
                 let mut explanation = format!("{count} match VPC and tags: {}", go_list(keys));
                 if foreign > 0 {
                     explanation.push_str(&format!(", {foreign} tagged for other cluster"));
@@ -240,8 +272,6 @@ impl<'s> Search<'s> {
                     explanation.push_str(&format!(", {full} have fewer than {FREE_ADDRESSES} free IPs"));
                 }
                 format!("unable to resolve at least one subnet ({explanation})")
-            } else {
-                "unable to discover at least one subnet".to_owned()
             });
         }
         self.validate_count(&chosen)?;

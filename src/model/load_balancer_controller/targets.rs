@@ -37,7 +37,7 @@ pub(super) fn targets(
     }
     let is_ready = |node: &&&KubernetesNode| node.is_ready == Some(true);
     let has_ready = candidates.iter().any(|node| is_ready(&node));
-    let takes_unknown = !has_ready && config.gate("EndpointsFailOpen", config.is_since(2, 5));
+    let takes_unknown = !has_ready && config.gate("EndpointsFailOpen", true);
     let mut ids = Vec::new();
     let mut errors = Vec::new();
     for node in candidates {

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{UID, decision, decisions, holds, service};
+use super::ingress::{alb, ingress};
+use super::{UID, decision, holds, service};
 use crate::inventory::Tag;
-use crate::model::simulate::ModelledController::LoadBalancerController;
+use crate::model::simulate::ModelledController::{CloudProviderAws, LoadBalancerController};
 use crate::testing::aws::{Cluster, KEY, OTHER_KEY, PLAIN_GROUP, PRIVATE, PUBLIC, PUBLIC_B, TAGGED_GROUP, WORKER};
 use crate::testing::{tag, untag};
 
@@ -33,38 +34,6 @@ fn error(more: &[(&str, &str)], spec: Value) -> Value {
 fn running(arguments: &[&str]) -> &'static str {
     let arguments: Vec<String> = arguments.iter().map(|one| format!("\"{one}\"")).collect();
     format!("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: lbc\n  namespace: kube-system\nspec:\n  template:\n    spec:\n      containers:\n      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4\n        args: [{}]\n", arguments.join(", ")).leak()
-}
-
-/// An Ingress of the controller, its class and the Service behind it.
-fn ingress(name: &str, annotations: &[(&str, &str)], parameters: Option<Value>) -> Vec<Value> {
-    let annotations: serde_json::Map<String, Value> = annotations
-        .iter()
-        .map(|(suffix, value)| (format!("alb.ingress.kubernetes.io/{suffix}"), json!(value)))
-        .collect();
-    let mut class = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "alb"}, "spec": {"controller": "ingress.k8s.aws/alb"}});
-    let mut objects = Vec::new();
-    if let Some(spec) = parameters {
-        class["spec"]["parameters"] = json!({"apiGroup": "elbv2.k8s.aws", "kind": "IngressClassParams", "name": "alb"});
-        objects.push(json!({"apiVersion": "elbv2.k8s.aws/v1beta1", "kind": "IngressClassParams", "metadata": {"name": "alb"}, "spec": spec}));
-    }
-    objects.push(class);
-    objects.push(json!({
-        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": {"name": name, "namespace": "default", "annotations": annotations},
-        "spec": {"ingressClassName": "alb", "rules": [{"http": {"paths": [
-            {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}}
-        ]}}]}
-    }));
-    objects.push(service(&[], json!({"type": "NodePort"})));
-    objects
-}
-
-/// The decision about Ingresses.
-fn alb(version: &str, objects: &[Value], change: impl FnOnce(&mut Cluster)) -> Value {
-    let mut all = decisions(LoadBalancerController, version, objects, change);
-    all.retain(|one| one["object"]["kind"] == "Ingress");
-    assert_eq!(all.len(), 1, "{all:#?}");
-    all.remove(0)
 }
 
 #[test]
@@ -129,8 +98,8 @@ fn subnets_are_discovered_by_role_and_by_reachability_only_without_any_role() {
         json!({"error": "unable to resolve at least one subnet (0 match VPC and tags: [kubernetes.io/role/elb])"}),
     );
     holds(
-        &with("2.4.0", &[PUBLIC_SCHEME], json!({}), without),
-        json!({"error": "unable to discover at least one subnet"}),
+        &with("2.5.0", &[PUBLIC_SCHEME], json!({}), without),
+        json!({"error": "unable to resolve at least one subnet (0 match VPC and tags: [kubernetes.io/role/elb])"}),
     );
     // One role tag of another cluster turns the search by reachability off.
     let foreign = |c: &mut Cluster| {
@@ -167,14 +136,14 @@ fn listed_subnets_are_taken_in_order_since_3_2() {
     holds(&listed("3.2.0", "pub-a,pub-a", same), json!({"subnets": [PUBLIC, PUBLIC_B]}));
     holds(
         &listed("3.2.0", "pub-a,pub-a", |_| {}),
-        json!({"error": "subnet with Name tag \"pub-a\" requested 2 times but only 1 subnet(s) found with that name"}),
+        json!({"error": "failed to list subnets by names or IDs: subnet with Name tag \"pub-a\" requested 2 times but only 1 subnet(s) found with that name"}),
     );
     holds(&listed("3.2.0", "subnet-pubb0bb1,pub-a", |_| {}), json!({"subnets": [PUBLIC_B, PUBLIC]}));
     assert!(
         listed("3.1.0", "pub-a", same)["error"]
             .as_str()
             .unwrap()
-            .starts_with("couldn't find all subnets, want: [pub-a]")
+            .starts_with("failed to list subnets by names or IDs: couldn't find all subnets, want: [pub-a]")
     );
     assert_eq!(listed("2.13.4", " , ", |_| {})["error"], "unable to resolve at least one subnet");
     assert_eq!(
@@ -368,82 +337,25 @@ fn an_existing_load_balancer_keeps_what_was_not_read() {
 }
 
 #[test]
-fn an_ingress_gets_an_application_load_balancer() {
-    let found = alb("2.13.4", &ingress("web", &[], None), |_| {});
-    holds(
-        &found,
-        json!({
-            "handled": true, "error": null, "kind": "alb", "scheme": "internal", "subnets": [PRIVATE, PRIVATE_B],
-            "target_type": "instance", "node_groups": [TAGGED_GROUP],
-            "health_check": {"protocol": "HTTP", "port": "traffic-port", "path": "/", "interval": 15, "timeout": 5, "healthy": 2, "unhealthy": 2},
-        }),
-    );
-    assert_eq!(found["new_group"]["rules"].as_array().unwrap().len(), 1);
-    let tls = alb(
-        "2.13.4",
-        &ingress("web", &[("certificate-arn", "arn:aws:acm:eu-central-1:111122223333:certificate/a")], None),
-        |_| {},
-    );
-    assert_eq!(tls["new_group"]["rules"][0]["from"], 443);
-    let both = alb("2.13.4", &ingress("web", &[("listen-ports", r#"[{"HTTP": 80}, {"HTTPS": 443}]"#)], None), |_| {});
-    assert!(both["unknown"][0]["reason"].as_str().unwrap().contains("ACM"), "{both:#}");
-    let wrong = alb("2.13.4", &ingress("web", &[("listen-ports", r#"[{"TCP": 80}]"#)], None), |_| {});
-    assert_eq!(wrong["error"], "ingress: default/web: listen protocol must be within [HTTP, HTTPS]: TCP");
-}
-
-#[test]
-fn members_of_a_group_must_agree() {
-    let group = |first: &[(&str, &str)], second: &[(&str, &str)]| {
-        let mut all: Vec<(&str, &str)> = vec![("group.name", "shop")];
-        all.extend(first);
-        let mut objects = ingress("a", &all, None);
-        let mut all: Vec<(&str, &str)> = vec![("group.name", "shop")];
-        all.extend(second);
-        objects.extend(ingress("b", &all, None).into_iter().filter(|one| one["kind"] == "Ingress"));
-        alb("2.13.4", &objects, |_| {})
+fn a_webhook_gives_new_services_the_class() {
+    let mut new = service(&[], json!({}));
+    let decide = |controller, object: &Value, arguments: &[&str]| {
+        decision(
+            controller,
+            if controller == LoadBalancerController { "2.13.4" } else { "1.34" },
+            object.clone(),
+            |c| {
+                c.manifests = running(arguments);
+            },
+        )
     };
-    let found = group(&[("scheme", "internet-facing")], &[]);
-    holds(
-        &found,
-        json!({"error": null, "scheme": "internet-facing", "members": [{"kind": "Ingress", "namespace": "default", "name": "b"}]}),
-    );
-    assert!(found["name"].as_str().unwrap().starts_with("k8s-shop-"), "{found:#}");
-    assert_eq!(
-        group(&[("scheme", "internal")], &[("scheme", "internet-facing")])["error"],
-        "conflicting scheme: map[internal:{} internet-facing:{}]"
-    );
-    assert_eq!(
-        group(&[("load-balancer-name", "foo")], &[("load-balancer-name", "baz")])["error"],
-        "conflicting load balancer name: map[baz:{} foo:{}]"
-    );
-    assert_eq!(
-        group(&[("subnets", "pub-a,pub-b")], &[("subnets", "pub-a")])["error"],
-        "conflicting subnets: [pub-a pub-b] | [pub-a]"
-    );
-    holds(&group(&[("subnets", "pub-a,pub-b")], &[("subnets", "pub-b,pub-a")]), json!({"error": null}));
-}
-
-#[test]
-fn class_parameters_precede_annotations() {
-    let parameters = |spec: Value| alb("2.13.4", &ingress("web", &[("scheme", "internal")], Some(spec)), |_| {});
-    let ids = parameters(json!({"scheme": "internet-facing", "subnets": {"ids": [PRIVATE, PUBLIC_B]}}));
-    holds(&ids, json!({"scheme": "internet-facing", "subnets": [PRIVATE, PUBLIC_B]}));
-    let tags = parameters(json!({"subnets": {"tags": {"Name": ["pub-a", "pub-b"]}}}));
-    holds(&tags, json!({"scheme": "internal", "subnets": [PUBLIC, PUBLIC_B]}));
-    let missing = ingress("web", &[], Some(json!({}))).into_iter().filter(|one| one["kind"] != "IngressClassParams");
-    let found = alb("2.13.4", &missing.collect::<Vec<_>>(), |_| {});
-    holds(&found, json!({"handled": false, "error": "unknown"}));
-}
-
-#[test]
-fn backends_that_were_not_given_leave_the_targets_open() {
-    let objects: Vec<Value> = ingress("web", &[], None).into_iter().filter(|one| one["kind"] != "Service").collect();
-    let found = alb("2.13.4", &objects, |_| {});
-    holds(&found, json!({"error": null, "targets": "unknown", "subnets": [PRIVATE, PRIVATE_B]}));
-    let ip = alb("2.13.4", &ingress("web", &[("target-type", "ip")], None), |_| {});
-    holds(&ip, json!({"error": null, "target_type": "ip", "targets": "unknown"}));
-    let wrong = alb("2.13.4", &ingress("web", &[("target-type", "pod")], None), |_| {});
-    assert_eq!(wrong["error"], "unknown targetType: pod");
+    holds(&decide(LoadBalancerController, &new, &[]), json!({"handled": false}));
+    new["metadata"].as_object_mut().unwrap().remove("uid");
+    holds(&decide(LoadBalancerController, &new, &[]), json!({"handled": true, "kind": "nlb"}));
+    holds(&decide(LoadBalancerController, &new, &["--load-balancer-class=mine"]), json!({"handled": true}));
+    holds(&decide(CloudProviderAws, &new, &[]), json!({"handled": false}));
+    new["spec"]["loadBalancerClass"] = json!("other");
+    holds(&decide(LoadBalancerController, &new, &[]), json!({"handled": false}));
 }
 
 #[test]

@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 
 use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{CloudController, UNINITIALIZED};
+use crate::model::load_balancer_controller::has_load_balancer_controller;
 use crate::nodes::KubernetesNode;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
-use crate::rules::service::has_load_balancer_controller;
 
 use super::NODES_NOT_GIVEN;
 

@@ -2,7 +2,8 @@ use crate::kubernetes::{CloudController, WorkloadKind};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{Owner, for_each_service, has_load_balancer_controller, on};
+use super::{Owner, for_each_service, on};
+use crate::model::load_balancer_controller::has_load_balancer_controller;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-owned-by-nobody",

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kubernetes::{Object, Service, ServicePort};
 
-use super::{Annotations, Decision, HealthCheck, Member, PREFIX, Request, Stop, default_health, service};
+use super::actions::{Reference, references};
+use super::listeners::Listener;
+use super::{Annotations, Decision, HealthCheck, Member, ObjectName, PREFIX, Request, Stop, default_health, service};
+use crate::model::annotations::go_list;
 use crate::model::names;
 
 /// A target group.
@@ -21,27 +24,24 @@ pub(super) struct Backend {
     pub(super) node_labels: BTreeMap<String, String>,
 }
 
-/// A reference to a port of a Service.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Reference {
-    service: String,
-    /// Number or name.
-    port: String,
-}
-
 impl Request<'_> {
-    /// Target groups, in the order of the members and their rules; `None` if a Service was not given.
-    pub(super) fn backends(&self, decision: &mut Decision, is_dual_stack: bool) -> Result<Option<Vec<Backend>>, Stop> {
+    /// Target groups of the listeners; `None` if a Service was not given.
+    pub(super) fn backends(
+        &self,
+        decision: &mut Decision,
+        listeners: &[Listener],
+        redirects: bool,
+        is_dual_stack: bool,
+    ) -> Result<Option<Vec<Backend>>, Stop> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
-        for member in &self.group.members {
-            for reference in references(member.object) {
-                let namespace = &member.name.namespace;
-                if !seen.insert((namespace.clone(), member.name.name.clone(), reference.clone())) {
-                    continue;
-                }
-                // An action of an annotation, such as a redirect.
-                if reference.port == "use-annotation" {
+        // A redirect takes the place of all backends of HTTP.
+        for listener in listeners.iter().filter(|listener| !(redirects && listener.protocol == "HTTP")) {
+            let members = listener.members.iter().filter_map(|place| self.group.members.get(*place));
+            let members: Vec<&Member<'_>> = members.collect();
+            for (member, reference) in self.references(&members)? {
+                let ObjectName { namespace, name, .. } = &member.name;
+                if !seen.insert((namespace, name, reference.clone())) {
                     continue;
                 }
                 let Some(service) = service(self.world.evidence, namespace, &reference.service) else {
@@ -53,6 +53,41 @@ impl Request<'_> {
             }
         }
         Ok(Some(found))
+    }
+
+    /// Ports of Services behind a listener: the default backend, then the paths of the rules.
+    fn references<'m>(&self, members: &[&'m Member<'m>]) -> Result<Vec<(&'m Member<'m>, Reference)>, Stop> {
+        let read = |member: &'m Member<'m>, backend: Object<'_>| {
+            let found = references(self.config, member.annotations(), backend)?;
+            Ok(found.into_iter().map(move |reference| (member, reference)))
+        };
+        let default = |member: &'m Member<'m>| member.object.at(&["spec", "defaultBackend"]).map(|one| (member, one));
+        let defaults: Vec<(&'m Member<'m>, Object<'_>)> = members.iter().filter_map(|member| default(member)).collect();
+        if defaults.len() > 1 {
+            let names = defaults.iter().map(|(member, _)| format!("{}/{}", member.name.namespace, member.name.name));
+            let names: Vec<String> = names.collect();
+            return Stop::error(format!("multiple ingress defined default backend: {}", go_list(&names)));
+        }
+        let mut found = Vec::new();
+        for (member, backend) in defaults {
+            found.extend(read(member, backend)?);
+        }
+        for member in members {
+            let of_member = |stop| match stop {
+                Stop::Error(message) => {
+                    Stop::Error(format!("ingress: {}/{}: {message}", member.name.namespace, member.name.name))
+                }
+                Stop::Unknown(_) => stop,
+            };
+            for rule in member.object.items(&["spec", "rules"]) {
+                for path in rule.items(&["http", "paths"]) {
+                    let Some(backend) = path.at(&["backend"]) else { continue };
+                    found.extend(read(member, backend).map_err(of_member)?);
+                    validate_path(path).map_err(of_member)?;
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn backend(
@@ -71,7 +106,8 @@ impl Request<'_> {
         merged.extend(service.annotations.iter().map(|(key, value)| (key.clone(), value.clone())));
         let annotations = Annotations { all: &merged, prefix: PREFIX };
         let default = self.config.flag("default-target-type").unwrap_or("instance");
-        let of_class = member.parameter(&["spec", "targetType"]);
+        // Since v2.13.
+        let of_class = member.parameter(&["spec", "targetType"]).filter(|_| self.config.is_since(2, 13));
         let target_type = match of_class.or_else(|| annotations.get("target-type")).unwrap_or(default) {
             "instance" => "instance",
             "ip" if self.config.gate("EnableIPTargetType", true) => "ip",
@@ -88,17 +124,17 @@ impl Request<'_> {
                 return Stop::error(format!("backend protocol version must be within [HTTP1, HTTP2, GRPC]: {other}"));
             }
         };
-        let health = health_check(annotations, service, target_type, protocol)?;
+        let health = health_check(annotations, service, target_type, default_health(protocol, version))?;
+        annotations.map("target-group-attributes")?;
+        for own in [&member.annotations, &service.annotations] {
+            Annotations { all: own, prefix: PREFIX }.map("tags")?;
+        }
         if service.ip_families.iter().any(|family| family == "IPv6") && !is_dual_stack {
             return Stop::error("unsupported IPv6 configuration, lb not dual-stack");
         }
         let target_port =
             if target_type == "instance" { port.node_port.unwrap_or(0) } else { port.target_port.unwrap_or(1) };
-        if target_port == 0 {
-            return Stop::error(
-                "TargetGroup port is empty. When using Instance targets, your service be must of type 'NodePort' or 'LoadBalancer'",
-            );
-        }
+        self.config.validate_target_port(target_port, target_type)?;
         let hash = names::sha256(&[
             self.config.cluster_name,
             &self.group.id(),
@@ -122,31 +158,24 @@ impl Request<'_> {
     }
 }
 
-/// Backends of an Ingress: those of its rules, then the default one.
-fn references(object: Object<'_>) -> Vec<Reference> {
-    let read = |backend: Object<'_>| {
-        let port = backend.at(&["service", "port"])?;
-        let number = port.number(&["number"]).map(|number| number.to_string());
-        Some(Reference {
-            service: backend.text(&["service", "name"])?.to_owned(),
-            port: number.or_else(|| port.text(&["name"]).map(str::to_owned))?,
-        })
-    };
-    let mut found = Vec::new();
-    for rule in object.items(&["spec", "rules"]) {
-        found.extend(rule.items(&["http", "paths"]).filter_map(|path| read(path.at(&["backend"])?)));
+/// Paths of exact and prefix rules have no wildcards.
+/// Source: `pkg/ingress/model_build_listener_rules.go#buildPathPatterns`.
+fn validate_path(rule: Object<'_>) -> Result<(), Stop> {
+    let path = rule.text(&["path"]).unwrap_or_default();
+    let has_wildcard = path.contains(['*', '?']);
+    match rule.text(&["pathType"]) {
+        Some("Exact") if has_wildcard => Stop::error(format!("exact path shouldn't contain wildcards: {path}")),
+        Some("Prefix") if has_wildcard => Stop::error(format!("prefix path shouldn't contain wildcards: {path}")),
+        _ => Ok(()),
     }
-    found.extend(object.at(&["spec", "defaultBackend"]).and_then(read));
-    found
 }
 
 fn health_check(
     annotations: Annotations<'_>,
     service: &Service,
     target_type: &str,
-    protocol: &str,
+    mut health: HealthCheck,
 ) -> Result<HealthCheck, Stop> {
-    let mut health = default_health(protocol);
     if let Some(raw) = annotations.get("healthcheck-port") {
         let is_usable = raw == "traffic-port" || raw.parse::<i64>().is_ok();
         let named = service.ports.iter().find(|port| port.name == raw);
@@ -169,7 +198,7 @@ fn health_check(
     }
     if let Some(raw) = annotations.get("healthcheck-protocol") {
         if !matches!(raw, "HTTP" | "HTTPS") {
-            return Stop::error(format!("healthCheckProtocol must be within [HTTP, HTTPS]: {raw}"));
+            return Stop::error("healthCheckProtocol must be within [HTTP, HTTPS]");
         }
         health.protocol = Some(raw.to_owned());
     }

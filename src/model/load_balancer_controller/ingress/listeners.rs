@@ -5,14 +5,16 @@
 use std::collections::BTreeMap;
 
 use super::{Member, Request, Stop};
-use crate::model::annotations::go_list;
+use crate::model::annotations::{go_json_error, go_list};
 use crate::model::decision::Decision;
 
 /// A port of the load balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listener {
     pub(super) port: i64,
-    protocol: String,
+    pub(super) protocol: String,
+    /// Ingresses that listen on it, by place in the group.
+    pub(super) members: Vec<usize>,
     /// Sorted.
     pub(super) ranges: Vec<String>,
     /// Sorted.
@@ -23,9 +25,9 @@ impl Request<'_> {
     /// Ports of the load balancer, by number.
     pub(super) fn listeners(&self, decision: &mut Decision) -> Result<Vec<Listener>, Stop> {
         let mut by_port: BTreeMap<i64, Vec<(String, Listener)>> = BTreeMap::new();
-        for member in &self.group.members {
+        for (place, member) in self.group.members.iter().enumerate() {
             let name = format!("{}/{}", member.name.namespace, member.name.name);
-            let own = listeners_of(member, decision).map_err(|stop| match stop {
+            let own = self.listeners_of(place, member, decision).map_err(|stop| match stop {
                 Stop::Error(message) => Stop::Error(format!("ingress: {name}: {message}")),
                 Stop::Unknown(_) => stop,
             })?;
@@ -35,7 +37,7 @@ impl Request<'_> {
         }
         let mut merged = Vec::new();
         for (port, all) in by_port {
-            let one = merge(all).map_err(|stop| match stop {
+            let one = merge(&all).map_err(|stop| match stop {
                 Stop::Error(message) => {
                     Stop::Error(format!("failed to merge listenPort config for port: {port}: {message}"))
                 }
@@ -45,38 +47,55 @@ impl Request<'_> {
         }
         Ok(merged)
     }
-}
 
-fn listeners_of(member: &Member<'_>, decision: &mut Decision) -> Result<Vec<Listener>, Stop> {
-    let annotations = member.annotations();
-    let of_class = |path: &[&str]| -> Vec<String> {
-        let parameters = member.parameters.iter();
-        parameters.flat_map(|one| one.items(path)).filter_map(|item| item.node.as_str().map(str::to_owned)).collect()
-    };
-    let own_or = |own: Vec<String>, suffix: &str| {
-        if own.is_empty() { annotations.list(suffix).unwrap_or_default() } else { own }
-    };
-    let mut prefix_lists = own_or(of_class(&["spec", "prefixListsIDs"]), "security-group-prefix-lists");
-    let mut ranges = own_or(of_class(&["spec", "inboundCIDRs"]), "inbound-cidrs");
-    if let Some(wrong) = ranges.iter().find(|range| range.parse::<ipnet::IpNet>().is_err()) {
-        return Stop::error(format!(
-            "invalid alb.ingress.kubernetes.io/inbound-cidrs settings on Ingress: {}/{}: invalid CIDR address: {wrong}",
-            member.name.namespace, member.name.name
-        ));
+    fn listeners_of(&self, place: usize, member: &Member<'_>, decision: &mut Decision) -> Result<Vec<Listener>, Stop> {
+        let annotations = member.annotations();
+        let of_class = |field: &str| -> Vec<String> {
+            let parameters = member.parameters.iter();
+            let items = parameters.flat_map(|one| one.items(&["spec", field]));
+            items.filter_map(|item| item.node.as_str().map(str::to_owned)).collect()
+        };
+        let own_or = |own: Vec<String>, suffix: &str| {
+            if own.is_empty() { annotations.list(suffix).unwrap_or_default() } else { own }
+        };
+        // The fields of class parameters came with versions, and one was renamed.
+        let mut lists = if self.config.is_since(2, 14) { of_class("prefixListsIDs") } else { Vec::new() };
+        if lists.is_empty() && self.config.is_since(2, 13) {
+            lists = of_class("PrefixListsIDs");
+        }
+        let mut prefix_lists = own_or(lists, "security-group-prefix-lists");
+        let of_class_ranges = of_class("inboundCIDRs");
+        let is_of_class = !of_class_ranges.is_empty();
+        let mut ranges = own_or(of_class_ranges, "inbound-cidrs");
+        if let Some(wrong) = ranges.iter().find(|range| range.parse::<ipnet::IpNet>().is_err()) {
+            return Stop::error(if is_of_class {
+                format!("invalid CIDR in IngressClassParams InboundCIDR {wrong}: invalid CIDR address: {wrong}")
+            } else {
+                format!(
+                    "invalid inbound-cidrs settings on Ingress: {}/{}: invalid CIDR address: {wrong}",
+                    member.name.namespace, member.name.name
+                )
+            });
+        }
+        ranges.sort();
+        ranges.dedup();
+        prefix_lists.sort();
+        prefix_lists.dedup();
+        let certificates = if self.config.is_since(2, 8) { of_class("certificateArn") } else { Vec::new() };
+        let has_certificate = !own_or(certificates, "certificate-arn").is_empty();
+        let ports = ports(annotations.get("listen-ports"), has_certificate)?;
+        if ports.values().any(|protocol| protocol == "HTTPS") && !has_certificate {
+            decision.note_unknown("error", "the certificates of HTTPS are discovered in ACM, which was not read");
+        }
+        let listener = |(port, protocol)| Listener {
+            port,
+            protocol,
+            members: vec![place],
+            ranges: ranges.clone(),
+            prefix_lists: prefix_lists.clone(),
+        };
+        Ok(ports.into_iter().map(listener).collect())
     }
-    if ranges.is_empty() && prefix_lists.is_empty() {
-        ranges = vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()];
-    }
-    ranges.sort();
-    prefix_lists.sort();
-    let has_certificate = !own_or(of_class(&["spec", "certificateArn"]), "certificate-arn").is_empty();
-    let ports = ports(annotations.get("listen-ports"), has_certificate)?;
-    if ports.values().any(|protocol| protocol == "HTTPS") && !has_certificate {
-        decision.note_unknown("error", "the certificates of HTTPS are discovered in ACM, which was not read");
-    }
-    let listener =
-        |(port, protocol)| Listener { port, protocol, ranges: ranges.clone(), prefix_lists: prefix_lists.clone() };
-    Ok(ports.into_iter().map(listener).collect())
 }
 
 /// Ports with their protocols.
@@ -85,10 +104,13 @@ fn ports(raw: Option<&str>, has_certificate: bool) -> Result<BTreeMap<i64, Strin
         let (port, protocol) = if has_certificate { (443, "HTTPS") } else { (80, "HTTP") };
         return Ok(BTreeMap::from([(port, protocol.to_owned())]));
     };
-    let entries: Vec<BTreeMap<String, i64>> = match serde_json::from_str(raw) {
+    let entries: Vec<BTreeMap<String, i32>> = match serde_json::from_str(raw) {
         Ok(entries) => entries,
         Err(error) => {
-            return Stop::error(format!("failed to parse listen-ports configuration: `{raw}`: {error}"));
+            return Stop::error(format!(
+                "failed to parse listen-ports configuration: `{raw}`: {}",
+                go_json_error(raw, &error)
+            ));
         }
     };
     if entries.is_empty() {
@@ -102,46 +124,63 @@ fn ports(raw: Option<&str>, has_certificate: bool) -> Result<BTreeMap<i64, Strin
         if !matches!(protocol.as_str(), "HTTP" | "HTTPS") {
             return Stop::error(format!("listen protocol must be within [HTTP, HTTPS]: {protocol}"));
         }
-        ports.insert(port, protocol);
+        ports.insert(port.into(), protocol);
     }
     Ok(ports)
 }
 
-/// The port that several Ingresses share.
-fn merge(all: Vec<(String, Listener)>) -> Result<Option<Listener>, Stop> {
-    let mut all = all.into_iter();
-    let Some((first_name, mut first)) = all.next() else { return Ok(None) };
-    for (name, other) in all {
-        if other.protocol != first.protocol {
-            return Stop::error(format!(
-                "conflicting protocol, {first_name}: {} | {name}: {}",
-                first.protocol, other.protocol
-            ));
-        }
-        let (v4, v6) = families(&first.ranges);
-        if first.ranges.is_empty() {
-            first.ranges.clone_from(&other.ranges);
-        } else if !other.ranges.is_empty() && other.ranges != first.ranges {
-            let (other_v4, other_v6) = families(&other.ranges);
-            return Stop::error(format!(
-                "conflicting inbound-cidrs, {first_name}: {}, {} | {name}: {}, {}",
-                go_list(&v4),
-                go_list(&v6),
-                go_list(&other_v4),
-                go_list(&other_v6)
-            ));
-        }
-        if first.prefix_lists.is_empty() {
-            first.prefix_lists.clone_from(&other.prefix_lists);
-        } else if !other.prefix_lists.is_empty() && other.prefix_lists != first.prefix_lists {
-            return Stop::error(format!(
-                "conflicting inbound-prefix-lists, {first_name}: {} | {name}: {}",
-                go_list(&first.prefix_lists),
-                go_list(&other.prefix_lists)
-            ));
-        }
+/// The port that several Ingresses share. One without ranges or lists takes those of the others.
+fn merge(all: &[(String, Listener)]) -> Result<Option<Listener>, Stop> {
+    let Some((first_name, first)) = all.first() else { return Ok(None) };
+    if let Some((name, other)) = all.iter().find(|(_, other)| other.protocol != first.protocol) {
+        return Stop::error(format!(
+            "conflicting protocol, {first_name}: {} | {name}: {}",
+            first.protocol, other.protocol
+        ));
     }
-    Ok(Some(first))
+    let mut merged = Listener {
+        members: all.iter().flat_map(|(_, listener)| listener.members.clone()).collect(),
+        ranges: shared(
+            all,
+            |listener| &listener.ranges,
+            |name, ranges, other, others| {
+                let ((v4, v6), (other_v4, other_v6)) = (families(ranges), families(others));
+                format!(
+                    "conflicting inbound-cidrs, {name}: {}, {} | {other}: {}, {}",
+                    go_list(&v4),
+                    go_list(&v6),
+                    go_list(&other_v4),
+                    go_list(&other_v6)
+                )
+            },
+        )?,
+        prefix_lists: shared(
+            all,
+            |listener| &listener.prefix_lists,
+            |name, lists, other, others| {
+                format!("conflicting inbound-prefix-lists, {name}: {} | {other}: {}", go_list(lists), go_list(others))
+            },
+        )?,
+        ..first.clone()
+    };
+    if merged.ranges.is_empty() && merged.prefix_lists.is_empty() {
+        merged.ranges = vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()];
+    }
+    Ok(Some(merged))
+}
+
+/// The list of the Ingresses that have one, which must be the same.
+fn shared(
+    all: &[(String, Listener)],
+    list: fn(&Listener) -> &Vec<String>,
+    conflict: fn(&str, &[String], &str, &[String]) -> String,
+) -> Result<Vec<String>, Stop> {
+    let mut given = all.iter().map(|(name, listener)| (name, list(listener))).filter(|(_, list)| !list.is_empty());
+    let Some((name, first)) = given.next() else { return Ok(Vec::new()) };
+    match given.find(|(_, other)| *other != first) {
+        Some((other, others)) => Stop::error(conflict(name, first, other, others)),
+        None => Ok(first.clone()),
+    }
 }
 
 fn families(ranges: &[String]) -> (Vec<String>, Vec<String>) {

@@ -44,6 +44,8 @@ impl Request<'_> {
             config: self.config,
             vpc: &self.vpc,
             managed_name: names::of_object(&service.namespace, &service.name, &hash),
+            tracking: "service.k8s.aws",
+            stack: service.full_name(),
             listed,
             manages_rules,
         };
@@ -61,8 +63,13 @@ impl Request<'_> {
 
     /// Rules of the group that the controller creates: `model_build_managed_sg.go`.
     fn managed_rules(&self, group: &str, is_dual_stack: bool) -> Result<Vec<IngressRule>, Stop> {
-        let opens_icmp = self.annotations.get("aws-load-balancer-enable-icmp-for-path-mtu-discovery") == Some("on");
-        let lists = self.annotations.list("aws-load-balancer-security-group-prefix-lists");
+        // Since v2.12, and prefix lists since v2.8.
+        let opens_icmp = self.config.is_since(2, 12)
+            && self.annotations.get("aws-load-balancer-enable-icmp-for-path-mtu-discovery") == Some("on");
+        let lists = self
+            .annotations
+            .list("aws-load-balancer-security-group-prefix-lists")
+            .filter(|_| self.config.is_since(2, 8));
         let mut ranges = self.source_ranges();
         if let Some(range) = ranges.iter().find(|range| range.contains(':') && !is_dual_stack) {
             return Stop::error(format!("unsupported v6 cidr {range} when lb is not dualstack"));

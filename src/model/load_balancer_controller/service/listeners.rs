@@ -1,13 +1,15 @@
 //! Target groups of a Service, one for each port, with their health checks and targets.
 //! Sources: aws-load-balancer-controller `pkg/service/model_build_listener.go`, `model_build_target_group.go`.
 
+use std::collections::BTreeSet;
+
 use crate::kubernetes::ServicePort;
 
 use super::{Network, Request};
-use crate::model::annotations::{go_quoted, parse_bool};
+use crate::model::annotations::{go_list, go_quoted, parse_bool};
 use crate::model::decision::{Answer, Decision, HealthCheck, Stop};
 use crate::model::load_balancer_controller::groups::node_groups;
-use crate::model::load_balancer_controller::node_rules::{Opening, rules};
+use crate::model::load_balancer_controller::node_rules::{Opening, add};
 use crate::model::load_balancer_controller::targets::targets;
 use crate::model::names;
 
@@ -24,7 +26,10 @@ impl<'a> Request<'a> {
         let service = self.service;
         let mut target_groups = Vec::new();
         let mut openings = Vec::new();
-        for port in &service.ports {
+        self.validate_tls_ports()?;
+        // A target group is that of a number: of two ports with the same number the first counts.
+        let mut numbers = BTreeSet::new();
+        for port in service.ports.iter().filter(|port| numbers.insert(port.port)) {
             let target_type = self.target_type(port)?;
             decision.target_type = Answer::Is(target_type);
             let health = self.health_check(target_type)?;
@@ -34,10 +39,13 @@ impl<'a> Request<'a> {
             }
             let target_port =
                 if target_type == "instance" { port.node_port.unwrap_or(0) } else { port.target_port.unwrap_or(1) };
-            if target_port == 0 {
-                return Stop::error(
-                    "TargetGroup port is empty. When using Instance targets, your service be must of type 'NodePort' or 'LoadBalancer'",
-                );
+            let is_allocated_later = target_type == "instance" && service.awaits_node_port(port);
+            if is_allocated_later {
+                decision.note_unknown("rules", crate::model::allocated_later(port));
+                decision.rules = Answer::Unknown;
+                decision.target_groups = Answer::Unknown;
+            } else {
+                self.config.validate_target_port(target_port, target_type)?;
             }
             let protocol = self.target_protocol(port);
             target_groups.push(self.target_group_name(target_type, target_port, port, protocol, &health));
@@ -53,7 +61,12 @@ impl<'a> Request<'a> {
             }
             decision.health_check = Answer::Is(health);
         }
-        decision.target_groups = if service.uid.is_empty() { Answer::Unknown } else { Answer::Is(target_groups) };
+        self.annotations.switch("aws-load-balancer-multi-cluster-target-group")?;
+        if decision.target_groups != Answer::Unknown && !service.uid.is_empty() {
+            decision.target_groups = Answer::Is(target_groups);
+        } else {
+            decision.target_groups = Answer::Unknown;
+        }
         if decision.target_type == Answer::Is("ip") {
             decision.note_unknown("targets", "the endpoints of Pods were not read");
             decision.targets = Answer::Unknown;
@@ -62,6 +75,20 @@ impl<'a> Request<'a> {
             return Ok(());
         }
         self.bind(decision, &openings)
+    }
+
+    /// Every port with TLS must be one of the Service. Since v2.5.
+    /// Source: `pkg/service/model_build_listener.go#validateTLSPortsSet`.
+    fn validate_tls_ports(&self) -> Result<(), Stop> {
+        let is_used = |named: &String| {
+            self.service.ports.iter().any(|port| port.name == *named || port.port.to_string() == *named)
+        };
+        let listed = self.annotations.list("aws-load-balancer-ssl-ports").unwrap_or_default();
+        let unused: Vec<String> = listed.into_iter().filter(|named| !is_used(named)).collect();
+        if unused.is_empty() {
+            return Ok(());
+        }
+        Stop::error(format!("Unused port in ssl-ports annotation {}", go_list(&unused)))
     }
 
     /// The `TargetGroupBindings`: targets, and the rules of their groups.
@@ -77,9 +104,9 @@ impl<'a> Request<'a> {
         let is_managed = !openings.is_empty();
         let groups = if is_managed { node_groups(self.world, self.config, &ids, decision)? } else { Vec::new() };
         if decision.rules != Answer::Unknown {
-            decision.rules = Answer::Is(rules(&groups, openings));
-            decision.node_groups = Answer::Is(groups);
+            add(self.world, decision, &groups, openings);
         }
+        decision.node_groups = Answer::Is(groups);
         decision.targets = Answer::Is(ids);
         Ok(())
     }

@@ -1,0 +1,118 @@
+//! Attributes, tags and redirects of a group, and annotations that are not modelled.
+//! Sources: aws-load-balancer-controller `pkg/ingress/model_build_load_balancer_attributes.go`, `model_build_tags.go`,
+//! `model_builder.go#buildSSLRedirectConfig`, `pkg/annotations/constants.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::listeners::Listener;
+use super::{Decision, Object, Request, Stop};
+use crate::model::annotations::go_list;
+
+/// Annotations with which the controller can fail, and that are not modelled: a name, or the start of several.
+const NOT_MODELLED: [&str; 9] = [
+    "auth-",
+    "conditions.",
+    "customer-owned-ipv4-pool",
+    "enable-frontend-nlb",
+    "ipam-ipv4-pool-id",
+    "listener-attributes.",
+    "minimum-load-balancer-capacity",
+    "mutual-authentication",
+    "wafv2-acl-name",
+];
+
+/// Annotations of the web firewall, which must not differ in a group.
+const FIREWALL: [&str; 3] = ["wafv2-acl-arn", "waf-acl-id", "web-acl-id"];
+
+impl Request<'_> {
+    /// Attributes and tags must be maps that do not conflict.
+    pub(super) fn validate_attributes(&self) -> Result<(), Stop> {
+        let members = &self.group.members;
+        let of_class: BTreeMap<String, String> =
+            members.first().and_then(|first| first.parameters).map(attributes).unwrap_or_default();
+        let mut held: BTreeMap<String, String> = BTreeMap::new();
+        for member in members {
+            for (key, value) in member.annotations().map("load-balancer-attributes")? {
+                let before = held.insert(key.clone(), value.clone());
+                if let Some(before) = before.filter(|before| *before != value && !of_class.contains_key(&key)) {
+                    return Stop::error(format!("conflicting load balancer attributes {key}: {before} | {value}"));
+                }
+            }
+        }
+        let managed = self.config.list("external-managed-tags");
+        let mut held: BTreeMap<String, String> = BTreeMap::new();
+        for member in members {
+            let own = member.annotations().map("tags")?;
+            if let Some(key) = own.keys().find(|key| managed.contains(key)) {
+                return Stop::error(format!(
+                    "failed build tags for Ingress {}/{}: external managed tag key {key} cannot be specified",
+                    member.name.namespace, member.name.name
+                ));
+            }
+            for (key, value) in own {
+                let before = held.insert(key.clone(), value.clone());
+                if let Some(before) = before.filter(|before| *before != value) {
+                    return Stop::error(format!("conflicting tag {key}: {before} | {value}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// True if HTTP is redirected to HTTPS.
+    pub(super) fn redirects(&self, listeners: &[Listener]) -> Result<bool, Stop> {
+        let mut ports = BTreeSet::new();
+        for member in &self.group.members {
+            // Since v2.14.
+            let of_class = member.parameter(&["spec", "sslRedirectPort"]).filter(|_| self.config.is_since(2, 14));
+            if let Some(port) = of_class {
+                let Ok(port) = port.parse::<i32>() else { return Ok(false) };
+                ports.insert(i64::from(port));
+                continue;
+            }
+            match member.annotations().number("ssl-redirect") {
+                Ok(port) => ports.extend(port),
+                Err(Stop::Error(message)) => {
+                    let name = &member.name;
+                    return Stop::error(format!("ingress: {}/{}: {message}", name.namespace, name.name));
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+        let mut all = ports.iter();
+        let (Some(port), None) = (all.next(), all.next()) else {
+            let ports: Vec<String> = ports.iter().map(i64::to_string).collect();
+            return match ports.as_slice() {
+                [] => Ok(false),
+                several => Stop::error(format!("conflicting sslRedirect port: {}", go_list(several))),
+            };
+        };
+        match listeners.iter().find(|listener| listener.port == *port) {
+            None => Stop::error(format!("listener does not exist for SSLRedirect port: {port}")),
+            Some(listener) if listener.protocol != "HTTPS" => {
+                Stop::error(format!("listener protocol non-SSL for SSLRedirect port: {port}"))
+            }
+            Some(_) => Ok(true),
+        }
+    }
+
+    /// Annotations with which the controller may fail after all that was decided.
+    pub(super) fn note_not_modelled(&self, decision: &mut Decision) {
+        for member in &self.group.members {
+            for suffix in member.annotations().suffixes() {
+                let is_shared = self.group.members.len() > 1 && FIREWALL.contains(&suffix);
+                let is_off = suffix == "auth-type" && member.annotations().get(suffix) == Some("none");
+                if !is_off && (is_shared || NOT_MODELLED.iter().any(|one| suffix.starts_with(one))) {
+                    decision.is_not_modelled(&member.annotations().key(suffix));
+                }
+            }
+        }
+    }
+}
+
+/// Attributes of class parameters.
+fn attributes(parameters: Object<'_>) -> BTreeMap<String, String> {
+    let read =
+        |one: Object<'_>| Some((one.text(&["key"])?.to_owned(), one.text(&["value"]).unwrap_or_default().to_owned()));
+    parameters.items(&["spec", "loadBalancerAttributes"]).filter_map(read).collect()
+}

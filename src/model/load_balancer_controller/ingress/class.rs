@@ -1,0 +1,170 @@
+//! Which Ingresses the controller takes, and in which group.
+//! Source: aws-load-balancer-controller `pkg/ingress/group_loader.go#classifyIngress`, `#loadGroupID`,
+//! `#sortGroupMembers`; `class_loader.go#Load`; `class_annotation_matcher.go`.
+
+use std::collections::BTreeMap;
+
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
+
+use super::{CONTROLLER, Member, PREFIX, name};
+use crate::model::decision::Stop;
+use crate::model::load_balancer_controller::Config;
+
+const DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
+const ORDERS: std::ops::RangeInclusive<i64> = -1000..=1000;
+
+/// What the controller does with an Ingress.
+pub(super) enum Class<'e> {
+    /// Takes it, in a group with a name, or alone.
+    Taken(Member<'e>, Option<String>),
+    NotTaken,
+    Stops(Stop),
+}
+
+/// Classifies an Ingress.
+pub(super) fn classify<'e>(evidence: &'e Evidence, config: &Config<'_>, object: Object<'e>) -> Class<'e> {
+    if object.at(&["metadata", "deletionTimestamp"]).is_some() {
+        return Class::NotTaken;
+    }
+    let own_namespace =
+        config.flag("watch-namespace").is_none_or(|only| only.is_empty() || only == name(object).namespace);
+    if !own_namespace {
+        return Class::NotTaken;
+    }
+    let annotations = texts(object, &["metadata", "annotations"]);
+    let parameters = match parameters(evidence, config, object, &annotations) {
+        Ok(Parameters::Are(parameters)) => Some(parameters),
+        Ok(Parameters::None) => None,
+        Ok(Parameters::OfOthers) => return Class::NotTaken,
+        Err(stop) => return Class::Stops(stop),
+    };
+    let of_class = parameters.and_then(|parameters| parameters.at(&["spec", "group"]));
+    let group = match of_class {
+        Some(group) => Some(group.text(&["name"]).unwrap_or_default().to_owned()),
+        None => annotations.get(&format!("{PREFIX}group.name")).cloned(),
+    };
+    if let Some(wrong) = group.as_deref().and_then(why_invalid) {
+        return Class::Stops(Stop::Error(format!("invalid ingress group: {wrong}")));
+    }
+    let member = Member { object, name: name(object), annotations, parameters };
+    Class::Taken(member, group)
+}
+
+/// Members of a mapping with texts as their values.
+fn texts(object: Object<'_>, path: &[&str]) -> BTreeMap<String, String> {
+    let members = object.members(path);
+    members.filter_map(|(key, value)| Some((key.value, value.node.as_str()?.to_owned()))).collect()
+}
+
+/// Parameters of a class.
+enum Parameters<'e> {
+    Are(Object<'e>),
+    None,
+    /// Another controller takes the Ingress.
+    OfOthers,
+}
+
+/// The parameters of the class of an Ingress.
+fn parameters<'e>(
+    evidence: &'e Evidence,
+    config: &Config<'_>,
+    object: Object<'e>,
+    annotations: &BTreeMap<String, String>,
+) -> Result<Parameters<'e>, Stop> {
+    let own_class = config.flag("ingress-class").unwrap_or("alb");
+    if let Some(class) = annotations.get("kubernetes.io/ingress.class") {
+        let is_own = class == own_class || own_class.is_empty() && class == "alb";
+        return Ok(if is_own { Parameters::None } else { Parameters::OfOthers });
+    }
+    let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
+    let named = |kind, name: &str| objects(kind).find(|one| one.text(&["metadata", "name"]) == Some(name));
+    let class = match object.text(&["spec", "ingressClassName"]) {
+        Some(name) => match named(DocumentKind::IngressClass, name) {
+            Some(class) => class,
+            None => return Stop::unknown("handled", format!("the IngressClass `{name}` was not given")),
+        },
+        None => match default_class(objects(DocumentKind::IngressClass))? {
+            Some(class) => class,
+            None if own_class.is_empty() => return Ok(Parameters::None),
+            None => return Ok(Parameters::OfOthers),
+        },
+    };
+    if class.text(&["spec", "controller"]) != Some(CONTROLLER) {
+        return Ok(Parameters::OfOthers);
+    }
+    let Some(reference) = class.at(&["spec", "parameters"]) else { return Ok(Parameters::None) };
+    let text = |key| reference.text(&[key]).unwrap_or_default();
+    if text("apiGroup") != "elbv2.k8s.aws" || text("kind") != "IngressClassParams" {
+        let class = class.text(&["metadata", "name"]).unwrap_or_default();
+        return Stop::error(format!("invalid ingress class: IngressClass {class} references unknown parameters"));
+    }
+    let Some(parameters) = named(DocumentKind::IngressClassParams, text("name")) else {
+        return Stop::unknown("handled", format!("the IngressClassParams `{}` were not given", text("name")));
+    };
+    if parameters.at(&["spec", "namespaceSelector"]).is_some_and(|selector| !is_empty(selector)) {
+        // Namespaces are not in the evidence.
+        return Stop::unknown(
+            "handled",
+            format!(
+                "the IngressClassParams `{}` select namespaces by label, and the labels of namespaces were not read",
+                text("name")
+            ),
+        );
+    }
+    Ok(Parameters::Are(parameters))
+}
+
+/// True for a selector without conditions, which matches every namespace.
+fn is_empty(selector: Object<'_>) -> bool {
+    selector.members(&["matchLabels"]).next().is_none() && selector.items(&["matchExpressions"]).next().is_none()
+}
+
+/// The class of Ingresses without one.
+/// Source: `class_loader.go#GetDefaultIngressClass`.
+fn default_class<'e>(classes: impl Iterator<Item = Object<'e>>) -> Result<Option<Object<'e>>, Stop> {
+    let is_default = |class: &Object<'e>| class.text(&["metadata", "annotations", DEFAULT_CLASS]) == Some("true");
+    let mut found = classes.filter(is_default);
+    match (found.next(), found.next()) {
+        (Some(_), Some(_)) => Stop::error("multiple default IngressClasses found"),
+        (first, _) => Ok(first),
+    }
+}
+
+/// The reason for which the controller refuses the name of a group: `#validateGroupName`.
+fn why_invalid(group: &str) -> Option<String> {
+    let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_inner = |c: char| is_end(c) || matches!(c, '-' | '.');
+    if !(group.starts_with(is_end) && group.ends_with(is_end) && group.chars().all(is_inner)) {
+        return Some(
+            "groupName must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
+                .to_owned(),
+        );
+    }
+    (group.len() > 63).then(|| "groupName must be no more than 63 characters".to_owned())
+}
+
+/// Sorts the members of a group: by `group.order`, then by name.
+pub(super) fn sort(members: &mut [Member<'_>]) -> Result<(), Stop> {
+    members.sort_by_cached_key(|member| member.name.clone());
+    let mut orders = BTreeMap::new();
+    for member in members.iter() {
+        let full = format!("{}/{}", member.name.namespace, member.name.name);
+        let order = match member.annotations().number("group.order") {
+            Ok(order) => order,
+            Err(Stop::Error(message)) => {
+                return Stop::error(format!("failed to load Ingress group order for ingress: {full}: {message}"));
+            }
+            Err(stop) => return Err(stop),
+        };
+        if let Some(order) = order.filter(|order| !ORDERS.contains(order)) {
+            return Stop::error(format!(
+                "explicit Ingress group order must be within [{}:{}], Ingress: {full}, order: {order}",
+                ORDERS.start(),
+                ORDERS.end()
+            ));
+        }
+        orders.insert(member.name.clone(), order.unwrap_or(0));
+    }
+    members.sort_by_cached_key(|member| (orders.get(&member.name).copied(), member.name.clone()));
+    Ok(())
+}

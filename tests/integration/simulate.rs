@@ -1,0 +1,117 @@
+//! `tagaudit simulate`: the built binary on an inventory and manifests.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use super::binary::run;
+use super::documents::schema;
+
+const MANIFESTS: &str = "fixtures/simulate/shop.yaml";
+
+fn on_kubeadm(more: &[&str]) -> Output {
+    let mut arguments = vec![
+        "simulate",
+        "--cluster-id",
+        "kubeadm",
+        "--inventory",
+        "fixtures/clean-kubeadm.json",
+        "--nodes",
+        "fixtures/clean-kubeadm.nodes.json",
+    ];
+    arguments.extend(more);
+    run(&arguments)
+}
+
+fn text(output: &[u8]) -> String {
+    String::from_utf8(output.to_vec()).unwrap()
+}
+
+/// A file that is removed with the folder.
+fn manifest(folder: &tempfile::TempDir, content: &str) -> String {
+    let path = folder.path().join("manifest.yaml");
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_table_shows_what_each_object_gets() {
+    let output = on_kubeadm(&["--controller", "ccm", "--controller-version", "1.33", MANIFESTS]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("table", text(&output.stdout));
+    let verbose = on_kubeadm(&["--controller", "lbc", "--verbose", MANIFESTS]);
+    assert_eq!(verbose.status.code(), Some(0), "{}", text(&verbose.stderr));
+    insta::assert_snapshot!("ignored", text(&verbose.stdout));
+}
+
+#[test]
+fn every_answer_follows_the_schema() {
+    let schema = schema("simulate.schema.json");
+    let folder = tempfile::tempdir().unwrap();
+    let ingress = manifest(
+        &folder,
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: shop, annotations: {kubernetes.io/ingress.class: alb}}\nspec: {defaultBackend: {service: {name: web, port: {name: https}}}}\n",
+    );
+    for more in [
+        vec![MANIFESTS],
+        vec![MANIFESTS, &ingress],
+        vec!["--controller", "lbc", "--controller-version", "2.9", &ingress],
+        vec![],
+    ] {
+        let output = on_kubeadm(&[more.as_slice(), &["--format", "json"]].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let errors: Vec<String> =
+            schema.iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{json:#}");
+    }
+}
+
+#[test]
+fn exit_codes_tell_success_failure_and_what_is_not_known_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = |name: &str, annotations: &str| {
+        let path = folder.path().join(format!("{name}.yaml"));
+        let head = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
+        let spec = "spec: {type: LoadBalancer, ports: [{port: 80, nodePort: 30080}]}\n";
+        std::fs::write(&path, format!("{head}  annotations: {annotations}\n{spec}")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let code = |more: &[&str]| on_kubeadm(more).status.code();
+    assert_eq!(code(&["--controller", "ccm", &service("good", "{}")]), Some(0));
+    let bad = service("bad", "{service.beta.kubernetes.io/aws-load-balancer-subnets: none-of-them}");
+    assert_eq!(code(&["--controller", "ccm", &bad]), Some(1));
+    let open = service("open", "{service.beta.kubernetes.io/aws-load-balancer-subnets: subnet-0}");
+    assert_eq!(code(&["--controller", "ccm", &open]), Some(3));
+}
+
+#[test]
+fn wrong_input_is_refused_with_its_reason() {
+    let refused = |more: &[&str]| {
+        let output = on_kubeadm(more);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        assert!(output.stdout.is_empty());
+        text(&output.stderr)
+    };
+    assert!(refused(&["-", "--kubernetes", "-"]).contains("--kubernetes and FILE cannot both read standard input"));
+    let folder = tempfile::tempdir().unwrap();
+    let other = manifest(&folder, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    assert!(refused(&[&other]).contains("the files hold no Service and no Ingress"));
+    assert!(
+        refused(&["--controller", "lbc", "--controller-version", "2.4", MANIFESTS])
+            .contains("the model of the AWS Load Balancer Controller begins with version 2.5")
+    );
+    let broken = manifest(&folder, "kind: Service\n  metadata: x\n");
+    let message = refused(&[&broken]);
+    assert!(message.contains("manifest.yaml") && message.contains("line"), "{message}");
+    let alibaba =
+        run(&["simulate", "--cluster-id", "x", "--inventory", "fixtures/alibaba/clean-gardener.json", MANIFESTS]);
+    assert_eq!(alibaba.status.code(), Some(2));
+}
+
+#[test]
+fn hostile_names_do_not_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: \"a\\e[2Jb\"\n  annotations:\n    service.beta.kubernetes.io/aws-load-balancer-subnets: \"x\\e[31m\"\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n";
+    let output = on_kubeadm(&["--controller", "ccm", "--color", "never", &manifest(&folder, service)]);
+    assert!(!output.stdout.contains(&0x1b), "{}", text(&output.stdout));
+}
