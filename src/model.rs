@@ -8,6 +8,7 @@ pub(crate) mod cloud_provider_aws;
 mod decision;
 pub(crate) mod load_balancer_controller;
 mod names;
+pub(crate) mod objects;
 pub(crate) mod simulate;
 mod world;
 
@@ -17,8 +18,14 @@ pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, NewGroup};
 
 /// The reason for which rules are unknown if the API server allocates a node port only now.
 fn allocated_later(port: &ServicePort) -> String {
-    format!("the API server allocates the node port of port {} when the Service is created", port.port)
+    format!("the API server allocates the node port of port {} when the object is applied", port.port)
 }
+
+/// The reason for which a health check is unknown if the API server allocates its port only now.
+const HEALTH_PORT_LATER: &str = "the API server allocates `healthCheckNodePort` when the object is applied";
+
+/// Stands for a part of a name that depends on the uid of an object, before the object exists.
+const UID: &str = "UID";
 
 #[cfg(test)]
 mod tests;

@@ -94,10 +94,15 @@ impl Service {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// True if the API server allocates the node port of a port when the Service is created.
+    /// True if the API server allocates the node port of a port when the Service is applied.
     pub(crate) fn awaits_node_port(&self, port: &ServicePort) -> bool {
         let has_node_ports = self.service_type == "NodePort" || self.is_load_balancer() && !self.is_without_node_ports;
-        self.uid.is_empty() && port.node_port.is_none() && has_node_ports
+        port.node_port.is_none() && has_node_ports
+    }
+
+    /// True if the API server allocates `spec.healthCheckNodePort` when the Service is applied.
+    pub(crate) fn awaits_health_check_node_port(&self) -> bool {
+        self.is_load_balancer() && self.is_local && self.health_check_node_port.is_none()
     }
 
     /// True if it requests a load balancer.

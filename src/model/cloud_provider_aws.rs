@@ -4,7 +4,7 @@
 
 use crate::aws::Instance;
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{CloudConfig, Evidence, Service};
+use crate::kubernetes::{CloudConfig, Evidence, Service, ServicePort};
 use crate::service_annotations::PREFIX;
 
 use super::annotations::{self, Annotations, go_quoted};
@@ -189,8 +189,19 @@ impl<'a> Request<'a> {
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration",
         );
         let health = self.health_of_nlb()?;
-        decision.target_groups = Answer::Is(self.target_group_names(&health));
-        decision.health_check = Answer::Is(health.clone());
+        decision.target_groups = if let Some(port) = self.awaiting() {
+            decision.note_unknown("target_groups", super::allocated_later(port));
+            Answer::Unknown
+        } else {
+            Answer::Is(self.target_group_names(&health))
+        };
+        decision.health_check = if self.awaits_health_port() {
+            decision.note_unknown("health_check", super::HEALTH_PORT_LATER);
+            Answer::Unknown
+        } else {
+            Answer::Is(health.clone())
+        };
+        decision.created = true;
         decision.step(
             "rules",
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB",
@@ -207,6 +218,7 @@ impl<'a> Request<'a> {
     ) -> Result<(), Stop> {
         decision.step("lb_groups", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildELBSecurityGroupList");
         let source = self.groups_of_clb(decision, ranges)?;
+        decision.created = true;
         decision.step(
             "health_check",
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerHealthCheck",
@@ -215,11 +227,16 @@ impl<'a> Request<'a> {
         let has_own_port =
             self.annotation("aws-load-balancer-healthcheck-port").is_some_and(|port| port != "traffic-port");
         let first = self.service.ports.first().filter(|port| self.service.awaits_node_port(port) && !has_own_port);
-        decision.health_check = if let Some(port) = first {
-            decision.note_unknown("health_check", super::allocated_later(port));
-            Answer::Unknown
-        } else {
-            Answer::Is(health)
+        decision.health_check = match first {
+            _ if self.awaits_health_port() => {
+                decision.note_unknown("health_check", super::HEALTH_PORT_LATER);
+                Answer::Unknown
+            }
+            Some(port) if !self.service.is_local => {
+                decision.note_unknown("health_check", super::allocated_later(port));
+                Answer::Unknown
+            }
+            _ => Answer::Is(health),
         };
         decision.step(
             "rules",
@@ -239,7 +256,11 @@ impl<'a> Request<'a> {
 
     /// The name of the load balancer in names of groups; a placeholder without a uid.
     fn name_or_placeholder(&self) -> String {
-        if self.service.uid.is_empty() { "UID".to_owned() } else { names::default_load_balancer(&self.service.uid) }
+        if self.service.uid.is_empty() {
+            super::UID.to_owned()
+        } else {
+            names::default_load_balancer(&self.service.uid)
+        }
     }
 
     fn annotation(&self, suffix: &str) -> Option<&'a str> {
@@ -305,9 +326,22 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// Ports with a node port, as pairs of port and node port.
+    /// Ports with a node port, as pairs of port and node port; one that is allocated later is 0.
     fn node_ports(&self) -> Vec<(i64, i64)> {
-        self.service.ports.iter().filter_map(|port| Some((port.port, port.node_port?))).collect()
+        let later = |port| self.service.awaits_node_port(port).then_some(0);
+        let ports = self.service.ports.iter();
+        ports.filter_map(|port| Some((port.port, port.node_port.or_else(|| later(port))?))).collect()
+    }
+
+    /// A port whose node port is allocated later.
+    fn awaiting(&self) -> Option<&'a ServicePort> {
+        self.service.ports.iter().find(|port| self.service.awaits_node_port(port))
+    }
+
+    /// True if the port of the health check is allocated later.
+    fn awaits_health_port(&self) -> bool {
+        let own = self.annotation("aws-load-balancer-healthcheck-port").is_some_and(|port| port != "traffic-port");
+        self.service.awaits_health_check_node_port() && !own
     }
 
     /// The protocol of the Service: all ports have the same.

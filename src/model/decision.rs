@@ -172,6 +172,8 @@ pub(crate) struct Decision {
     pub(crate) handled: bool,
     /// First error of the controller, in its words; `None` if it finishes.
     pub(crate) error: Answer<Option<String>>,
+    /// True if the load balancer exists when the controller finishes or stops.
+    pub(crate) created: bool,
     /// `clb`, `nlb` or `alb`.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) kind: Answer<&'static str>,
@@ -234,6 +236,7 @@ impl Decision {
             requested: true,
             handled: false,
             error: Answer::Is(None),
+            created: false,
             kind: Answer::NotReached,
             scheme: Answer::NotReached,
             ip_address_type: Answer::NotReached,
@@ -266,13 +269,29 @@ impl Decision {
         self.unknown.push(Unknown { field, reason: reason.into() });
     }
 
+    /// Notes a reason for which it is not known if the controller finishes.
+    pub(super) fn may_fail(&mut self, reason: impl Into<String>) {
+        self.error = Answer::Unknown;
+        self.note_unknown("error", reason);
+    }
+
+    /// Notes that the targets are Pods, whose endpoints were not read; rules of nodes are theirs too, if any are managed.
+    pub(super) fn has_pods(&mut self, manages_rules: bool) {
+        let reason = "the endpoints of Pods were not read";
+        self.note_unknown("targets", reason);
+        self.targets = Answer::Unknown;
+        if manages_rules {
+            self.note_unknown("rules", reason);
+            self.note_unknown("node_groups", reason);
+            (self.node_groups, self.rules) = (Answer::Unknown, Answer::Unknown);
+        } else {
+            (self.node_groups, self.rules) = (Answer::Is(Vec::new()), Answer::Is(Vec::new()));
+        }
+    }
+
     /// Notes an annotation that can stop the controller and is not modelled: if it does is not known.
     pub(super) fn is_not_modelled(&mut self, annotation: &str) {
-        self.error = Answer::Unknown;
-        self.note_unknown(
-            "error",
-            format!("the annotation `{annotation}` is not modelled, and can stop the controller"),
-        );
+        self.may_fail(format!("the annotation `{annotation}` is not modelled, and can stop the controller"));
     }
 
     /// The decision with its explanations in order.

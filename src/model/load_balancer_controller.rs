@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::aws::companions::{CompanionRun, companions};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Evidence, Service};
 
 use super::annotations::{parse_bool, split};
 use super::decision::{Answer, Stop};
@@ -180,4 +180,24 @@ impl Scheme {
 /// Source: aws-load-balancer-controller `pkg/config/controller_config.go`.
 fn default_scheme(config: &Config<'_>) -> Scheme {
     config.flag("default-load-balancer-scheme").and_then(Scheme::parse).unwrap_or(Scheme::Internal)
+}
+
+/// The families of a Service must be those of the load balancer.
+/// Source: aws-load-balancer-controller `pkg/service/model_build_target_group.go#buildTargetGroupIPAddressType`.
+fn validate_families(service: &Service, is_dual_stack: bool) -> Result<(), Stop> {
+    if is_dual_stack {
+        return Ok(());
+    }
+    let has_ipv6 = service.ip_families.iter().any(|family| family == "IPv6");
+    match (has_ipv6, service.ip_families.is_empty(), service.ip_family_policy.as_deref()) {
+        // The API server adds the families of the policy.
+        (true, ..) | (false, true, Some("RequireDualStack")) => {
+            Stop::error("unsupported IPv6 configuration, lb not dual-stack")
+        }
+        (false, true, Some("PreferDualStack")) => Stop::unknown(
+            "error",
+            "with `ipFamilyPolicy: PreferDualStack` the families of the Service depend on the cluster",
+        ),
+        _ => Ok(()),
+    }
 }

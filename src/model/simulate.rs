@@ -1,15 +1,16 @@
 //! Simulation: what the controllers do with objects, in the world of a cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{DocumentKind, Evidence, Service};
+use crate::kubernetes::{Evidence, Service};
 
 use super::decision::{Answer, Decision, ObjectName};
-use super::world::{NoRegion, World};
+use super::objects::{Objects, object_name};
+use super::world::{Given, NoRegion, World};
 use super::{cloud_provider_aws, load_balancer_controller};
 
 /// Schema of [`Simulation`]; `docs/simulate.schema.json` describes it.
@@ -117,77 +118,14 @@ pub(crate) enum SimulationError {
     TooOld { controller: &'static str, version: ControllerVersion, oldest: ControllerVersion },
 }
 
-/// Adds objects to the evidence of a cluster, in place of those of the same name. A Service keeps its uid and status.
-/// Returns the names of the Services and Ingresses among them.
-pub(crate) fn with_objects(mut evidence: Evidence, mut objects: Evidence) -> (Evidence, BTreeSet<ObjectName>) {
-    let mut names = BTreeSet::new();
-    let mut given: Vec<Service> = objects.services.clone().unwrap_or_default();
-    for service in &mut given {
-        if service.namespace.is_empty() {
-            "default".clone_into(&mut service.namespace);
-        }
-        let is_it = |one: &&Service| (&one.namespace, &one.name) == (&service.namespace, &service.name);
-        if let Some(held) = evidence.services.iter().flatten().find(is_it)
-            && service.uid.is_empty()
-        {
-            service.uid.clone_from(&held.uid);
-            service.ingress.clone_from(&held.ingress);
-            // The class of a Service cannot be removed.
-            if service.load_balancer_class.is_none() {
-                service.load_balancer_class.clone_from(&held.load_balancer_class);
-            }
-        }
-        names.insert(object_name(service));
-    }
-    let is_replaced = |service: &Service| given.iter().any(|one| one.full_name() == service.full_name());
-    if let Some(services) = &mut evidence.services {
-        services.retain(|service| !is_replaced(service));
-    }
-    let of = |document: &crate::kubernetes::Document| {
-        let object = document.object();
-        let namespace = object.text(&["metadata", "namespace"]).unwrap_or("default").to_owned();
-        let name = object.text(&["metadata", "name"]).unwrap_or_default().to_owned();
-        (document.kind, namespace, name)
-    };
-    let own: BTreeSet<_> = objects.documents.iter().map(of).collect();
-    evidence.documents.retain(|document| !own.contains(&of(document)));
-    let ingresses = own.into_iter().filter(|(kind, ..)| *kind == DocumentKind::Ingress);
-    names.extend(ingresses.map(|(_, namespace, name)| ObjectName { kind: "Ingress", namespace, name }));
-    let new: BTreeSet<String> = given.iter().filter(|service| service.uid.is_empty()).map(Service::full_name).collect();
-    objects.services = (!given.is_empty()).then_some(given);
-    let mut all = evidence.and(objects);
-    give_class(&mut all, &new);
-    (all, names)
-}
-
-/// The webhook of the AWS Load Balancer Controller sets the class of new Services without one.
-/// Source: aws-load-balancer-controller `webhooks/core/service_mutator.go#MutateCreate`.
-fn give_class(evidence: &mut Evidence, new: &BTreeSet<String>) {
-    if !load_balancer_controller::gives_a_class(evidence) {
-        return;
-    }
-    let newest = ModelledController::LoadBalancerController.newest();
-    let class = load_balancer_controller::Config::new(evidence, "", newest).class().to_owned();
-    for service in evidence.services.iter_mut().flatten() {
-        let lacks = service.is_load_balancer() && service.load_balancer_class.is_none();
-        if lacks && new.contains(&service.full_name()) {
-            service.load_balancer_class = Some(class.clone());
-        }
-    }
-}
-
-fn object_name(service: &Service) -> ObjectName {
-    ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() }
-}
-
 /// Decides about the named objects; about all of the evidence if none is named.
 pub(crate) fn simulate(
     view: &ClusterView<'_>,
-    evidence: &Evidence,
-    subjects: &BTreeSet<ObjectName>,
+    objects: &Objects,
     options: &Options,
 ) -> Result<Simulation, SimulationError> {
-    let world = World::new(view, evidence)?;
+    let Objects { evidence, subjects, namespace, with_address } = objects;
+    let world = World::new(view, evidence, Given { namespace, with_address })?;
     let is_subject = |name: &ObjectName| subjects.is_empty() || subjects.contains(name);
     let asked = asked(evidence, options)?;
     let mut objects: Vec<Decision> = Vec::new();

@@ -6,12 +6,14 @@ use crate::aws::view::ClusterView;
 use crate::kubernetes::{Evidence, Kept};
 use crate::testing::aws::Cluster;
 
-use super::simulate::{ModelledController, Options, simulate, with_objects};
+use super::objects::Objects;
+use super::simulate::{ModelledController, Options, simulate};
 
 mod cloud_provider_aws;
 mod existing;
 mod ingress;
 mod load_balancer_controller;
+mod manifests;
 mod order;
 
 pub(super) const UID: &str = "5e4dbfc9-c2ae-4642-b033-5607860aef6a";
@@ -73,9 +75,9 @@ pub(super) fn decisions(
         versions: [(controller, version.parse().unwrap())].into_iter().collect(),
     };
     let decide = |context: Evidence| {
-        let (evidence, subjects) = with_objects(context, parse("objects.json", &text));
-        let view = ClusterView::new(&cluster.inventory, cluster.id, evidence.nodes.as_deref(), &[]);
-        serde_json::to_value(simulate(&view, &evidence, &subjects, &options).unwrap().objects).unwrap()
+        let objects = Objects::new(context, parse("objects.json", &text), "default");
+        let view = ClusterView::new(&cluster.inventory, cluster.id, objects.evidence.nodes.as_deref(), &[]);
+        serde_json::to_value(simulate(&view, &objects, &options).unwrap().objects).unwrap()
     };
     // Configurations are not objects of the API.
     let is_whole = kept.left_out == 0;

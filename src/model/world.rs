@@ -10,7 +10,7 @@ use crate::membership::NodeRole;
 use crate::nodes::KubernetesNode;
 use crate::tags;
 
-use super::decision::{Answer, Stop};
+use super::decision::{Answer, ObjectName, Stop};
 
 /// The region of the cluster, and the evidence.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,16 @@ pub(crate) struct World<'a> {
     pub(crate) view: &'a ClusterView<'a>,
     pub(crate) region: &'a RegionView<'a>,
     pub(crate) evidence: &'a Evidence,
+    pub(super) given: Given<'a>,
+}
+
+/// What is known about the objects beyond the evidence.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given<'a> {
+    /// Namespace of objects that state none.
+    pub(super) namespace: &'a str,
+    /// Ingresses that have an address in the cluster.
+    pub(super) with_address: &'a BTreeSet<ObjectName>,
 }
 
 /// The reason for which the region is not known.
@@ -34,7 +44,7 @@ pub(crate) enum NoRegion {
 
 impl<'a> World<'a> {
     /// The world of a cluster: its one region, or the only region of the inventory.
-    pub(crate) fn new(view: &'a ClusterView<'a>, evidence: &'a Evidence) -> Result<Self, NoRegion> {
+    pub(super) fn new(view: &'a ClusterView<'a>, evidence: &'a Evidence, given: Given<'a>) -> Result<Self, NoRegion> {
         let names = |regions: &[&RegionView<'_>]| regions.iter().map(|one| one.region.name.clone()).collect();
         let all: Vec<&RegionView<'_>> = view.regions.iter().collect();
         let with_members: Vec<&'a RegionView<'a>> = view.regions.iter().filter(|one| !one.members.is_empty()).collect();
@@ -45,7 +55,7 @@ impl<'a> World<'a> {
             ([], _) => return Err(NoRegion::Unclear(names(&all))),
             (several, _) => return Err(NoRegion::Several(names(several))),
         };
-        Ok(Self { cluster_id: view.cluster_id, view, region, evidence })
+        Ok(Self { cluster_id: view.cluster_id, view, region, evidence, given })
     }
 
     pub(super) fn here(&self) -> &'a Region {

@@ -60,8 +60,10 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     let _ = writeln!(page, "\n{} {}", paint(painter, word), painter.bold(&title));
     let mut line = |label: &str, body: &str| paragraph(page, label, body, painter, options);
     let by = ModelledController::describe(decision.controller);
+    let is_open = decision.error == Answer::Unknown;
     if !decision.handled {
-        line("by", &format!("the {by} does not take it"));
+        let takes = if is_open { "whether the {} takes it is not known" } else { "the {} does not take it" };
+        line("by", &takes.replace("{}", by));
     }
     if !decision.members.is_empty() {
         let names: Vec<String> =
@@ -69,12 +71,26 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         line("group", &format!("also {}", list(&names, options)));
     }
     if decision.handled {
-        line("gets", &format!("{} from the {by} {}", load_balancer(decision), decision.version));
+        let what = load_balancer(decision);
+        let version = &decision.version;
+        match (&decision.error, decision.created) {
+            (Answer::Is(None), _) => line("gets", &format!("{what} from the {by} {version}")),
+            (Answer::Is(Some(_)), true) => line("gets", &format!("{what} from the {by} {version}, which then stops")),
+            (Answer::Is(Some(_)), false) => {
+                line("asks", &format!("for {what}, which the {by} {version} does not create"));
+            }
+            (Answer::Unknown | Answer::NotReached, _) => {
+                line("asks", &format!("for {what} from the {by} {version}, which may stop"));
+            }
+        }
     }
     if let Answer::Is(Some(error)) = &decision.error {
         line("error", error);
     }
     answer(&mut line, "subnets", &decision.subnets, |subnets| list(subnets, options));
+    if decision.subnets.is_not_reached() && !decision.subnets_passed_over.is_empty() {
+        line("subnets", "none is chosen");
+    }
     for passed in decision.subnets_passed_over.iter().take(limit(options)) {
         line("", &format!("not {} ({}): {}", passed.subnet, passed.zone, passed.reason));
     }

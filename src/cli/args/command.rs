@@ -164,6 +164,9 @@ pub(crate) struct SimulateArgs {
     /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
     #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
     pub(crate) cluster_id: String,
+    /// Namespace of the objects in the files that state none
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", help_heading = "Scope")]
+    pub(crate) namespace: String,
     /// Ask this controller only [default: those that run in the cluster]
     #[arg(long, value_enum, help_heading = "Scope")]
     pub(crate) controller: Option<ControllerName>,

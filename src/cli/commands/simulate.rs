@@ -4,7 +4,8 @@ use crate::aws::view::ClusterView;
 use crate::controller::companion::Companion;
 use crate::estate::Estate;
 use crate::kubernetes::Evidence;
-use crate::model::simulate::{ModelledController, Options, simulate, with_objects};
+use crate::model::objects::Objects;
+use crate::model::simulate::{ModelledController, Options, simulate};
 use crate::render;
 
 use crate::cli::args::command::{ControllerName, SimulateArgs};
@@ -35,14 +36,15 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("`simulate` does not support Alibaba Cloud yet")
             .help("run `tagaudit scan`, which checks Services against the controller of Alibaba Cloud"));
     };
-    let (evidence, subjects) = with_objects(std::mem::take(&mut scope.kubernetes), objects);
-    if !args.files.is_empty() && subjects.is_empty() {
+    let objects = Objects::new(std::mem::take(&mut scope.kubernetes), objects, &args.namespace);
+    if !args.files.is_empty() && objects.subjects.is_empty() {
         return Err(Failure::usage("the files hold no Service and no Ingress")
             .help("give the manifests of Services or Ingresses, or none to simulate those of the cluster"));
     }
-    let view = ClusterView::new(inventory, scope.cluster_id, evidence.nodes.as_deref(), &args.evidence.node_role);
-    let simulation = simulate(&view, &evidence, &subjects, &options(args))
-        .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    let view =
+        ClusterView::new(inventory, scope.cluster_id, objects.evidence.nodes.as_deref(), &args.evidence.node_role);
+    let simulation =
+        simulate(&view, &objects, &options(args)).map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::simulate(&simulation, &options, out),
         Format::Json => render::json(&simulation, out),

@@ -123,11 +123,15 @@ impl<'a> Request<'a> {
             return Ok(());
         }
         let service = self.service;
-        if service.uid.is_empty() {
-            decision
-                .note_unknown("new_group", "its name contains the uid of the Service, which a manifest does not state");
-        }
-        let hash = names::sha256(&[self.config.cluster_name, &service.name, &service.namespace, &service.uid]);
+        let hash = if service.uid.is_empty() {
+            decision.note_unknown(
+                "new_group",
+                "its name contains the uid of the Service, which a manifest does not state: `UID` stands for that part",
+            );
+            crate::model::UID.to_owned()
+        } else {
+            names::sha256(&[self.config.cluster_name, &service.name, &service.namespace, &service.uid])
+        };
         let name = names::of_object(&service.namespace, &service.name, &hash);
         let Ensured { id, is_new } = self.ensure_group(decision, &name)?;
         let has_certificate = self.annotation("aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.is_empty());

@@ -76,8 +76,10 @@ impl<'a> Request<'a> {
             return Ok(());
         };
         let needed = self.node_groups(decision, instances)?;
-        if let Some(port) = self.service.ports.iter().find(|port| self.service.awaits_node_port(port)) {
-            decision.note_unknown("rules", crate::model::allocated_later(port));
+        let later = self.awaiting().map(crate::model::allocated_later);
+        let later = later.or_else(|| self.awaits_health_port().then(|| crate::model::HEALTH_PORT_LATER.to_owned()));
+        if let Some(reason) = later {
+            decision.note_unknown("rules", reason);
             decision.node_groups = Answer::Is(needed.into_iter().collect());
             decision.rules = Answer::Unknown;
             return Ok(());

@@ -132,8 +132,7 @@ impl Request<'_> {
                 "load balancers of several protocols, which v1.21 and earlier create, are not modelled",
             );
         }
-        let has_node_port = service.ports.iter().any(|port| port.node_port.is_some());
-        if self.is_nlb && has_node_port {
+        if self.is_nlb && !self.node_ports().is_empty() {
             self.health_of_nlb()?;
         }
         if !self.is_nlb {

@@ -7,7 +7,7 @@ use crate::aws::SecurityGroup;
 use crate::inventory::Read;
 use crate::tags;
 
-use super::{Config, Stop};
+use super::{Config, Kind, Stop};
 use crate::model::annotations::go_list;
 use crate::model::decision::{Answer, Decision, IngressRule, NewGroup};
 use crate::model::names;
@@ -23,8 +23,7 @@ pub(super) struct GroupSearch<'s> {
     pub(super) vpc: &'s str,
     /// Name of the group that the controller creates.
     pub(super) managed_name: String,
-    /// Prefix of the tags by which the controller finds that group again.
-    pub(super) tracking: &'static str,
+    pub(super) kind: Kind,
     /// Value of the tag `stack`.
     pub(super) stack: String,
     /// Groups of the annotation; empty without it.
@@ -73,9 +72,14 @@ impl GroupSearch<'_> {
             let mut ids = self.resolved()?;
             let backend = if self.manages_rules {
                 if !uses_backend {
-                    return Stop::error(
-                        "backendSG feature is required to manage worker node SG rules when frontendSG is manually specified",
-                    );
+                    return Stop::error(match self.kind {
+                        Kind::Network => {
+                            "backendSG feature is required to manage worker node SG rules when frontendSG is manually specified"
+                        }
+                        Kind::Application => {
+                            "backendSG feature is required to manage worker node SG rules when frontendSG manually specified"
+                        }
+                    });
                 }
                 let backend = self.backend()?;
                 ids.push(backend.clone());
@@ -89,13 +93,21 @@ impl GroupSearch<'_> {
         Ok(groups)
     }
 
+    /// Prefix of the tags by which the controller finds its group again.
+    fn tracking(&self) -> &'static str {
+        match self.kind {
+            Kind::Network => "service.k8s.aws",
+            Kind::Application => "ingress.k8s.aws",
+        }
+    }
+
     /// The group that an earlier run created for the same objects.
     /// Source: `pkg/deploy/ec2/security_group_synthesizer.go#findSDKSecurityGroups`, `pkg/deploy/tracking/provider.go`.
     fn managed(&self) -> Result<Option<&str>, Stop> {
         self.with_tags(&[
             (CLUSTER_TAG, self.config.cluster_name),
-            (&format!("{}/stack", self.tracking), &self.stack),
-            (&format!("{}/resource", self.tracking), "ManagedLBSecurityGroup"),
+            (&format!("{}/stack", self.tracking()), &self.stack),
+            (&format!("{}/resource", self.tracking()), "ManagedLBSecurityGroup"),
         ])
     }
 

@@ -9,10 +9,11 @@ use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
 use super::groups::{GroupSearch, Groups, node_groups};
 use super::node_rules::{Opening, Source, add};
 use super::targets::targets;
-use super::{Config, NAME, Scheme, Stop, default_scheme};
+use super::{Config, Kind, NAME, Scheme, Stop, default_scheme};
 use crate::model::annotations::{Annotations, go_list, go_set};
 use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ObjectName};
 use crate::model::names;
+use crate::model::objects::ingress_name;
 use crate::model::world::World;
 
 mod actions;
@@ -89,9 +90,9 @@ pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decisi
     let mut decisions = Vec::new();
     for document in world.evidence.documents_by_kind(DocumentKind::Ingress) {
         let object = document.object();
-        let mut decision = Decision::new(name(object), NAME, config.version.to_string());
+        let mut decision = Decision::new(ingress_name(object, world.given.namespace), NAME, config.version.to_string());
         decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
-        match classify(world.evidence, config, object) {
+        match classify(world, config, object) {
             Class::Taken(member, explicit) => {
                 let id = explicit.clone().unwrap_or_else(|| format!("{}/{}", member.name.namespace, member.name.name));
                 let key = (explicit.is_some(), id);
@@ -108,15 +109,6 @@ pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decisi
     decisions.extend(groups.into_values().map(|group| decide(world, config, group)));
     decisions.sort_by(|a, b| a.object.cmp(&b.object));
     decisions
-}
-
-fn name(object: Object<'_>) -> ObjectName {
-    let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
-    ObjectName {
-        kind: "Ingress",
-        namespace: text("namespace", "default").to_owned(),
-        name: text("name", "").to_owned(),
-    }
 }
 
 /// A group with what was decided so far.
@@ -244,7 +236,7 @@ impl Request<'_> {
             config: self.config,
             vpc: &self.vpc,
             managed_name: self.own_name(&hash),
-            tracking: "ingress.k8s.aws",
+            kind: Kind::Application,
             stack: id,
             listed,
             manages_rules: manages.first().copied().unwrap_or(default),
@@ -296,31 +288,26 @@ impl Request<'_> {
             decision.rules = Answer::Unknown;
             return Ok(());
         };
-        if let Some(first) = backends.first() {
-            decision.target_type = Answer::Is(first.target_type);
-            decision.health_check = Answer::Is(first.health.clone());
-        }
-        let has_uids = backends.iter().all(|backend| backend.has_uid);
-        decision.target_groups = if has_uids {
-            Answer::Is(backends.iter().map(|backend| backend.name.clone()).collect())
-        } else {
-            decision.note_unknown(
-                "target_groups",
-                "their names contain the uid of the Service, which a manifest does not state",
-            );
-            Answer::Unknown
-        };
+        decision.created = true;
+        describe(decision, &backends);
         if backends.iter().any(|backend| backend.target_type == "ip") {
-            decision.note_unknown("targets", "the endpoints of Pods were not read");
-            decision.targets = Answer::Unknown;
-            decision.node_groups = Answer::Unknown;
-            decision.rules = Answer::Unknown;
+            let manages = groups.backend.is_some();
+            decision.has_pods(manages);
             return Ok(());
         }
         let openings = self.openings(groups, &backends);
         decision
             .step("targets", "aws-load-balancer-controller pkg/backend/endpoint_resolver.go#ResolveNodePortEndpoints");
         let wanted = backends.first().map(|backend| backend.node_labels.clone()).unwrap_or_default();
+        if backends.iter().any(|backend| backend.node_labels != wanted) {
+            let reason = "the backends select different Nodes with `target-node-labels`";
+            for field in ["targets", "node_groups", "rules"] {
+                decision.note_unknown(field, reason);
+            }
+            (decision.targets, decision.node_groups, decision.rules) =
+                (Answer::Unknown, Answer::Unknown, Answer::Unknown);
+            return Ok(());
+        }
         let ids = if backends.is_empty() { Vec::new() } else { targets(self.world, self.config, &wanted, decision)? };
         decision.step(
             "node_groups",
@@ -328,7 +315,9 @@ impl Request<'_> {
         );
         let found =
             if openings.is_empty() { Vec::new() } else { node_groups(self.world, self.config, &ids, decision)? };
-        add(self.world, decision, &found, &openings);
+        if decision.rules != Answer::Unknown {
+            add(self.world, decision, &found, &openings);
+        }
         decision.node_groups = Answer::Is(found);
         decision.targets = Answer::Is(ids);
         Ok(())
@@ -344,6 +333,44 @@ impl Request<'_> {
         let ports = backends.iter().flat_map(|backend| [Some(backend.port), health(backend)]);
         ports.flatten().map(|port| open(Some(port))).collect()
     }
+}
+
+/// Type, health check and names of the target groups; unknown where they differ or are not known yet.
+fn describe(decision: &mut Decision, backends: &[Backend]) {
+    let Some(first) = backends.first() else {
+        decision.target_groups = Answer::Is(Vec::new());
+        return;
+    };
+    if backends.iter().all(|backend| backend.target_type == first.target_type) {
+        decision.target_type = Answer::Is(first.target_type);
+    } else {
+        decision.note_unknown("target_type", "the target groups have different types");
+        decision.target_type = Answer::Unknown;
+    }
+    if let Some(later) = backends.iter().find_map(|backend| backend.later.clone()) {
+        decision.note_unknown("rules", later);
+        decision.rules = Answer::Unknown;
+    }
+    if let Some(later) = backends.iter().find_map(|backend| backend.health_later.clone()) {
+        decision.note_unknown("health_check", later);
+        decision.health_check = Answer::Unknown;
+    } else if backends.iter().all(|backend| backend.health == first.health) {
+        decision.health_check = Answer::Is(first.health.clone());
+    } else {
+        decision.note_unknown("health_check", "the target groups have different health checks");
+        decision.health_check = Answer::Unknown;
+    }
+    decision.target_groups = if backends.iter().any(|backend| !backend.has_uid) {
+        decision.note_unknown(
+            "target_groups",
+            "their names contain the uid of the Service, which a manifest does not state",
+        );
+        Answer::Unknown
+    } else if backends.iter().any(|backend| backend.later.is_some()) {
+        Answer::Unknown
+    } else {
+        Answer::Is(backends.iter().map(|backend| backend.name.clone()).collect())
+    };
 }
 
 /// Rules of the group that the controller creates: `model_build_managed_sg.go`.

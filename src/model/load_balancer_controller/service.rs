@@ -19,12 +19,14 @@ mod listeners;
 mod openings;
 
 /// Annotations with which the controller can fail, and that are not modelled: a name, or the start of several.
-const NOT_MODELLED: [&str; 6] = [
+const NOT_MODELLED: [&str; 8] = [
+    "actions.",
     "aws-load-balancer-alpn-policy",
     "aws-load-balancer-enable-prefix-for-ipv6-source-nat",
     "aws-load-balancer-inbound-sg-rules-on-private-link-traffic",
     "aws-load-balancer-listener-attributes.",
     "aws-load-balancer-proxy-protocol-per-target-group",
+    "aws-load-balancer-quic-enabled-ports",
     "aws-load-balancer-source-nat-ipv6-prefixes",
 ];
 
@@ -160,6 +162,8 @@ impl Request<'_> {
         let has_twice = !ports.iter().all(|port| numbers.insert(port.port));
         if has_twice && (merges || self.config.gate("EnableTCPUDPListener", false)) {
             decision.is_not_modelled(&self.annotations.key("aws-load-balancer-enable-tcp-udp-listener"));
+            (decision.rules, decision.health_check) = (Answer::Unknown, Answer::Unknown);
+            (decision.targets, decision.node_groups) = (Answer::Unknown, Answer::Unknown);
         }
     }
 

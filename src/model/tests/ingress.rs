@@ -88,6 +88,7 @@ fn an_ingress_gets_an_application_load_balancer() {
     );
     assert_eq!(tls["new_group"]["rules"][0]["from"], 443);
     let both = alb("2.13.4", &ingress("web", &[("listen-ports", r#"[{"HTTP": 80}, {"HTTPS": 443}]"#)], None), |_| {});
+    holds(&both, json!({"error": "unknown"}));
     assert!(both["unknown"][0]["reason"].as_str().unwrap().contains("ACM"), "{both:#}");
     let wrong = alb("2.13.4", &ingress("web", &[("listen-ports", r#"[{"TCP": 80}]"#)], None), |_| {});
     assert_eq!(wrong["error"], "ingress: default/web: listen protocol must be within [HTTP, HTTPS]: TCP");
@@ -132,11 +133,11 @@ fn class_parameters_precede_annotations() {
 fn backends_that_were_not_given_leave_the_targets_open() {
     let objects: Vec<Value> = ingress("web", &[], None).into_iter().filter(|one| one["kind"] != "Service").collect();
     let found = alb("2.13.4", &objects, |_| {});
-    holds(&found, json!({"error": null, "targets": "unknown", "subnets": [PRIVATE, PRIVATE_B]}));
+    holds(&found, json!({"error": "unknown", "targets": "unknown", "subnets": [PRIVATE, PRIVATE_B]}));
     let ip = alb("2.13.4", &ingress("web", &[("target-type", "ip")], None), |_| {});
     holds(&ip, json!({"error": null, "target_type": "ip", "targets": "unknown"}));
     let wrong = alb("2.13.4", &ingress("web", &[("target-type", "pod")], None), |_| {});
-    assert_eq!(wrong["error"], "unknown targetType: pod");
+    assert_eq!(wrong["error"], "ingress: default/web: unknown targetType: pod");
 }
 
 #[test]

@@ -9,15 +9,20 @@ use super::{Decision, Object, Request, Stop};
 use crate::model::annotations::go_list;
 
 /// Annotations with which the controller can fail, and that are not modelled: a name, or the start of several.
-const NOT_MODELLED: [&str; 9] = [
+const NOT_MODELLED: [&str; 14] = [
     "auth-",
     "conditions.",
     "customer-owned-ipv4-pool",
     "enable-frontend-nlb",
     "ipam-ipv4-pool-id",
+    "jwt-validation",
     "listener-attributes.",
     "minimum-load-balancer-capacity",
     "mutual-authentication",
+    "shield-advanced-protection",
+    "target-control-port.",
+    "transforms.",
+    "use-regex-path-match",
     "wafv2-acl-name",
 ];
 
@@ -101,8 +106,9 @@ impl Request<'_> {
         for member in &self.group.members {
             for suffix in member.annotations().suffixes() {
                 let is_shared = self.group.members.len() > 1 && FIREWALL.contains(&suffix);
+                let creates = suffix == "create-acm-cert" && self.config.gate("EnableCertificateManagement", false);
                 let is_off = suffix == "auth-type" && member.annotations().get(suffix) == Some("none");
-                if !is_off && (is_shared || NOT_MODELLED.iter().any(|one| suffix.starts_with(one))) {
+                if !is_off && (is_shared || creates || NOT_MODELLED.iter().any(|one| suffix.starts_with(one))) {
                     decision.is_not_modelled(&member.annotations().key(suffix));
                 }
             }

@@ -8,6 +8,7 @@ use crate::kubernetes::{Object, Service, ServicePort};
 use super::actions::{Reference, references};
 use super::listeners::Listener;
 use super::{Annotations, Decision, HealthCheck, Member, ObjectName, PREFIX, Request, Stop, default_health, service};
+use crate::model::allocated_later;
 use crate::model::annotations::go_list;
 use crate::model::names;
 
@@ -21,6 +22,10 @@ pub(super) struct Backend {
     /// Node port of instances.
     pub(super) port: i64,
     pub(super) health: HealthCheck,
+    /// The reason for which the port is not known yet.
+    pub(super) later: Option<String>,
+    /// The reason for which the port of the health check is not known yet.
+    pub(super) health_later: Option<String>,
     pub(super) node_labels: BTreeMap<String, String>,
 }
 
@@ -39,27 +44,30 @@ impl Request<'_> {
         for listener in listeners.iter().filter(|listener| !(redirects && listener.protocol == "HTTP")) {
             let members = listener.members.iter().filter_map(|place| self.group.members.get(*place));
             let members: Vec<&Member<'_>> = members.collect();
-            for (member, reference) in self.references(&members)? {
+            for (member, reference, is_of_rule) in self.references(&members)? {
                 let ObjectName { namespace, name, .. } = &member.name;
                 if !seen.insert((namespace, name, reference.clone())) {
                     continue;
                 }
                 let Some(service) = service(self.world.evidence, namespace, &reference.service) else {
                     let reason = format!("the Service `{namespace}/{}` was not given", reference.service);
-                    decision.note_unknown("targets", reason);
+                    decision.note_unknown("targets", reason.clone());
+                    decision.may_fail(reason);
                     return Ok(None);
                 };
-                found.push(self.backend(member, service, &reference, is_dual_stack)?);
+                let backend = self.backend(member, service, &reference, is_dual_stack);
+                let backend = if is_of_rule { backend.map_err(|stop| of_ingress(member, stop)) } else { backend };
+                found.push(backend?);
             }
         }
         Ok(Some(found))
     }
 
     /// Ports of Services behind a listener: the default backend, then the paths of the rules.
-    fn references<'m>(&self, members: &[&'m Member<'m>]) -> Result<Vec<(&'m Member<'m>, Reference)>, Stop> {
-        let read = |member: &'m Member<'m>, backend: Object<'_>| {
+    fn references<'m>(&self, members: &[&'m Member<'m>]) -> Result<Vec<(&'m Member<'m>, Reference, bool)>, Stop> {
+        let read = |member: &'m Member<'m>, backend: Object<'_>, is_of_rule: bool| {
             let found = references(self.config, member.annotations(), backend)?;
-            Ok(found.into_iter().map(move |reference| (member, reference)))
+            Ok(found.into_iter().map(move |reference| (member, reference, is_of_rule)))
         };
         let default = |member: &'m Member<'m>| member.object.at(&["spec", "defaultBackend"]).map(|one| (member, one));
         let defaults: Vec<(&'m Member<'m>, Object<'_>)> = members.iter().filter_map(|member| default(member)).collect();
@@ -70,19 +78,16 @@ impl Request<'_> {
         }
         let mut found = Vec::new();
         for (member, backend) in defaults {
-            found.extend(read(member, backend)?);
+            found.extend(read(member, backend, false)?);
         }
         for member in members {
-            let of_member = |stop| match stop {
-                Stop::Error(message) => {
-                    Stop::Error(format!("ingress: {}/{}: {message}", member.name.namespace, member.name.name))
-                }
-                Stop::Unknown(_) => stop,
-            };
+            let of_member = |stop| of_ingress(member, stop);
             for rule in member.object.items(&["spec", "rules"]) {
-                for path in rule.items(&["http", "paths"]) {
+                let mut paths: Vec<Object<'_>> = rule.items(&["http", "paths"]).collect();
+                paths.sort_by_key(order);
+                for path in paths {
                     let Some(backend) = path.at(&["backend"]) else { continue };
-                    found.extend(read(member, backend).map_err(of_member)?);
+                    found.extend(read(member, backend, true).map_err(of_member)?);
                     validate_path(path).map_err(of_member)?;
                 }
             }
@@ -124,17 +129,19 @@ impl Request<'_> {
                 return Stop::error(format!("backend protocol version must be within [HTTP1, HTTP2, GRPC]: {other}"));
             }
         };
-        let health = health_check(annotations, service, target_type, default_health(protocol, version))?;
+        let (health, health_later) =
+            health_check(annotations, service, target_type, default_health(protocol, version))?;
         annotations.map("target-group-attributes")?;
         for own in [&member.annotations, &service.annotations] {
             Annotations { all: own, prefix: PREFIX }.map("tags")?;
         }
-        if service.ip_families.iter().any(|family| family == "IPv6") && !is_dual_stack {
-            return Stop::error("unsupported IPv6 configuration, lb not dual-stack");
-        }
+        super::super::validate_families(service, is_dual_stack)?;
         let target_port =
             if target_type == "instance" { port.node_port.unwrap_or(0) } else { port.target_port.unwrap_or(1) };
-        self.config.validate_target_port(target_port, target_type)?;
+        let later = (target_type == "instance" && service.awaits_node_port(port)).then(|| allocated_later(port));
+        if later.is_none() {
+            self.config.validate_target_port(target_port, target_type)?;
+        }
         let hash = names::sha256(&[
             self.config.cluster_name,
             &self.group.id(),
@@ -153,8 +160,30 @@ impl Request<'_> {
             target_type,
             port: target_port,
             health,
+            later,
+            health_later,
             node_labels: annotations.map("target-node-labels")?,
         })
+    }
+}
+
+/// Exact paths first, then prefixes, the longest first, then all others.
+/// Source: `pkg/ingress/model_build_listener_rules.go#sortIngressPaths`.
+fn order(path: &Object<'_>) -> (u8, std::cmp::Reverse<usize>) {
+    match path.text(&["pathType"]) {
+        Some("Exact") => (0, std::cmp::Reverse(0)),
+        Some("Prefix") => (1, std::cmp::Reverse(path.text(&["path"]).unwrap_or_default().len())),
+        _ => (2, std::cmp::Reverse(0)),
+    }
+}
+
+/// An error of a rule, with the name of the Ingress.
+fn of_ingress(member: &Member<'_>, stop: Stop) -> Stop {
+    match stop {
+        Stop::Error(message) => {
+            Stop::Error(format!("ingress: {}/{}: {message}", member.name.namespace, member.name.name))
+        }
+        Stop::Unknown(_) => stop,
     }
 }
 
@@ -175,13 +204,18 @@ fn health_check(
     service: &Service,
     target_type: &str,
     mut health: HealthCheck,
-) -> Result<HealthCheck, Stop> {
+) -> Result<(HealthCheck, Option<String>), Stop> {
+    let mut later = None;
     if let Some(raw) = annotations.get("healthcheck-port") {
         let is_usable = raw == "traffic-port" || raw.parse::<i64>().is_ok();
         let named = service.ports.iter().find(|port| port.name == raw);
         let number = named.and_then(|port| if target_type == "instance" { port.node_port } else { port.target_port });
         health.port = match (is_usable, named, number) {
             (true, ..) => Some(raw.to_owned()),
+            (false, Some(port), None) if target_type == "instance" => {
+                later = service.awaits_node_port(port).then(|| allocated_later(port));
+                Some("0".to_owned())
+            }
             (false, Some(_), Some(number)) => Some(number.to_string()),
             (false, Some(_), None) => {
                 return Stop::error(
@@ -210,5 +244,5 @@ fn health_check(
     health.timeout = number("healthcheck-timeout-seconds", health.timeout)?;
     health.healthy = number("healthy-threshold-count", health.healthy)?;
     health.unhealthy = number("unhealthy-threshold-count", health.unhealthy)?;
-    Ok(health)
+    Ok((health, later))
 }

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
 
-use super::{CONTROLLER, Member, PREFIX, name};
+use super::{CONTROLLER, Member, PREFIX};
 use crate::model::decision::Stop;
 use crate::model::load_balancer_controller::Config;
+use crate::model::objects::ingress_name;
+use crate::model::world::World;
 
 const DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
 const ORDERS: std::ops::RangeInclusive<i64> = -1000..=1000;
@@ -22,17 +24,17 @@ pub(super) enum Class<'e> {
 }
 
 /// Classifies an Ingress.
-pub(super) fn classify<'e>(evidence: &'e Evidence, config: &Config<'_>, object: Object<'e>) -> Class<'e> {
+pub(super) fn classify<'e>(world: World<'e>, config: &Config<'_>, object: Object<'e>) -> Class<'e> {
+    let name = ingress_name(object, world.given.namespace);
     if object.at(&["metadata", "deletionTimestamp"]).is_some() {
         return Class::NotTaken;
     }
-    let own_namespace =
-        config.flag("watch-namespace").is_none_or(|only| only.is_empty() || only == name(object).namespace);
+    let own_namespace = config.flag("watch-namespace").is_none_or(|only| only.is_empty() || only == name.namespace);
     if !own_namespace {
         return Class::NotTaken;
     }
     let annotations = texts(object, &["metadata", "annotations"]);
-    let parameters = match parameters(evidence, config, object, &annotations) {
+    let parameters = match parameters(world.evidence, config, object, &annotations) {
         Ok(Parameters::Are(parameters)) => Some(parameters),
         Ok(Parameters::None) => None,
         Ok(Parameters::OfOthers) => return Class::NotTaken,
@@ -46,7 +48,7 @@ pub(super) fn classify<'e>(evidence: &'e Evidence, config: &Config<'_>, object: 
     if let Some(wrong) = group.as_deref().and_then(why_invalid) {
         return Class::Stops(Stop::Error(format!("invalid ingress group: {wrong}")));
     }
-    let member = Member { object, name: name(object), annotations, parameters };
+    let member = Member { object, name, annotations, parameters };
     Class::Taken(member, group)
 }
 

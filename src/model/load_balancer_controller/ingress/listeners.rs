@@ -13,6 +13,8 @@ use crate::model::decision::Decision;
 pub(super) struct Listener {
     pub(super) port: i64,
     pub(super) protocol: String,
+    /// The policy of HTTPS, if an Ingress or a class sets one.
+    ssl_policy: Option<String>,
     /// Ingresses that listen on it, by place in the group.
     pub(super) members: Vec<usize>,
     /// Sorted.
@@ -85,10 +87,12 @@ impl Request<'_> {
         let has_certificate = !own_or(certificates, "certificate-arn").is_empty();
         let ports = ports(annotations.get("listen-ports"), has_certificate)?;
         if ports.values().any(|protocol| protocol == "HTTPS") && !has_certificate {
-            decision.note_unknown("error", "the certificates of HTTPS are discovered in ACM, which was not read");
+            decision.may_fail("the certificates of HTTPS are discovered in ACM, which was not read");
         }
-        let listener = |(port, protocol)| Listener {
+        let ssl_policy = member.parameter(&["spec", "sslPolicy"]).or_else(|| annotations.get("ssl-policy"));
+        let listener = |(port, protocol): (i64, String)| Listener {
             port,
+            ssl_policy: ssl_policy.filter(|_| protocol == "HTTPS").map(str::to_owned),
             protocol,
             members: vec![place],
             ranges: ranges.clone(),
@@ -163,6 +167,12 @@ fn merge(all: &[(String, Listener)]) -> Result<Option<Listener>, Stop> {
         )?,
         ..first.clone()
     };
+    let mut policies = all.iter().filter_map(|(name, listener)| Some((name, listener.ssl_policy.as_ref()?)));
+    if let Some((name, policy)) = policies.next()
+        && let Some((other, differing)) = policies.find(|(_, other)| *other != policy)
+    {
+        return Stop::error(format!("conflicting sslPolicy, {name}: {policy} | {other}: {differing}"));
+    }
     if merged.ranges.is_empty() && merged.prefix_lists.is_empty() {
         merged.ranges = vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()];
     }

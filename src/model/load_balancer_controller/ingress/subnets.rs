@@ -57,8 +57,10 @@ impl Request<'_> {
             }
             return search.by_name_or_id(first);
         }
-        let has_address =
-            |member: &Member<'_>| member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
+        let has_address = |member: &Member<'_>| {
+            self.world.given.with_address.contains(&member.name)
+                || member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some()
+        };
         if self.group.members.iter().any(has_address) {
             return Stop::unknown(
                 "subnets",

@@ -4,8 +4,9 @@
 
 use super::Request;
 use crate::model::decision::{Answer, Decision, IngressRule, Stop};
+use crate::model::load_balancer_controller::Kind;
 use crate::model::load_balancer_controller::groups::{GroupSearch, Groups};
-use crate::model::names;
+use crate::model::{UID, names};
 
 impl Request<'_> {
     /// Security groups; `None` for a load balancer without any.
@@ -32,11 +33,11 @@ impl Request<'_> {
             return Ok(None);
         }
         let service = self.service;
-        if service.uid.is_empty() {
-            decision
-                .note_unknown("new_group", "its name contains the uid of the Service, which a manifest does not state");
-        }
-        let hash = names::sha256(&[self.config.cluster_name, &service.name, &service.namespace, &service.uid]);
+        let hash = if service.uid.is_empty() {
+            UID.to_owned()
+        } else {
+            names::sha256(&[self.config.cluster_name, &service.name, &service.namespace, &service.uid])
+        };
         let listed = self.annotations.list("aws-load-balancer-security-groups").unwrap_or_default();
         let manages_rules = self.manages_rules(&listed)?;
         let search = GroupSearch {
@@ -44,12 +45,19 @@ impl Request<'_> {
             config: self.config,
             vpc: &self.vpc,
             managed_name: names::of_object(&service.namespace, &service.name, &hash),
-            tracking: "service.k8s.aws",
+            kind: Kind::Network,
             stack: service.full_name(),
             listed,
             manages_rules,
         };
-        search.decide(decision, |group| self.managed_rules(group, is_dual_stack)).map(Some)
+        let found = search.decide(decision, |group| self.managed_rules(group, is_dual_stack)).map(Some);
+        if service.uid.is_empty() && matches!(decision.new_group, Answer::Is(Some(_))) {
+            decision.note_unknown(
+                "new_group",
+                "its name contains the uid of the Service, which a manifest does not state: `UID` stands for that part",
+            );
+        }
+        found
     }
 
     fn manages_rules(&self, listed: &[String]) -> Result<bool, Stop> {

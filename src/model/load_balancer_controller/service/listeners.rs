@@ -11,7 +11,9 @@ use crate::model::decision::{Answer, Decision, HealthCheck, Stop};
 use crate::model::load_balancer_controller::groups::node_groups;
 use crate::model::load_balancer_controller::node_rules::{Opening, add};
 use crate::model::load_balancer_controller::targets::targets;
+use crate::model::load_balancer_controller::validate_families;
 use crate::model::names;
+use crate::model::{HEALTH_PORT_LATER, allocated_later};
 
 const TRAFFIC_PORT: &str = "traffic-port";
 
@@ -32,16 +34,14 @@ impl<'a> Request<'a> {
         for port in service.ports.iter().filter(|port| numbers.insert(port.port)) {
             let target_type = self.target_type(port)?;
             decision.target_type = Answer::Is(target_type);
-            let health = self.health_check(target_type)?;
-            let preserves = self.preserves_client_address(target_type)?;
-            if service.ip_families.iter().any(|family| family == "IPv6") && !is_dual_stack {
-                return Stop::error("unsupported IPv6 configuration, lb not dual-stack");
-            }
+            let (health, health_later) = self.health_check(target_type)?;
+            let preserves = self.preserves_client_address(target_type, port)?;
+            validate_families(service, is_dual_stack)?;
             let target_port =
                 if target_type == "instance" { port.node_port.unwrap_or(0) } else { port.target_port.unwrap_or(1) };
             let is_allocated_later = target_type == "instance" && service.awaits_node_port(port);
             if is_allocated_later {
-                decision.note_unknown("rules", crate::model::allocated_later(port));
+                decision.note_unknown("rules", allocated_later(port));
                 decision.rules = Answer::Unknown;
                 decision.target_groups = Answer::Unknown;
             } else {
@@ -59,7 +59,14 @@ impl<'a> Request<'a> {
                 );
                 decision.rules = Answer::Unknown;
             }
-            decision.health_check = Answer::Is(health);
+            if let Some(reason) = health_later {
+                for field in ["health_check", "rules"] {
+                    decision.note_unknown(field, reason.clone());
+                }
+                (decision.health_check, decision.rules) = (Answer::Unknown, Answer::Unknown);
+            } else {
+                decision.health_check = Answer::Is(health);
+            }
         }
         self.annotations.switch("aws-load-balancer-multi-cluster-target-group")?;
         if decision.target_groups != Answer::Unknown && !service.uid.is_empty() {
@@ -67,11 +74,9 @@ impl<'a> Request<'a> {
         } else {
             decision.target_groups = Answer::Unknown;
         }
+        decision.created = true;
         if decision.target_type == Answer::Is("ip") {
-            decision.note_unknown("targets", "the endpoints of Pods were not read");
-            decision.targets = Answer::Unknown;
-            decision.node_groups = Answer::Unknown;
-            decision.rules = Answer::Unknown;
+            decision.has_pods(!openings.is_empty());
             return Ok(());
         }
         self.bind(decision, &openings)
@@ -131,8 +136,8 @@ impl<'a> Request<'a> {
         Ok("instance")
     }
 
-    /// The health check of the target groups.
-    fn health_check(&self, target_type: &str) -> Result<HealthCheck, Stop> {
+    /// The health check of the target groups, and the reason for which its port is not known yet.
+    fn health_check(&self, target_type: &str) -> Result<(HealthCheck, Option<String>), Stop> {
         let service = self.service;
         let is_local = target_type == "instance" && service.is_local && service.is_load_balancer();
         let (protocol, port, path, [interval, timeout, threshold]) = if is_local {
@@ -147,6 +152,15 @@ impl<'a> Request<'a> {
             return Stop::error(format!("unsupported health check protocol {raw}"));
         }
         let path = self.annotations.get("aws-load-balancer-healthcheck-path").unwrap_or(path);
+        let named = self.annotations.get("aws-load-balancer-healthcheck-port");
+        let later = match named {
+            None => (is_local && service.awaits_health_check_node_port()).then(|| HEALTH_PORT_LATER.to_owned()),
+            Some(named) if target_type == "instance" => {
+                let port = service.ports.iter().find(|port| port.name == named && service.awaits_node_port(port));
+                port.map(allocated_later)
+            }
+            Some(_) => None,
+        };
         let port = self.health_check_port(port, target_type)?;
         let number = |suffix: &str, default: i64| Ok(self.annotations.number(suffix)?.unwrap_or(default));
         let interval = number("aws-load-balancer-healthcheck-interval", interval)?;
@@ -155,7 +169,7 @@ impl<'a> Request<'a> {
         } else {
             timeout
         };
-        Ok(HealthCheck {
+        let health = HealthCheck {
             target: None,
             path: (protocol != "TCP").then(|| path.to_owned()),
             protocol: Some(protocol),
@@ -164,7 +178,8 @@ impl<'a> Request<'a> {
             timeout,
             healthy: number("aws-load-balancer-healthcheck-healthy-threshold", threshold)?,
             unhealthy: number("aws-load-balancer-healthcheck-unhealthy-threshold", threshold)?,
-        })
+        };
+        Ok((health, later))
     }
 
     fn health_check_port(&self, default: String, target_type: &str) -> Result<String, Stop> {
@@ -188,8 +203,13 @@ impl<'a> Request<'a> {
     }
 
     /// True if targets see the addresses of the clients: `#buildPreserveClientIPFlag`.
-    fn preserves_client_address(&self, target_type: &str) -> Result<bool, Stop> {
-        let attributes = self.annotations.map("aws-load-balancer-target-group-attributes")?;
+    fn preserves_client_address(&self, target_type: &str, port: &ServicePort) -> Result<bool, Stop> {
+        let suffix = "aws-load-balancer-target-group-attributes";
+        let mut attributes = self.annotations.map(suffix)?;
+        // Those of a port exist since v2.14.
+        if self.config.is_since(2, 14) {
+            attributes.extend(self.annotations.map(&format!("{suffix}.{}", port.port))?);
+        }
         if let Some(raw) = attributes.get("preserve_client_ip.enabled") {
             return match parse_bool(raw) {
                 Some(value) => Ok(value),

@@ -1,0 +1,114 @@
+//! The objects of a cluster, with those that are to be applied in place of their namesakes.
+
+use std::collections::BTreeSet;
+
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
+
+use super::decision::ObjectName;
+use super::load_balancer_controller::{Config, NEWEST, gives_a_class};
+
+/// The objects of a simulation.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    pub(crate) evidence: Evidence,
+    /// Services and Ingresses that were given; all of the evidence if there are none.
+    pub(crate) subjects: BTreeSet<ObjectName>,
+    /// Namespace of objects that state none.
+    pub(super) namespace: String,
+    /// Ingresses that have an address in the cluster.
+    pub(super) with_address: BTreeSet<ObjectName>,
+}
+
+impl Objects {
+    /// Adds objects to the evidence of a cluster, in place of those of the same name. What the API server and the
+    /// controllers added to an object stays: uid, node ports, class, IP families and status.
+    pub(crate) fn new(mut evidence: Evidence, mut given: Evidence, namespace: &str) -> Self {
+        let mut services: Vec<Service> = given.services.take().unwrap_or_default();
+        for service in &mut services {
+            if service.namespace.is_empty() {
+                namespace.clone_into(&mut service.namespace);
+            }
+            let is_it = |one: &&Service| one.full_name() == service.full_name();
+            if let Some(held) = evidence.services.iter().flatten().find(is_it).cloned()
+                && service.uid.is_empty()
+            {
+                keep(service, &held);
+            }
+        }
+        let mut subjects: BTreeSet<ObjectName> = services.iter().map(object_name).collect();
+        if let Some(held) = &mut evidence.services {
+            held.retain(|service| !subjects.contains(&object_name(service)));
+        }
+        let key = |document: &Document| (document.kind, ingress_name(document.object(), namespace));
+        let replacing: BTreeSet<_> = given.documents.iter().map(key).collect();
+        let has_address = |document: &&Document| {
+            document.kind == DocumentKind::Ingress
+                && document.object().items(&["status", "loadBalancer", "ingress"]).next().is_some()
+        };
+        let held = evidence.documents.iter().filter(has_address);
+        let with_address = held.map(|document| ingress_name(document.object(), namespace)).collect();
+        evidence.documents.retain(|document| !replacing.contains(&key(document)));
+        subjects.extend(replacing.into_iter().filter(|(kind, _)| *kind == DocumentKind::Ingress).map(|(_, name)| name));
+        let new: BTreeSet<String> =
+            services.iter().filter(|service| service.uid.is_empty()).map(Service::full_name).collect();
+        given.services = (!services.is_empty()).then_some(services);
+        let mut evidence = evidence.and(given);
+        give_class(&mut evidence, &new);
+        Self { evidence, subjects, namespace: namespace.to_owned(), with_address }
+    }
+}
+
+/// Keeps what the API server added to a Service.
+/// Source: kubernetes/kubernetes `pkg/registry/core/service/storage/storage.go#patchAllocatedValues`.
+fn keep(service: &mut Service, held: &Service) {
+    service.uid.clone_from(&held.uid);
+    service.ingress.clone_from(&held.ingress);
+    // A class cannot be removed.
+    if service.load_balancer_class.is_none() {
+        service.load_balancer_class.clone_from(&held.load_balancer_class);
+    }
+    if service.ip_families.is_empty() {
+        service.ip_families.clone_from(&held.ip_families);
+    }
+    if service.health_check_node_port.is_none() && service.is_local {
+        service.health_check_node_port = held.health_check_node_port;
+    }
+    if service.service_type == "ClusterIP" {
+        return;
+    }
+    for port in service.ports.iter_mut().filter(|port| port.node_port.is_none()) {
+        let same = |one: &&crate::kubernetes::ServicePort| (one.port, &one.protocol) == (port.port, &port.protocol);
+        let named = |one: &&crate::kubernetes::ServicePort| one.name == port.name;
+        let before = held.ports.iter().find(same).or_else(|| held.ports.iter().find(named));
+        port.node_port = before.and_then(|before| before.node_port);
+    }
+}
+
+pub(super) fn object_name(service: &Service) -> ObjectName {
+    ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() }
+}
+
+/// The name of an Ingress; `namespace` is that of objects that state none.
+pub(super) fn ingress_name(object: Object<'_>, namespace: &str) -> ObjectName {
+    let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
+    ObjectName {
+        kind: "Ingress",
+        namespace: text("namespace", namespace).to_owned(),
+        name: text("name", "").to_owned(),
+    }
+}
+
+/// The webhook of the AWS Load Balancer Controller sets the class of new Services without one.
+/// Source: aws-load-balancer-controller `webhooks/core/service_mutator.go#MutateCreate`.
+fn give_class(evidence: &mut Evidence, new: &BTreeSet<String>) {
+    if !gives_a_class(evidence) {
+        return;
+    }
+    let class = Config::new(evidence, "", NEWEST).class().to_owned();
+    for service in evidence.services.iter_mut().flatten() {
+        let lacks = service.is_load_balancer() && service.load_balancer_class.is_none();
+        if lacks && new.contains(&service.full_name()) {
+            service.load_balancer_class = Some(class.clone());
+        }
+    }
+}
