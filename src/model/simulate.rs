@@ -10,7 +10,7 @@ use crate::kubernetes::{Evidence, Service};
 
 use super::decision::{Answer, Decision, ObjectName};
 use super::objects::{Objects, object_name};
-use super::world::{Given, NoRegion, World};
+use super::world::{Given, Index, NoRegion, World, region_of};
 use super::{cloud_provider_aws, load_balancer_controller};
 
 /// Schema of [`Simulation`]; `docs/simulate.schema.json` describes it.
@@ -125,7 +125,9 @@ pub(crate) fn simulate(
     options: &Options,
 ) -> Result<Simulation, SimulationError> {
     let Objects { evidence, subjects, namespace, with_address } = objects;
-    let world = World::new(view, evidence, Given { namespace, with_address })?;
+    let region = region_of(view)?;
+    let index = Index::new(region.region);
+    let world = World::new(view, region, evidence, Given { namespace, with_address }, &index);
     let is_subject = |name: &ObjectName| subjects.is_empty() || subjects.contains(name);
     let asked = asked(evidence, options)?;
     let mut objects: Vec<Decision> = Vec::new();

@@ -1,6 +1,6 @@
 //! The account and the cluster, as far as the decisions of the controllers depend on them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::aws::view::{ClusterView, RegionView};
 use crate::aws::{Instance, Region, RouteTable, SecurityGroup, Subnet};
@@ -20,6 +20,25 @@ pub(crate) struct World<'a> {
     pub(crate) region: &'a RegionView<'a>,
     pub(crate) evidence: &'a Evidence,
     pub(super) given: Given<'a>,
+    index: &'a Index<'a>,
+}
+
+/// The resources of a region by id.
+#[derive(Debug, Default)]
+pub(super) struct Index<'a> {
+    subnets: HashMap<&'a str, &'a Subnet>,
+    groups: HashMap<&'a str, &'a SecurityGroup>,
+    instances: HashMap<&'a str, &'a Instance>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(region: &'a Region) -> Self {
+        Self {
+            subnets: region.subnets.iter().map(|one| (one.id.as_str(), one)).collect(),
+            groups: region.security_groups.iter().map(|one| (one.id.as_str(), one)).collect(),
+            instances: region.instances.iter().map(|one| (one.id.as_str(), one)).collect(),
+        }
+    }
 }
 
 /// What is known about the objects beyond the evidence.
@@ -42,20 +61,30 @@ pub(crate) enum NoRegion {
     Unclear(Vec<String>),
 }
 
+/// The one region of a cluster, or the only region of the inventory.
+pub(super) fn region_of<'a>(view: &'a ClusterView<'a>) -> Result<&'a RegionView<'a>, NoRegion> {
+    let names = |regions: &[&RegionView<'_>]| regions.iter().map(|one| one.region.name.clone()).collect();
+    let all: Vec<&RegionView<'_>> = view.regions.iter().collect();
+    let with_members: Vec<&'a RegionView<'a>> = view.regions.iter().filter(|one| !one.members.is_empty()).collect();
+    match (with_members.as_slice(), view.regions.as_slice()) {
+        ([only], _) => Ok(*only),
+        ([], [only]) => Ok(only),
+        ([], []) => Err(NoRegion::None),
+        ([], _) => Err(NoRegion::Unclear(names(&all))),
+        (several, _) => Err(NoRegion::Several(names(several))),
+    }
+}
+
 impl<'a> World<'a> {
-    /// The world of a cluster: its one region, or the only region of the inventory.
-    pub(super) fn new(view: &'a ClusterView<'a>, evidence: &'a Evidence, given: Given<'a>) -> Result<Self, NoRegion> {
-        let names = |regions: &[&RegionView<'_>]| regions.iter().map(|one| one.region.name.clone()).collect();
-        let all: Vec<&RegionView<'_>> = view.regions.iter().collect();
-        let with_members: Vec<&'a RegionView<'a>> = view.regions.iter().filter(|one| !one.members.is_empty()).collect();
-        let region = match (with_members.as_slice(), view.regions.as_slice()) {
-            ([only], _) => *only,
-            ([], [only]) => only,
-            ([], []) => return Err(NoRegion::None),
-            ([], _) => return Err(NoRegion::Unclear(names(&all))),
-            (several, _) => return Err(NoRegion::Several(names(several))),
-        };
-        Ok(Self { cluster_id: view.cluster_id, view, region, evidence, given })
+    /// The world of a cluster in a region of its view.
+    pub(super) fn new(
+        view: &'a ClusterView<'a>,
+        region: &'a RegionView<'a>,
+        evidence: &'a Evidence,
+        given: Given<'a>,
+        index: &'a Index<'a>,
+    ) -> Self {
+        Self { cluster_id: view.cluster_id, view, region, evidence, given, index }
     }
 
     pub(super) fn here(&self) -> &'a Region {
@@ -81,15 +110,15 @@ impl<'a> World<'a> {
     }
 
     pub(super) fn subnet(&self, id: &str) -> Option<&'a Subnet> {
-        self.here().subnets.iter().find(|subnet| subnet.id == id)
+        self.index.subnets.get(id).copied()
     }
 
     pub(super) fn group(&self, id: &str) -> Option<&'a SecurityGroup> {
-        self.here().security_groups.iter().find(|group| group.id == id)
+        self.index.groups.get(id).copied()
     }
 
     pub(super) fn instance(&self, id: &str) -> Option<&'a Instance> {
-        self.here().instances.iter().find(|instance| instance.id == id)
+        self.index.instances.get(id).copied()
     }
 
     /// The route table of a subnet: the explicit one, else the main one of its VPC; `None` if it has none.

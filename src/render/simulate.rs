@@ -91,8 +91,9 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     if decision.subnets.is_not_reached() && !decision.subnets_passed_over.is_empty() {
         line("subnets", "none is chosen");
     }
-    for passed in decision.subnets_passed_over.iter().take(limit(options)) {
-        line("", &format!("not {} ({}): {}", passed.subnet, passed.zone, passed.reason));
+    let passed = decision.subnets_passed_over.iter();
+    for (reason, subnets) in by_reason(passed.map(|one| (&one.reason, format!("{} ({})", one.subnet, one.zone)))) {
+        line("", &format!("not {}: {reason}", list(&subnets, options)));
     }
     answer(&mut line, "groups", &decision.lb_groups, |groups| {
         if groups.is_empty() { "none".to_owned() } else { list(groups, options) }
@@ -112,18 +113,32 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     answer(&mut line, "targets", &decision.targets, |targets| {
         if targets.is_empty() { "none".to_owned() } else { format!("{}: {}", targets.len(), list(targets, options)) }
     });
-    for left_out in decision.nodes_left_out.iter().take(limit(options)) {
-        line("", &format!("not {}: {}", left_out.node, left_out.reason));
+    let left_out = decision.nodes_left_out.iter();
+    for (reason, nodes) in by_reason(left_out.map(|one| (&one.reason, one.node.clone()))) {
+        line("", &format!("not {}: {reason}", list(&nodes, options)));
     }
     answer(&mut line, "health", &decision.health_check, health);
-    for unknown in &decision.unknown {
-        line("unknown", &format!("{}: {}", unknown.field.replace('_', " "), unknown.reason));
+    let unknown = decision.unknown.iter();
+    for (reason, fields) in by_reason(unknown.map(|one| (&one.reason, one.field.replace('_', " ")))) {
+        line("unknown", &format!("{}: {reason}", fields.join(", ")));
     }
     if options.verbose {
         for step in &decision.steps {
             line("decided", &format!("{}: {}", step.decides.replace('_', " "), step.function));
         }
     }
+}
+
+/// Items with the same reason, in the order of the first of each.
+fn by_reason<'r>(items: impl Iterator<Item = (&'r String, String)>) -> Vec<(&'r String, Vec<String>)> {
+    let mut found: Vec<(&String, Vec<String>)> = Vec::new();
+    for (reason, item) in items {
+        match found.iter_mut().find(|(one, _)| *one == reason) {
+            Some((_, held)) => held.push(item),
+            None => found.push((reason, vec![item])),
+        }
+    }
+    found
 }
 
 fn limit(options: &TableOptions) -> usize {

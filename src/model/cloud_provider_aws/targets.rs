@@ -36,6 +36,14 @@ impl<'a> Request<'a> {
             }
             Err(Stop::Error(_)) => return Answer::Unknown,
         };
+        if !self.ignores_readiness()
+            && let Some(node) = nodes.iter().find(|node| node.is_ready.is_none())
+        {
+            decision
+                .note_unknown("targets", format!("the condition `Ready` of the Node `{}` was not given", node.name));
+            decision.targets = Answer::Unknown;
+            return Answer::Unknown;
+        }
         let wanted = pairs(self.annotation("aws-load-balancer-target-node-labels").unwrap_or_default());
         let mut found: Vec<&Instance> = Vec::new();
         for node in nodes {
@@ -77,9 +85,13 @@ impl<'a> Request<'a> {
         if config.is_since(22, 0) && node.taints.iter().any(|taint| taint.key == AUTOSCALER_TAINT) {
             return Some(format!("it has the taint `{AUTOSCALER_TAINT}`"));
         }
-        let ignores_readiness =
-            config.is_since(27, 0) && config.has_stable_nodes || config.is_since(25, 0) && self.service.is_local;
-        (!ignores_readiness && node.is_ready != Some(true)).then(|| "it is not ready".to_owned())
+        (!self.ignores_readiness() && node.is_ready != Some(true)).then(|| "it is not ready".to_owned())
+    }
+
+    /// True if Nodes that are not ready stay targets.
+    fn ignores_readiness(&self) -> bool {
+        let config = self.config;
+        config.is_since(27, 0) && config.has_stable_nodes || config.is_since(25, 0) && self.service.is_local
     }
 
     /// The instance of a Node, or the reason for which the controller skips it.

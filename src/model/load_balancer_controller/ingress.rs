@@ -308,7 +308,12 @@ impl Request<'_> {
                 (Answer::Unknown, Answer::Unknown, Answer::Unknown);
             return Ok(());
         }
-        let ids = if backends.is_empty() { Vec::new() } else { targets(self.world, self.config, &wanted, decision)? };
+        let ids = if backends.is_empty() {
+            Vec::new()
+        } else {
+            let Some(ids) = targets(self.world, self.config, &wanted, decision)? else { return Ok(()) };
+            ids
+        };
         decision.step(
             "node_groups",
             "aws-load-balancer-controller pkg/networking/networking_manager.go#resolveEndpointSGForENI",

@@ -17,13 +17,14 @@ const EXCLUDING: [&str; 3] = [
     "alpha.service-controller.kubernetes.io/exclude-balancer",
 ];
 
-/// Instance ids of the targets, sorted. A chosen Node without a usable providerID stops the whole target group.
+/// Instance ids of the targets, sorted; `None` if the readiness of Nodes is not known. A chosen Node without a usable
+/// providerID stops the whole target group.
 pub(super) fn targets(
     world: World<'_>,
     config: &Config<'_>,
     wanted: &BTreeMap<String, String>,
     decision: &mut Decision,
-) -> Result<Vec<String>, Stop> {
+) -> Result<Option<Vec<String>>, Stop> {
     let nodes = world.nodes().inspect_err(|_| decision.targets = Answer::Unknown)?;
     let mut left_out = |node: &KubernetesNode, reason: String| {
         decision.nodes_left_out.push(NodeLeftOut { node: node.name.clone(), reason });
@@ -34,6 +35,14 @@ pub(super) fn targets(
             Some(reason) => left_out(node, reason),
             None => candidates.push(node),
         }
+    }
+    if let Some(node) = candidates.iter().find(|node| node.is_ready.is_none()) {
+        let reason = format!("the condition `Ready` of the Node `{}` was not given", node.name);
+        for field in ["targets", "node_groups", "rules"] {
+            decision.note_unknown(field, reason.clone());
+        }
+        (decision.targets, decision.node_groups, decision.rules) = (Answer::Unknown, Answer::Unknown, Answer::Unknown);
+        return Ok(None);
     }
     let is_ready = |node: &&&KubernetesNode| node.is_ready == Some(true);
     let has_ready = candidates.iter().any(|node| is_ready(&node));
@@ -63,7 +72,7 @@ pub(super) fn targets(
     }
     ids.sort();
     ids.dedup();
-    Ok(ids)
+    Ok(Some(ids))
 }
 
 /// The reason for which the controller does not consider a Node.

@@ -230,3 +230,18 @@ fn an_object_without_a_namespace_is_in_that_of_the_option() {
     holds(&found[0], json!({"object": {"kind": "Service", "namespace": "default", "name": "web"}}));
     assert!(found[0]["subnets"].as_array().unwrap().iter().all(|one| one != PRIVATE));
 }
+
+#[test]
+fn nodes_without_conditions_leave_the_targets_open() {
+    let trimmed = |c: &mut Cluster| {
+        c.node("i-0wk1")["status"].as_object_mut().unwrap().remove("conditions");
+    };
+    let found = decision(LoadBalancerController, "2.14.0", service(&EXTERNAL, json!({})), trimmed);
+    holds(&found, json!({"error": null, "targets": "unknown", "rules": "unknown"}));
+    assert!(reasons(&found, "targets")[0].contains("`Ready`"), "{found:#}");
+    holds(&decision(CloudProviderAws, "1.26", service(&[], json!({})), trimmed), json!({"targets": "unknown"}));
+    holds(
+        &decision(CloudProviderAws, "1.27", service(&[], json!({})), trimmed),
+        json!({"targets": ["i-0cp0", "i-0cp1", "i-0wk0", "i-0wk1"]}),
+    );
+}

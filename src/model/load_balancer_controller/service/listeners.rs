@@ -101,7 +101,7 @@ impl<'a> Request<'a> {
         decision
             .step("targets", "aws-load-balancer-controller pkg/backend/endpoint_resolver.go#ResolveNodePortEndpoints");
         let wanted = self.annotations.map("aws-load-balancer-target-node-labels")?;
-        let ids = targets(self.world, self.config, &wanted, decision)?;
+        let Some(ids) = targets(self.world, self.config, &wanted, decision)? else { return Ok(()) };
         decision.step(
             "node_groups",
             "aws-load-balancer-controller pkg/networking/networking_manager.go#resolveEndpointSGForENI",
