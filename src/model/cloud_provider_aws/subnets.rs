@@ -10,6 +10,7 @@ use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
 
 use super::{Request, Stop};
 use crate::model::decision::{Answer, Decision, PassedOver};
+use crate::policy::matches as has_value;
 
 impl<'a> Request<'a> {
     /// The subnets of the load balancer, in the order of the request.
@@ -25,7 +26,7 @@ impl<'a> Request<'a> {
         Ok(chosen)
     }
 
-    /// Subnets by id, anywhere, and by the tag `Name`, in the VPC; ids first.
+    /// Subnets by id, anywhere, and by the tag `Name` with wildcards, in the VPC; ids first.
     fn named(&self, named: &[String]) -> Result<Vec<String>, Stop> {
         if named.is_empty() {
             return Stop::error("unable to resolve empty subnet slice");
@@ -48,7 +49,7 @@ impl<'a> Request<'a> {
             }
         }
         let has_name = |subnet: &&&Subnet| {
-            tags::value(&subnet.tags, "Name").is_some_and(|name| by_name.iter().any(|wanted| *wanted == name))
+            tags::value(&subnet.tags, "Name").is_some_and(|name| by_name.iter().any(|wanted| has_value(wanted, name)))
         };
         found.extend(own.iter().filter(has_name).map(|subnet| subnet.id.clone()));
         if found.len() == named.len() {

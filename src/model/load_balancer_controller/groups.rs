@@ -12,6 +12,7 @@ use crate::model::annotations::go_list;
 use crate::model::decision::{Answer, Decision, IngressRule, NewGroup};
 use crate::model::names;
 use crate::model::world::World;
+use crate::policy::matches as has_value;
 
 /// Tag with the name of the cluster.
 const CLUSTER_TAG: &str = "elbv2.k8s.aws/cluster";
@@ -158,7 +159,9 @@ impl GroupSearch<'_> {
         }
         if !names.is_empty() {
             let name_of = |group: &SecurityGroup| tags::value(&group.tags, "Name").map(str::to_owned);
-            let has_name = |group: &&SecurityGroup| name_of(group).is_some_and(|name| names.contains(&&name));
+            let has_name = |group: &&SecurityGroup| {
+                name_of(group).is_some_and(|name| names.iter().any(|one| has_value(one, &name)))
+            };
             let by_name: Vec<&SecurityGroup> = self.in_vpc().filter(has_name).collect();
             if !self.config.is_since(2, 9) {
                 found.extend(by_name.iter().map(|group| group.id.clone()));

@@ -12,6 +12,7 @@ use super::{Config, Kind, Scheme, Stop};
 use crate::model::annotations::{go_list, go_quoted};
 use crate::model::decision::{Decision, PassedOver};
 use crate::model::world::World;
+use crate::policy::matches as has_value;
 
 /// Free addresses that a subnet needs.
 const FREE_ADDRESSES: i32 = 8;
@@ -106,13 +107,13 @@ impl<'s> Search<'s> {
         Ok(found)
     }
 
-    /// To v3.1: as many as are listed.
+    /// To v3.1: as many as are listed. EC2 reads `*` and `?` in names as wildcards.
     fn counted(&self, named: &[String]) -> Result<Vec<&'s Subnet>, Stop> {
         let own = self.world.subnets(self.vpc)?;
         let (ids, wanted): (Vec<&String>, Vec<&String>) = named.iter().partition(|one| is_id(one));
         let mut found = self.each_once(&ids)?;
         let has_name = |subnet: &&&Subnet| {
-            tags::value(&subnet.tags, "Name").is_some_and(|name| wanted.iter().any(|one| *one == name))
+            tags::value(&subnet.tags, "Name").is_some_and(|name| wanted.iter().any(|one| has_value(one, name)))
         };
         let mut by_name: Vec<&Subnet> = own.iter().filter(has_name).copied().collect();
         by_name.sort_by(|a, b| a.id.cmp(&b.id));
@@ -126,8 +127,13 @@ impl<'s> Search<'s> {
                 ));
             }
             found.extend(by_name);
-            // Since v3.0 in the listed order.
+            // Since v3.0 in the listed order, and each name as it is written.
             if self.config.is_since(3, 0) {
+                let is_held =
+                    |one: &&&String| found.iter().any(|subnet| tags::value(&subnet.tags, "Name") == Some(one.as_str()));
+                if let Some(pattern) = wanted.iter().find(|one| !is_held(one)) {
+                    return Stop::error(format!("subnet with Name tag not found: {pattern}"));
+                }
                 let is_it =
                     |subnet: &Subnet, one: &str| subnet.id == *one || tags::value(&subnet.tags, "Name") == Some(one);
                 found.sort_by_key(|subnet| named.iter().position(|one| is_it(subnet, one)));

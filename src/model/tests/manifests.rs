@@ -245,3 +245,23 @@ fn nodes_without_conditions_leave_the_targets_open() {
         json!({"targets": ["i-0cp0", "i-0cp1", "i-0wk0", "i-0wk1"]}),
     );
 }
+
+#[test]
+fn names_are_patterns_where_ec2_filters_by_them() {
+    let listed = |list: &'static str| [("aws-load-balancer-subnets", list)];
+    let cloud = |list| decision(CloudProviderAws, "1.34", service(&listed(list), json!({})), |_| {});
+    holds(&cloud("pub-a*,pub-?"), json!({"error": null, "subnets": ["subnet-puba0bb1", "subnet-pubb0bb1"]}));
+    holds(&cloud("pub-*"), json!({"error": "expected to find 1, but found 2 subnets"}));
+    holds(&cloud("PUB-a"), json!({"error": "expected to find 1, but found 0 subnets"}));
+    let balancer = |version: &str, list| {
+        let all = [EXTERNAL.as_slice(), &listed(list)].concat();
+        decision(LoadBalancerController, version, service(&all, json!({})), |_| {})
+    };
+    holds(&balancer("2.14.0", "pub-a*"), json!({"error": null, "subnets": ["subnet-puba0bb1"]}));
+    let failed = "failed to list subnets by names or IDs: ";
+    holds(&balancer("3.0.0", "pub-a*"), json!({"error": format!("{failed}subnet with Name tag not found: pub-a*")}));
+    holds(
+        &balancer("3.2.0", "pub-a*"),
+        json!({"error": format!("{failed}couldn't find all subnets, missing names: [pub-a*]")}),
+    );
+}
