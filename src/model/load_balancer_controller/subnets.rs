@@ -134,6 +134,15 @@ impl<'s> Search<'s> {
                 if let Some(pattern) = wanted.iter().find(|one| !is_held(one)) {
                     return Stop::error(format!("subnet with Name tag not found: {pattern}"));
                 }
+                let mut once = BTreeSet::new();
+                if let Some(name) = wanted.iter().find(|one| !once.insert(**one)) {
+                    return Stop::unknown(
+                        "subnets",
+                        format!(
+                            "v3.0 and v3.1 take one of the subnets with the name `{name}` twice, and then stop: which one is not known"
+                        ),
+                    );
+                }
                 let is_it =
                     |subnet: &Subnet, one: &str| subnet.id == *one || tags::value(&subnet.tags, "Name") == Some(one);
                 found.sort_by_key(|subnet| named.iter().position(|one| is_it(subnet, one)));

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::ingress::{alb, ingress};
 use super::{decision, decisions, holds, service};
 use crate::model::simulate::ModelledController::{CloudProviderAws, LoadBalancerController};
-use crate::testing::aws::{Cluster, PRIVATE, TAGGED_GROUP};
+use crate::testing::aws::{Cluster, PRIVATE, PUBLIC_B, TAGGED_GROUP};
+use crate::testing::tag;
 
 const NLB: (&str, &str) = ("aws-load-balancer-type", "nlb");
 const EXTERNAL: [(&str, &str); 2] =
@@ -258,6 +259,14 @@ fn names_are_patterns_where_ec2_filters_by_them() {
         decision(LoadBalancerController, version, service(&all, json!({})), |_| {})
     };
     holds(&balancer("2.14.0", "pub-a*"), json!({"error": null, "subnets": ["subnet-puba0bb1"]}));
+    let same = |version: &str| {
+        let all = [EXTERNAL.as_slice(), &listed("pub-a,pub-a")].concat();
+        decision(LoadBalancerController, version, service(&all, json!({})), |c| {
+            tag(&mut c.subnet(PUBLIC_B).tags, "Name", "pub-a");
+        })
+    };
+    holds(&same("2.14.0"), json!({"error": null, "subnets": ["subnet-puba0bb1", "subnet-pubb0bb1"]}));
+    holds(&same("3.1.0"), json!({"error": "unknown", "subnets": null}));
     let failed = "failed to list subnets by names or IDs: ";
     holds(&balancer("3.0.0", "pub-a*"), json!({"error": format!("{failed}subnet with Name tag not found: pub-a*")}));
     holds(
