@@ -224,9 +224,8 @@ impl<'a> Request<'a> {
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerHealthCheck",
         );
         let health = self.health_of_clb(decision.name.known().map(String::as_str))?;
-        let has_own_port =
-            self.annotation("aws-load-balancer-healthcheck-port").is_some_and(|port| port != "traffic-port");
-        let first = self.service.ports.first().filter(|port| self.service.awaits_node_port(port) && !has_own_port);
+        let waits = |port: &&ServicePort| self.service.awaits_node_port(port) && !self.has_own_health_port();
+        let first = self.service.ports.first().filter(waits);
         decision.health_check = match first {
             _ if self.awaits_health_port() => {
                 decision.note_unknown("health_check", super::HEALTH_PORT_LATER);
@@ -340,8 +339,12 @@ impl<'a> Request<'a> {
 
     /// True if the port of the health check is allocated later.
     fn awaits_health_port(&self) -> bool {
-        let own = self.annotation("aws-load-balancer-healthcheck-port").is_some_and(|port| port != "traffic-port");
-        self.service.awaits_health_check_node_port() && !own
+        self.service.awaits_health_check_node_port() && !self.has_own_health_port()
+    }
+
+    /// True if an annotation sets the port of the health check.
+    fn has_own_health_port(&self) -> bool {
+        self.annotation("aws-load-balancer-healthcheck-port").is_some_and(|port| port != "traffic-port")
     }
 
     /// The protocol of the Service: all ports have the same.

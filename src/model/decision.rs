@@ -308,6 +308,17 @@ impl Decision {
         self
     }
 
+    /// Records where the controller stopped.
+    pub(crate) fn stopped(&mut self, at: Stop) {
+        match at {
+            Stop::Error(message) => self.error = Answer::Is(Some(message)),
+            Stop::Unknown(unknown) => {
+                self.error = Answer::Unknown;
+                self.unknown.push(unknown);
+            }
+        }
+    }
+
     /// True if the controller stops with an error.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.error, Answer::Is(Some(_)))
@@ -328,18 +339,5 @@ impl Stop {
 
     pub(crate) fn unknown<T>(field: &'static str, reason: impl Into<String>) -> Result<T, Self> {
         Err(Self::Unknown(Unknown { field, reason: reason.into() }))
-    }
-}
-
-impl Decision {
-    /// Records where the controller stopped.
-    pub(crate) fn stopped(&mut self, at: Stop) {
-        match at {
-            Stop::Error(message) => self.error = Answer::Is(Some(message)),
-            Stop::Unknown(unknown) => {
-                self.error = Answer::Unknown;
-                self.unknown.push(unknown);
-            }
-        }
     }
 }

@@ -41,7 +41,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// What is known about the objects beyond the evidence.
+/// Facts about the objects beyond the evidence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Given<'a> {
     /// Namespace of objects that state none.
@@ -105,7 +105,7 @@ impl<'a> World<'a> {
 
     /// The subnets of a VPC, or a reason to stop if they were not read.
     pub(super) fn subnets(&self, vpc: &str) -> Result<Vec<&'a Subnet>, Stop> {
-        self.must_have(&[Read::DescribeSubnets], "subnets")?;
+        self.must_have(Read::DescribeSubnets, "subnets")?;
         Ok(self.here().subnets.iter().filter(|subnet| subnet.vpc_id == vpc).collect())
     }
 
@@ -123,8 +123,7 @@ impl<'a> World<'a> {
 
     /// The route table of a subnet: the explicit one, else the main one of its VPC; `None` if it has none.
     pub(super) fn route_table(&self, subnet: &Subnet) -> Option<&'a RouteTable> {
-        let tables = || self.here().route_tables.iter().filter(|table| table.vpc_id == subnet.vpc_id);
-        tables().find(|table| table.subnet_ids.contains(&subnet.id)).or_else(|| tables().find(|table| table.main))
+        self.region.route_table(subnet)
     }
 
     /// The type of the zone of a subnet; an ordinary zone if it is not listed.
@@ -144,12 +143,10 @@ impl<'a> World<'a> {
 
     /// The subnet of the instance on which the controller may run: that of the control-plane nodes, if it is one.
     pub(super) fn subnet_of_controller(&self) -> Answer<&'a str> {
-        let of = |is_meant: fn(&crate::aws::view::Member<'_>) -> bool| -> BTreeSet<&'a str> {
-            let members = self.region.members.iter().filter(|member| is_meant(member));
-            members.filter_map(|member| member.instance.subnet_id.as_deref()).collect()
-        };
-        let servers = of(|member| member.roles.roles.contains(NodeRole::Controlplane));
-        let mut found = servers.into_iter();
+        let members = self.region.members.iter();
+        let servers = members.filter(|member| member.roles.roles.contains(NodeRole::Controlplane));
+        let subnets: BTreeSet<&'a str> = servers.filter_map(|member| member.instance.subnet_id.as_deref()).collect();
+        let mut found = subnets.into_iter();
         match (found.next(), found.next()) {
             (Some(only), None) => Answer::Is(only),
             _ => Answer::Unknown,
@@ -157,10 +154,9 @@ impl<'a> World<'a> {
     }
 
     /// Stops if a list of the region is not known.
-    pub(super) fn must_have(&self, reads: &[Read], field: &'static str) -> Result<(), Stop> {
-        let is_here = |gap: &&Gap| {
-            reads.contains(&gap.read) && gap.region.as_ref().is_none_or(|region| *region == self.here().name)
-        };
+    pub(super) fn must_have(&self, read: Read, field: &'static str) -> Result<(), Stop> {
+        let is_here =
+            |gap: &&Gap| gap.read == read && gap.region.as_ref().is_none_or(|region| *region == self.here().name);
         match self.view.inventory.gaps.iter().find(is_here) {
             Some(gap) => Stop::unknown(field, format!("{} was not read: {}", gap.read, gap.message)),
             None => Ok(()),

@@ -150,7 +150,7 @@ impl<'a> Request<'a> {
 
     /// The id of a group of this name in the VPC, whose tags the controller completes, or `new:NAME`.
     fn ensure_group(&self, decision: &mut Decision, name: &str) -> Result<Ensured, Stop> {
-        self.world.must_have(&[Read::DescribeSecurityGroups], "lb_groups")?;
+        self.world.must_have(Read::DescribeSecurityGroups, "lb_groups")?;
         let mut groups = self.world.here().security_groups.iter();
         let is_it = |group: &&SecurityGroup| group.name == name && group.vpc_id.as_deref() == Some(self.vpc);
         let Some(group) = groups.find(is_it) else {
@@ -176,12 +176,28 @@ impl<'a> Request<'a> {
         Ok(Ensured { id: group.id.clone(), is_new: false })
     }
 
-    /// Groups of the nodes that a load balancer reaches: one for each target.
-    pub(super) fn node_groups(
+    /// Groups of the nodes to which rules are added; `None` if rules are switched off, or the targets are not known.
+    pub(super) fn groups_to_open(
         &self,
         decision: &mut Decision,
-        instances: &[&'a Instance],
-    ) -> Result<BTreeSet<String>, Stop> {
+        instances: Option<&[&'a Instance]>,
+    ) -> Result<Option<BTreeSet<String>>, Stop> {
+        if self.config.switch("DisableSecurityGroupIngress", "rules")? {
+            decision.node_groups = Answer::Is(Vec::new());
+            decision.rules = Answer::Is(Vec::new());
+            return Ok(None);
+        }
+        self.world.must_have(Read::DescribeSecurityGroups, "rules")?;
+        let Some(instances) = instances else {
+            decision.node_groups = Answer::Unknown;
+            decision.rules = Answer::Unknown;
+            return Ok(None);
+        };
+        self.node_groups(decision, instances).map(Some)
+    }
+
+    /// Groups of the nodes that a load balancer reaches: one for each target.
+    fn node_groups(&self, decision: &mut Decision, instances: &[&'a Instance]) -> Result<BTreeSet<String>, Stop> {
         let mut found = BTreeSet::new();
         let mut errors: Vec<Stop> = Vec::new();
         for instance in instances {
@@ -231,18 +247,7 @@ impl<'a> Request<'a> {
         source: &Answer<String>,
         instances: Option<&[&'a Instance]>,
     ) -> Result<(), Stop> {
-        if self.config.switch("DisableSecurityGroupIngress", "rules")? {
-            decision.node_groups = Answer::Is(Vec::new());
-            decision.rules = Answer::Is(Vec::new());
-            return Ok(());
-        }
-        self.world.must_have(&[Read::DescribeSecurityGroups], "rules")?;
-        let Some(instances) = instances else {
-            decision.node_groups = Answer::Unknown;
-            decision.rules = Answer::Unknown;
-            return Ok(());
-        };
-        let needed = self.node_groups(decision, instances)?;
+        let Some(needed) = self.groups_to_open(decision, instances)? else { return Ok(()) };
         let Answer::Is(source) = source else {
             decision.node_groups = Answer::Is(needed.into_iter().collect());
             decision.rules = Answer::Unknown;

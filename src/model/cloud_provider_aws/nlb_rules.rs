@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use sha1::{Digest, Sha1};
 
 use crate::aws::{Instance, SecurityGroup};
-use crate::inventory::Read;
 use crate::text;
 
 use super::{Request, Stop};
@@ -20,7 +19,7 @@ const HEALTH: &str = "kubernetes.io/rule/nlb/health";
 const MTU: &str = "kubernetes.io/rule/nlb/mtu";
 const TRAFFIC_PORT: &str = "traffic-port";
 
-/// What the rules of a group should be after an update.
+/// The rules of a group after an update.
 struct Traffic<'r> {
     description: String,
     protocol: &'r str,
@@ -64,18 +63,7 @@ impl<'a> Request<'a> {
         health: &HealthCheck,
         instances: Option<&[&'a Instance]>,
     ) -> Result<(), Stop> {
-        if self.config.switch("DisableSecurityGroupIngress", "rules")? {
-            decision.node_groups = Answer::Is(Vec::new());
-            decision.rules = Answer::Is(Vec::new());
-            return Ok(());
-        }
-        self.world.must_have(&[Read::DescribeSecurityGroups], "rules")?;
-        let Some(instances) = instances else {
-            decision.node_groups = Answer::Unknown;
-            decision.rules = Answer::Unknown;
-            return Ok(());
-        };
-        let needed = self.node_groups(decision, instances)?;
+        let Some(needed) = self.groups_to_open(decision, instances)? else { return Ok(()) };
         let later = self.awaiting().map(crate::model::allocated_later);
         let later = later.or_else(|| self.awaits_health_port().then(|| crate::model::HEALTH_PORT_LATER.to_owned()));
         if let Some(reason) = later {
@@ -137,7 +125,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What EC2 compares: a group has a rule once, with one description.
+/// The parts of a rule that EC2 compares: a group has a rule once, with one description.
 type Key = (String, Option<i64>, Option<i64>, String);
 
 fn key(rule: &IngressRule) -> Key {

@@ -63,7 +63,7 @@ impl<'a> Request<'a> {
     fn discovered(&self, decision: &mut Decision) -> Result<Vec<String>, Stop> {
         decision.step("subnets", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findELBSubnets");
         let candidates = self.candidates(decision)?;
-        self.world.must_have(&[Read::DescribeRouteTables], "subnets")?;
+        self.world.must_have(Read::DescribeRouteTables, "subnets")?;
         let mut pass_over = |subnet: &Subnet, reason: &str| {
             decision.subnets_passed_over.push(PassedOver {
                 subnet: subnet.id.clone(),

@@ -24,7 +24,7 @@ impl<'a> Request<'a> {
     pub(super) fn targets(&self, decision: &mut Decision) -> Answer<Vec<&'a Instance>> {
         let world = self.world;
         let known = world.nodes().and_then(|nodes| {
-            world.must_have(&[Read::DescribeInstances], "targets")?;
+            world.must_have(Read::DescribeInstances, "targets")?;
             Ok(nodes)
         });
         let nodes = match known {

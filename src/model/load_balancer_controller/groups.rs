@@ -17,7 +17,7 @@ use crate::policy::matches as has_value;
 /// Tag with the name of the cluster.
 const CLUSTER_TAG: &str = "elbv2.k8s.aws/cluster";
 
-/// Where the groups of a load balancer come from.
+/// Sources of the groups of a load balancer.
 pub(super) struct GroupSearch<'s> {
     pub(super) world: World<'s>,
     pub(super) config: &'s Config<'s>,
@@ -47,7 +47,7 @@ impl GroupSearch<'_> {
         decision: &mut Decision,
         rules: impl FnOnce(&str) -> Result<Vec<IngressRule>, Stop>,
     ) -> Result<Groups, Stop> {
-        self.world.must_have(&[Read::DescribeSecurityGroups], "lb_groups")?;
+        self.world.must_have(Read::DescribeSecurityGroups, "lb_groups")?;
         let uses_backend = self.config.switch("enable-backend-security-group", true);
         let groups = if self.listed.is_empty() {
             let id = if let Some(held) = self.managed()? {

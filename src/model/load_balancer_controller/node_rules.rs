@@ -31,7 +31,7 @@ pub(super) enum Source {
 /// Decides about the rules of the groups of nodes: those that the groups lack, with any description.
 /// Source: `pkg/networking/security_group_reconciler.go#reconcileIngressWithSGInfo`.
 pub(super) fn add(world: World<'_>, decision: &mut Decision, groups: &[String], openings: &[Opening]) {
-    let is_read = world.must_have(&[Read::DescribeSecurityGroups], "rules");
+    let is_read = world.must_have(Read::DescribeSecurityGroups, "rules");
     let held: Option<Vec<&SecurityGroup>> = groups.iter().map(|id| world.group(id)).collect();
     let Some(held) = held.filter(|_| is_read.is_ok()) else {
         decision.note_unknown("rules", "the security groups of the nodes are not in the inventory");

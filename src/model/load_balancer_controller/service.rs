@@ -39,7 +39,7 @@ struct Request<'a> {
     vpc: String,
 }
 
-/// What decides about the rules of nodes.
+/// Facts on which the rules of nodes depend.
 struct Network<'n> {
     scheme: Scheme,
     subnets: &'n [&'n Subnet],

@@ -210,7 +210,7 @@ impl<'s> Search<'s> {
                 "subnets",
                 "aws-load-balancer-controller pkg/networking/subnet_resolver.go#listSubnetsByReachability",
             );
-            self.world.must_have(&[Read::DescribeRouteTables], "subnets")?;
+            self.world.must_have(Read::DescribeRouteTables, "subnets")?;
             for subnet in own {
                 let Some(table) = self.world.route_table(subnet) else {
                     return Stop::error(format!(

@@ -101,7 +101,7 @@ fn subnets_of_other_clusters_are_passed_over_unless_there_are_no_others() {
     let untagged = |c: &mut Cluster| untag(&mut c.subnet(PUBLIC).tags, KEY);
     holds(&with("1.20", &[], json!({}), untagged), json!({"subnets": [PUBLIC_B]}));
     holds(&with("1.21", &[], json!({}), untagged), json!({"subnets": [PUBLIC, PUBLIC_B]}));
-    // Then it takes that of its own instance, which is not known with servers in two subnets.
+    // Then it takes that of the instance that it runs on, which is not known with servers in two subnets.
     let found = with("1.31", &[], json!({}), |c| {
         for id in [PUBLIC, PUBLIC_B, PRIVATE, "subnet-privb0bb1"] {
             foreign(c, id);
@@ -187,7 +187,7 @@ fn the_groups_of_an_instance_decide_where_rules_go() {
         c.group(TAGGED_GROUP).tags.push(Tag { key: OTHER_KEY.to_owned(), value: "owned".to_owned() });
     };
     assert!(error(foreign).as_str().unwrap().starts_with("Multiple untagged"));
-    // Two tagged groups on an instance that is no target do no harm.
+    // Two tagged groups on an instance that is not a target do no harm.
     let found = with("1.31", &[], json!({}), |c| {
         untag(&mut c.instance(WORKER).tags, KEY);
         c.add_group("sg-0third").tags.push(Tag { key: KEY.to_owned(), value: String::new() });

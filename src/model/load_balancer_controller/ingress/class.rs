@@ -15,7 +15,7 @@ use crate::model::world::World;
 const DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
 const ORDERS: std::ops::RangeInclusive<i64> = -1000..=1000;
 
-/// What the controller does with an Ingress.
+/// Result of the classification of an Ingress.
 pub(super) enum Class<'e> {
     /// Takes it, in a group with a name, or alone.
     Taken(Member<'e>, Option<String>),
