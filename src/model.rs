@@ -6,6 +6,7 @@
 mod annotations;
 pub(crate) mod cloud_provider_aws;
 mod decision;
+pub(crate) mod failures;
 pub(crate) mod load_balancer_controller;
 mod names;
 pub(crate) mod objects;
@@ -14,7 +15,7 @@ mod world;
 
 use crate::kubernetes::ServicePort;
 
-pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, NewGroup};
+pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup};
 
 /// The reason for which rules are unknown if the API server allocates a node port only now.
 fn allocated_later(port: &ServicePort) -> String {

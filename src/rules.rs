@@ -42,6 +42,7 @@ mod service_account;
 mod storage;
 mod subjects;
 mod subnets;
+mod sync_failures;
 mod violation;
 
 pub(crate) use check_result::CheckResult;

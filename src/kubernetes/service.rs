@@ -88,6 +88,12 @@ pub enum Ingress {
 }
 
 impl Service {
+    /// True for chart values from which a template makes the Service: they state neither namespace nor ports, without
+    /// which the API server admits none.
+    pub fn is_of_values(&self) -> bool {
+        self.namespace.is_empty() && self.uid.is_empty() && self.ports.is_empty()
+    }
+
     /// `NAMESPACE/NAME`.
     #[must_use]
     pub fn full_name(&self) -> String {

@@ -8,7 +8,7 @@ use crate::kubernetes::{CloudConfig, Evidence, Service, ServicePort};
 use crate::service_annotations::PREFIX;
 
 use super::annotations::{self, Annotations, go_quoted};
-use super::decision::{Answer, Decision, ObjectName, Stop};
+use super::decision::{Answer, Decision, ModelledController, ObjectName, Stop};
 use super::names;
 use super::world::World;
 
@@ -18,9 +18,6 @@ mod nlb_rules;
 mod subnets;
 mod targets;
 mod validation;
-
-/// Name in the output and in `--controller`.
-pub(crate) const NAME: &str = "ccm";
 
 /// The newest version that was read.
 pub(crate) const NEWEST: ControllerVersion = ControllerVersion::new(1, 36, 1);
@@ -99,7 +96,7 @@ struct Request<'a> {
 /// Decides about a Service.
 pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -> Decision {
     let object = ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() };
-    let mut decision = Decision::new(object, NAME, config.version.to_string());
+    let mut decision = Decision::new(object, ModelledController::CloudProviderAws, config.version.to_string());
     decision.requested = service.is_load_balancer();
     let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
     let load_balancer_type = annotations.get("aws-load-balancer-type");

@@ -44,6 +44,25 @@ impl<T: Serialize> Serialize for Answer<T> {
     }
 }
 
+/// A controller of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) enum ModelledController {
+    #[serde(rename = "ccm")]
+    CloudProviderAws,
+    #[serde(rename = "lbc")]
+    LoadBalancerController,
+}
+
+impl ModelledController {
+    /// Name for display.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::CloudProviderAws => "cloud controller",
+            Self::LoadBalancerController => "AWS Load Balancer Controller",
+        }
+    }
+}
+
 /// A Kubernetes object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct ObjectName {
@@ -162,8 +181,7 @@ pub(crate) struct Decision {
     /// Further objects that share the load balancer: the Ingresses of a group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) members: Vec<ObjectName>,
-    /// `ccm` or `lbc`.
-    pub(crate) controller: &'static str,
+    pub(crate) controller: ModelledController,
     /// Version of the controller.
     pub(crate) version: String,
     /// True if the object asks for a load balancer: an Ingress, or a Service of type `LoadBalancer`.
@@ -227,7 +245,7 @@ pub(crate) struct Decision {
 
 impl Decision {
     /// A decision about an object of which nothing is decided yet.
-    pub(crate) fn new(object: ObjectName, controller: &'static str, version: String) -> Self {
+    pub(crate) fn new(object: ObjectName, controller: ModelledController, version: String) -> Self {
         Self {
             object,
             members: Vec::new(),
@@ -319,9 +337,9 @@ impl Decision {
         }
     }
 
-    /// True if the controller stops with an error.
-    pub(crate) fn has_failed(&self) -> bool {
-        matches!(self.error, Answer::Is(Some(_)))
+    /// The error with which the controller stops.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.error.known().and_then(Option::as_deref)
     }
 }
 

@@ -24,9 +24,6 @@ pub(crate) use ingress::decide_groups;
 pub(crate) use service::decide as decide_service;
 pub(crate) use webhook::{gives_a_class, has_load_balancer_controller};
 
-/// Name in the output and in `--controller`.
-pub(crate) const NAME: &str = "lbc";
-
 /// The class that the controller takes by default.
 const CLASS: &str = "service.k8s.aws/nlb";
 
@@ -59,7 +56,13 @@ impl<'a> Config<'a> {
 
     /// True if the evidence shows the controller.
     pub(crate) fn is_in(evidence: &Evidence) -> bool {
-        companions(evidence).iter().any(|run| run.row.companion == Companion::LoadBalancerController)
+        Self::runs_in(evidence) > 0
+    }
+
+    /// Number of workloads that run the controller.
+    pub(crate) fn runs_in(evidence: &Evidence) -> usize {
+        let companions = companions(evidence);
+        companions.iter().filter(|run| run.row.companion == Companion::LoadBalancerController).count()
     }
 
     fn is_since(&self, major: u32, minor: u32) -> bool {

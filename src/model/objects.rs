@@ -1,5 +1,6 @@
 //! The objects of a cluster, with those that are to be applied in place of their namesakes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
@@ -7,10 +8,13 @@ use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
 use super::decision::ObjectName;
 use super::load_balancer_controller::{Config, NEWEST, gives_a_class};
 
+/// Namespace of objects that state none, unless the operator names one.
+const DEFAULT_NAMESPACE: &str = "default";
+
 /// The objects of a simulation.
 #[derive(Debug)]
-pub(crate) struct Objects {
-    pub(crate) evidence: Evidence,
+pub(crate) struct Objects<'e> {
+    pub(crate) evidence: Cow<'e, Evidence>,
     /// Services and Ingresses that were given; all of the evidence if there are none.
     pub(crate) subjects: BTreeSet<ObjectName>,
     /// Namespace of objects that state none.
@@ -19,7 +23,19 @@ pub(crate) struct Objects {
     pub(super) with_address: BTreeSet<ObjectName>,
 }
 
-impl Objects {
+impl<'e> Objects<'e> {
+    /// The objects of a cluster as they were read or given. Those without a uid are new to the API server.
+    pub(crate) fn of_cluster(evidence: &'e Evidence) -> Self {
+        let all = evidence.services.iter().flatten();
+        let new: BTreeSet<String> = all.filter(|one| one.uid.is_empty()).map(Service::full_name).collect();
+        let with_address = with_address(evidence, DEFAULT_NAMESPACE);
+        let mut evidence = Cow::Borrowed(evidence);
+        if !new.is_empty() && gives_a_class(&evidence) {
+            give_class(evidence.to_mut(), &new);
+        }
+        Self { evidence, subjects: BTreeSet::new(), namespace: DEFAULT_NAMESPACE.to_owned(), with_address }
+    }
+
     /// Adds objects to the evidence of a cluster, in place of those of the same name. What the API server and the
     /// controllers added to an object stays: uid, node ports, class, IP families and status.
     pub(crate) fn new(mut evidence: Evidence, mut given: Evidence, namespace: &str) -> Self {
@@ -41,12 +57,7 @@ impl Objects {
         }
         let key = |document: &Document| (document.kind, ingress_name(document.object(), namespace));
         let replacing: BTreeSet<_> = given.documents.iter().map(key).collect();
-        let has_address = |document: &&Document| {
-            document.kind == DocumentKind::Ingress
-                && document.object().items(&["status", "loadBalancer", "ingress"]).next().is_some()
-        };
-        let held = evidence.documents.iter().filter(has_address);
-        let with_address = held.map(|document| ingress_name(document.object(), namespace)).collect();
+        let with_address = with_address(&evidence, namespace);
         evidence.documents.retain(|document| !replacing.contains(&key(document)));
         subjects.extend(replacing.into_iter().filter(|(kind, _)| *kind == DocumentKind::Ingress).map(|(_, name)| name));
         let new: BTreeSet<String> =
@@ -54,8 +65,18 @@ impl Objects {
         given.services = (!services.is_empty()).then_some(services);
         let mut evidence = evidence.and(given);
         give_class(&mut evidence, &new);
-        Self { evidence, subjects, namespace: namespace.to_owned(), with_address }
+        Self { evidence: Cow::Owned(evidence), subjects, namespace: namespace.to_owned(), with_address }
     }
+}
+
+/// The Ingresses that have an address.
+fn with_address(evidence: &Evidence, namespace: &str) -> BTreeSet<ObjectName> {
+    let has_address = |document: &&Document| {
+        document.kind == DocumentKind::Ingress
+            && document.object().items(&["status", "loadBalancer", "ingress"]).next().is_some()
+    };
+    let held = evidence.documents.iter().filter(has_address);
+    held.map(|document| ingress_name(document.object(), namespace)).collect()
 }
 
 /// Keeps what the API server added to a Service.

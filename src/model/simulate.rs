@@ -8,7 +8,7 @@ use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{Evidence, Service};
 
-use super::decision::{Answer, Decision, ObjectName};
+use super::decision::{Answer, Decision, ModelledController, ObjectName};
 use super::objects::{Objects, object_name};
 use super::world::{Given, Index, NoRegion, World, region_of};
 use super::{cloud_provider_aws, load_balancer_controller};
@@ -16,29 +16,10 @@ use super::{cloud_provider_aws, load_balancer_controller};
 /// Schema of [`Simulation`]; `docs/simulate.schema.json` describes it.
 const SCHEMA: &str = "tagaudit.simulate/1";
 
-/// A controller of the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ModelledController {
-    CloudProviderAws,
-    LoadBalancerController,
-}
-
 impl ModelledController {
-    const ALL: [Self; 2] = [Self::CloudProviderAws, Self::LoadBalancerController];
+    pub(super) const ALL: [Self; 2] = [Self::CloudProviderAws, Self::LoadBalancerController];
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::CloudProviderAws => cloud_provider_aws::NAME,
-            Self::LoadBalancerController => load_balancer_controller::NAME,
-        }
-    }
-
-    /// Name for display.
-    pub(crate) fn describe(name: &str) -> &'static str {
-        if name == cloud_provider_aws::NAME { "cloud controller" } else { "AWS Load Balancer Controller" }
-    }
-
-    fn newest(self) -> ControllerVersion {
+    pub(super) fn newest(self) -> ControllerVersion {
         match self {
             Self::CloudProviderAws => cloud_provider_aws::NEWEST,
             Self::LoadBalancerController => load_balancer_controller::NEWEST,
@@ -53,7 +34,20 @@ impl ModelledController {
         }
     }
 
-    fn version_in(self, evidence: &Evidence) -> Option<ControllerVersion> {
+    /// The versions that may run where none is stated: the first of each minor version, and the newest; ascending.
+    /// Cloud controllers before v1.22 are not among them: no supported Kubernetes has one since 2022.
+    pub(super) fn releases(self) -> Vec<ControllerVersion> {
+        let first = |major| move |minor| ControllerVersion::new(major, minor, 0);
+        let mut all: Vec<ControllerVersion> = match self {
+            Self::CloudProviderAws => (22..=36).map(first(1)).collect(),
+            Self::LoadBalancerController => (5..=17).map(first(2)).chain((0..=5).map(first(3))).collect(),
+        };
+        all.push(self.newest());
+        all.dedup();
+        all
+    }
+
+    pub(super) fn version_in(self, evidence: &Evidence) -> Option<ControllerVersion> {
         match self {
             Self::CloudProviderAws => cloud_provider_aws::Config::version_in(evidence),
             Self::LoadBalancerController => load_balancer_controller::Config::version_in(evidence),
@@ -76,6 +70,15 @@ pub(crate) struct Options {
     pub(crate) controller: Option<ModelledController>,
     /// Versions that the operator gives.
     pub(crate) versions: BTreeMap<ModelledController, ControllerVersion>,
+    /// The only kind of objects to decide about.
+    pub(crate) kind: Option<ObjectKind>,
+}
+
+/// A kind of objects that load balancers are created for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Service,
+    Ingress,
 }
 
 /// Evidence for the version of a controller.
@@ -91,7 +94,7 @@ pub(crate) enum VersionSource {
 /// A controller that was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct AskedController {
-    pub(crate) controller: &'static str,
+    pub(crate) controller: ModelledController,
     pub(crate) version: String,
     pub(crate) version_source: VersionSource,
     /// True if the evidence shows that it runs.
@@ -121,35 +124,39 @@ pub(crate) enum SimulationError {
 /// Decides about the named objects; about all of the evidence if none is named.
 pub(crate) fn simulate(
     view: &ClusterView<'_>,
-    objects: &Objects,
+    objects: &Objects<'_>,
     options: &Options,
 ) -> Result<Simulation, SimulationError> {
     let Objects { evidence, subjects, namespace, with_address } = objects;
+    let evidence: &Evidence = evidence;
     let region = region_of(view)?;
     let index = Index::new(region.region);
     let world = World::new(view, region, evidence, Given { namespace, with_address }, &index);
     let is_subject = |name: &ObjectName| subjects.is_empty() || subjects.contains(name);
     let asked = asked(evidence, options)?;
+    let has = |kind: ObjectKind| options.kind.is_none_or(|only| only == kind);
+    let services =
+        || services(evidence).filter(|service| has(ObjectKind::Service) && is_subject(&object_name(service)));
     let mut objects: Vec<Decision> = Vec::new();
     let mut by_object: BTreeMap<ObjectName, Vec<Decision>> = BTreeMap::new();
     for (controller, version, _) in &asked {
         match controller {
             ModelledController::CloudProviderAws => {
                 let config = cloud_provider_aws::Config::new(evidence, *version);
-                for service in services(evidence).filter(|service| is_subject(&object_name(service))) {
+                for service in services() {
                     let decision = cloud_provider_aws::decide(world, &config, service);
                     by_object.entry(decision.object.clone()).or_default().push(decision);
                 }
             }
             ModelledController::LoadBalancerController => {
                 let config = load_balancer_controller::Config::new(evidence, view.cluster_id, *version);
-                for service in services(evidence).filter(|service| is_subject(&object_name(service))) {
+                for service in services() {
                     let decision = load_balancer_controller::decide_service(world, &config, service);
                     by_object.entry(decision.object.clone()).or_default().push(decision);
                 }
-                let groups = load_balancer_controller::decide_groups(world, &config).into_iter();
+                let groups = has(ObjectKind::Ingress).then(|| load_balancer_controller::decide_groups(world, &config));
                 let is_meant = |one: &Decision| is_subject(&one.object) || one.members.iter().any(is_subject);
-                for decision in groups.filter(is_meant) {
+                for decision in groups.into_iter().flatten().filter(is_meant) {
                     by_object.entry(decision.object.clone()).or_default().push(decision);
                 }
             }
@@ -167,7 +174,7 @@ pub(crate) fn simulate(
         controllers: asked
             .into_iter()
             .map(|(controller, version, version_source)| AskedController {
-                controller: controller.name(),
+                controller,
                 version: version.to_string(),
                 version_source,
                 is_running: controller.is_in(evidence),
@@ -178,7 +185,7 @@ pub(crate) fn simulate(
 }
 
 fn services(evidence: &Evidence) -> impl Iterator<Item = &Service> {
-    evidence.services.iter().flatten()
+    evidence.services.iter().flatten().filter(|service| !service.is_of_values())
 }
 
 /// Controllers to ask, with their versions: the one that is named, else those that run, else all of the model.
@@ -200,11 +207,7 @@ fn asked(
         let (version, source) = option.or(image).unwrap_or((controller.newest(), VersionSource::Assumed));
         if version < controller.oldest() {
             let oldest = controller.oldest();
-            return Err(SimulationError::TooOld {
-                controller: ModelledController::describe(controller.name()),
-                version,
-                oldest,
-            });
+            return Err(SimulationError::TooOld { controller: controller.describe(), version, oldest });
         }
         Ok((controller, version, source))
     };
@@ -214,7 +217,7 @@ fn asked(
 impl Simulation {
     /// True if a controller stops with an error.
     pub(crate) fn has_failures(&self) -> bool {
-        self.objects.iter().any(Decision::has_failed)
+        self.objects.iter().any(|one| one.failure().is_some())
     }
 
     /// True if it is not known if a controller finishes.

@@ -6,8 +6,9 @@ use crate::aws::view::ClusterView;
 use crate::kubernetes::{Evidence, Kept};
 use crate::testing::aws::Cluster;
 
+use super::decision::ModelledController;
 use super::objects::Objects;
-use super::simulate::{ModelledController, Options, simulate};
+use super::simulate::{Options, simulate};
 
 mod cloud_provider_aws;
 mod existing;
@@ -73,6 +74,7 @@ pub(super) fn decisions(
     let options = Options {
         controller: Some(controller),
         versions: [(controller, version.parse().unwrap())].into_iter().collect(),
+        kind: None,
     };
     let decide = |context: Evidence| {
         let objects = Objects::new(context, parse("objects.json", &text), "default");

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::model::simulate::{ModelledController, Simulation, VersionSource};
+use crate::model::simulate::{Simulation, VersionSource};
 use crate::model::{Answer, Decision, HealthCheck, IngressRule, NewGroup};
 use crate::text;
 
@@ -28,7 +28,7 @@ pub(crate) fn simulate(simulation: &Simulation, options: &TableOptions, out: &mu
             VersionSource::Assumed => " (assumed: the newest of the model)",
         };
         let running = if one.is_running { "" } else { "; the evidence does not show it" };
-        let line = format!("{} {}{source}{running}", ModelledController::describe(one.controller), one.version);
+        let line = format!("{} {}{source}{running}", one.controller.describe(), one.version);
         fact(&mut page, "asked", &line, painter, options);
     }
     if simulation.objects.is_empty() {
@@ -59,7 +59,7 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     };
     let _ = writeln!(page, "\n{} {}", paint(painter, word), painter.bold(&title));
     let mut line = |label: &str, body: &str| paragraph(page, label, body, painter, options);
-    let by = ModelledController::describe(decision.controller);
+    let by = decision.controller.describe();
     let is_open = decision.error == Answer::Unknown;
     if !decision.handled {
         let takes = if is_open { "whether the {} takes it is not known" } else { "the {} does not take it" };

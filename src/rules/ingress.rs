@@ -12,6 +12,7 @@ use super::Rule;
 
 mod ingress_class_unusable;
 mod ingress_reference_missing;
+mod ingress_sync_fails;
 mod ingress_zones_too_few;
 mod target_group_binding_service_missing;
 

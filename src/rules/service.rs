@@ -36,6 +36,7 @@ mod svc_protocol_unsupported;
 mod svc_ssl_ports_match_nothing;
 mod svc_static_ip_count;
 mod svc_subnets_unresolved;
+mod svc_sync_fails;
 mod svc_type_annotation_changed;
 mod svc_type_value_unknown;
 
@@ -104,12 +105,11 @@ fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
 /// another values file. Helm merges the maps of all files. Source: Helm documentation, "Values Files".
 fn whole<'s>(evidence: &'s Evidence, service: &'s Service) -> &'s Service {
     let says = |one: &Service| one.load_balancer_class.is_some() || value(one, "aws-load-balancer-type").is_some();
-    let is_to_come = |one: &Service| one.namespace.is_empty() && one.uid.is_empty() && one.ports.is_empty();
-    if says(service) || !is_to_come(service) {
+    if says(service) || !service.is_of_values() {
         return service;
     }
     let mut others = evidence.services.iter().flatten();
-    others.find(|one| one.name == service.name && is_to_come(one) && says(one)).unwrap_or(service)
+    others.find(|one| one.name == service.name && one.is_of_values() && says(one)).unwrap_or(service)
 }
 
 /// The value of an annotation with the common prefix.

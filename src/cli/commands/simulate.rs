@@ -4,8 +4,9 @@ use crate::aws::view::ClusterView;
 use crate::controller::companion::Companion;
 use crate::estate::Estate;
 use crate::kubernetes::Evidence;
+use crate::model::ModelledController;
 use crate::model::objects::Objects;
-use crate::model::simulate::{ModelledController, Options, simulate};
+use crate::model::simulate::{Options, simulate};
 use crate::render;
 
 use crate::cli::args::command::{ControllerName, SimulateArgs};

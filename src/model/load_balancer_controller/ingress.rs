@@ -9,9 +9,9 @@ use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
 use super::groups::{GroupSearch, Groups, node_groups};
 use super::node_rules::{Opening, Source, add};
 use super::targets::targets;
-use super::{Config, Kind, NAME, Scheme, Stop, default_scheme};
+use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::{Annotations, go_list, go_set};
-use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ObjectName};
+use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, ObjectName};
 use crate::model::names;
 use crate::model::objects::ingress_name;
 use crate::model::world::World;
@@ -90,7 +90,11 @@ pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decisi
     let mut decisions = Vec::new();
     for document in world.evidence.documents_by_kind(DocumentKind::Ingress) {
         let object = document.object();
-        let mut decision = Decision::new(ingress_name(object, world.given.namespace), NAME, config.version.to_string());
+        let mut decision = Decision::new(
+            ingress_name(object, world.given.namespace),
+            ModelledController::LoadBalancerController,
+            config.version.to_string(),
+        );
         decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
         match classify(world, config, object) {
             Class::Taken(member, explicit) => {
@@ -124,7 +128,7 @@ fn decide(world: World<'_>, config: &Config<'_>, mut group: Group<'_>) -> Decisi
     let mut names = group.members.iter().map(|member| member.name.clone());
     let first =
         names.next().unwrap_or_else(|| ObjectName { kind: "Ingress", namespace: String::new(), name: String::new() });
-    let mut decision = Decision::new(first, NAME, config.version.to_string());
+    let mut decision = Decision::new(first, ModelledController::LoadBalancerController, config.version.to_string());
     decision.members = names.collect();
     decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
     decision.handled = true;

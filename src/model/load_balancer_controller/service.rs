@@ -8,9 +8,9 @@ use crate::service_annotations::PREFIX;
 
 use super::groups::Groups;
 use super::subnets::Search;
-use super::{Config, Kind, NAME, Scheme, Stop, default_scheme};
+use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::Annotations;
-use crate::model::decision::{Answer, Decision, ObjectName};
+use crate::model::decision::{Answer, Decision, ModelledController, ObjectName};
 use crate::model::names;
 use crate::model::world::World;
 
@@ -49,7 +49,7 @@ struct Network<'n> {
 /// Decides about a Service.
 pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -> Decision {
     let object = ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() };
-    let mut decision = Decision::new(object, NAME, config.version.to_string());
+    let mut decision = Decision::new(object, ModelledController::LoadBalancerController, config.version.to_string());
     decision.requested = service.is_load_balancer();
     decision.step("handled", "aws-load-balancer-controller pkg/service/service_utils.go#IsServiceSupported");
     if !is_supported(config, service) {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{CLASSIC, decision, holds, service};
 use crate::inventory::Tag;
-use crate::model::simulate::ModelledController::CloudProviderAws;
+use crate::model::ModelledController::CloudProviderAws;
 use crate::testing::aws::{Cluster, KEY, OTHER_KEY, PLAIN_GROUP, PRIVATE, PUBLIC, PUBLIC_B, TAGGED_GROUP, WORKER};
 use crate::testing::{tag, untag};
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{CLASSIC, decision, holds, service};
 use crate::aws::{IngressPermission, RuleSource};
-use crate::model::simulate::ModelledController::{CloudProviderAws, LoadBalancerController};
+use crate::model::ModelledController::{CloudProviderAws, LoadBalancerController};
 use crate::testing::aws::{Cluster, KEY, PLAIN_GROUP, PRIVATE, PRIVATE as PRIVATE_A, TAGGED_GROUP};
 use crate::testing::{tag, untag};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{decisions, holds, service};
-use crate::model::simulate::ModelledController::LoadBalancerController;
+use crate::model::ModelledController::LoadBalancerController;
 use crate::testing::aws::{Cluster, PRIVATE, PUBLIC, PUBLIC_B, TAGGED_GROUP};
 
 const PRIVATE_B: &str = "subnet-privb0bb1";

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ingress::{alb, ingress};
 use super::{UID, decision, holds, service};
 use crate::inventory::Tag;
-use crate::model::simulate::ModelledController::{CloudProviderAws, LoadBalancerController};
+use crate::model::ModelledController::{CloudProviderAws, LoadBalancerController};
 use crate::testing::aws::{Cluster, KEY, OTHER_KEY, PLAIN_GROUP, PRIVATE, PUBLIC, PUBLIC_B, TAGGED_GROUP, WORKER};
 use crate::testing::{tag, untag};
 

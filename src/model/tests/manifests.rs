@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::ingress::{alb, ingress};
 use super::{decision, decisions, holds, service};
-use crate::model::simulate::ModelledController::{CloudProviderAws, LoadBalancerController};
+use crate::model::ModelledController::{CloudProviderAws, LoadBalancerController};
 use crate::testing::aws::{Cluster, PRIVATE, PUBLIC_B, TAGGED_GROUP};
 use crate::testing::tag;
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{decision, service};
-use crate::model::simulate::ModelledController;
+use crate::model::ModelledController;
 use crate::testing::aws::{Cluster, KEY, OTHER_KEY};
 use crate::testing::{tag, untag};
 

@@ -1,0 +1,111 @@
+//! The load balancers that a controller of the cluster certainly does not finish.
+
+use crate::aws::view::ClusterView;
+use crate::controller::ControllerVersion;
+use crate::kubernetes::{Evidence, List, ListGap};
+
+use super::decision::Decision;
+use super::decision::ModelledController;
+use super::load_balancer_controller;
+use super::objects::Objects;
+use super::simulate::{ObjectKind, Options, SimulationError, simulate};
+
+/// A load balancer at which a controller stops with an error.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) controller: ModelledController,
+    pub(crate) decision: Decision,
+    /// The error, in the words of the controller.
+    pub(crate) error: String,
+    /// First and last of the versions that stop, if the version of the controller is not known.
+    pub(crate) versions: Option<(ControllerVersion, ControllerVersion)>,
+}
+
+/// The failures of the controllers at the objects of one kind, and the number of load balancers that a controller takes.
+/// A controller whose version is not known counts only if every version stops; one whose configuration is not known
+/// does not count.
+pub(crate) fn certain_failures(
+    view: &ClusterView<'_>,
+    evidence: &Evidence,
+    kind: ObjectKind,
+    version: Option<ControllerVersion>,
+) -> Result<(usize, Vec<Failure>), SimulationError> {
+    let mut objects = Objects::of_cluster(evidence);
+    let mut taken = 0;
+    let mut failures = Vec::new();
+    for controller in ModelledController::ALL {
+        if !is_configuration_known(controller, evidence) {
+            continue;
+        }
+        let known = match controller {
+            ModelledController::CloudProviderAws => version.or_else(|| controller.version_in(evidence)),
+            ModelledController::LoadBalancerController => controller.version_in(evidence),
+        };
+        let ask = |objects: &Objects<'_>, version: ControllerVersion| {
+            let versions = [(controller, version)].into();
+            simulate(view, objects, &Options { controller: Some(controller), versions, kind: Some(kind) })
+        };
+        let decisions = match ask(&objects, known.unwrap_or(controller.newest())) {
+            Ok(simulation) => simulation.objects,
+            // The model begins with a later version.
+            Err(SimulationError::TooOld { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        let handled = decisions.into_iter().filter(|one| one.handled);
+        let mut found: Vec<Failure> = Vec::new();
+        for decision in handled {
+            taken += 1;
+            if let Some(error) = decision.failure() {
+                let error = error.to_owned();
+                found.push(Failure { controller, decision, error, versions: None });
+            }
+        }
+        if known.is_none() {
+            let releases = controller.releases();
+            for version in releases.iter().rev().copied().filter(|version| *version != controller.newest()) {
+                if found.is_empty() {
+                    break;
+                }
+                objects.subjects = found.iter().map(|one| one.decision.object.clone()).collect();
+                let stops = ask(&objects, version)?.objects;
+                found.retain(|one| {
+                    stops.iter().any(|other| other.object == one.decision.object && other.failure().is_some())
+                });
+            }
+            objects.subjects.clear();
+            let range = releases.first().map(|first| (*first, controller.newest()));
+            for one in &mut found {
+                one.versions = range;
+            }
+        }
+        failures.extend(found);
+    }
+    Ok((taken, failures))
+}
+
+/// True if nothing shows that the controller has a configuration that is not part of the evidence.
+fn is_configuration_known(controller: ModelledController, evidence: &Evidence) -> bool {
+    let configures = |gap: &ListGap| {
+        matches!(
+            gap.list,
+            List::DaemonSets
+                | List::Deployments
+                | List::StatefulSets
+                | List::ConfigMaps
+                | List::IngressClasses
+                | List::IngressClassParams
+                | List::MutatingWebhookConfigurations
+        )
+    };
+    if evidence.gaps.iter().any(configures) {
+        return false;
+    }
+    match controller {
+        ModelledController::CloudProviderAws => {
+            let mut controllers = evidence.aws_controllers();
+            !evidence.cloud_configs.is_empty() || controllers.all(|one| one.flag("cloud-config").is_none())
+        }
+        // Several controllers share the objects by flags.
+        ModelledController::LoadBalancerController => load_balancer_controller::Config::runs_in(evidence) < 2,
+    }
+}

@@ -1,0 +1,101 @@
+use crate::kubernetes::DocumentKind;
+use crate::model::simulate::ObjectKind;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::sync_failures::{READS, check as check_failures};
+
+use super::full_name;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ingress-sync-fails",
+    title: "the AWS Load Balancer Controller stops with an error at an Ingress",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "The AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at an Ingress, or at a group of Ingresses. The version is that of the option or of the image; if it is not known, every version from 2.5 on must stop. Skipped: errors that depend on facts that were not read, and Ingresses that several controllers share.",
+    impact: "no load balancer is created, or an existing one does not follow any change",
+    fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
+    sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/model_builder.go#Build"],
+    example: "the AWS Load Balancer Controller (2.13.4) stops at Ingress shop/web: `conflicting scheme: map[internal:{} internet-facing:{}]`",
+    reads: READS,
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let objects = context.kubernetes.documents_by_kind(DocumentKind::Ingress);
+    let objects: Vec<_> = objects.map(|document| document.object()).collect();
+    check_failures(context, ObjectKind::Ingress, super::NO_INGRESS, |stopped| {
+        let reference = |name: &str| ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{name}"));
+        let object = objects.iter().find(|one| full_name(**one) == stopped.name);
+        let addresses = object.and_then(|object| object.items(&["status", "loadBalancer", "ingress"]).next());
+        let place = object.map(|object| object.head());
+        let members = stopped.failure.decision.members.iter();
+        let others = members.map(|one| format!("{}/{}", one.namespace, one.name)).filter(|name| *name != stopped.name);
+        stopped
+            .violation("Ingress", reference(&stopped.name), addresses.is_some(), place.as_ref())
+            .related(others.map(|name| reference(&name)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws::{self, with_load_balancer_controller};
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.manifests = with_load_balancer_controller!(
+                "
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations: {alb.ingress.kubernetes.io/scheme: public}
+spec:
+  ingressClassName: alb
+  defaultBackend: {service: {name: web, port: {number: 80}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}
+"
+            );
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.manifests = with_load_balancer_controller!(
+                "
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations: {alb.ingress.kubernetes.io/scheme: internet-facing}
+spec:
+  ingressClassName: alb
+  defaultBackend: {service: {name: web, port: {number: 80}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}
+"
+            );
+        });
+    }
+}

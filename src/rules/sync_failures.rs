@@ -1,0 +1,81 @@
+//! Load balancers that their controller does not finish, as the model of the controllers decides.
+
+use crate::kubernetes::Place;
+use crate::model::failures::{Failure, certain_failures};
+use crate::model::simulate::ObjectKind;
+
+use super::aws::Context;
+use super::prelude::*;
+
+/// The lists on which the decisions depend.
+pub(super) const READS: &[Read] = &[
+    Read::DescribeAvailabilityZones,
+    Read::DescribeInstances,
+    Read::DescribeRouteTables,
+    Read::DescribeSecurityGroups,
+    Read::DescribeSubnets,
+];
+
+/// Longest error that is repeated, in characters.
+const LONGEST: usize = 400;
+
+/// An object at which a controller stops.
+pub(super) struct Stopped<'f> {
+    pub(super) failure: &'f Failure,
+    /// `NAMESPACE/NAME`.
+    pub(super) name: String,
+}
+
+/// Runs a check on each load balancer of one kind of objects that a controller does not finish.
+pub(super) fn check(
+    context: &Context<'_>,
+    kind: ObjectKind,
+    none: &'static str,
+    violation: impl Fn(&Stopped<'_>) -> Violation,
+) -> CheckResult {
+    let version = context.on_kubernetes().aws_controller_version();
+    let Ok((taken, failures)) = certain_failures(context.view, context.kubernetes, kind, version) else {
+        return CheckResult::not_applicable("the nodes are not in one region");
+    };
+    if taken == 0 {
+        return CheckResult::not_applicable(none);
+    }
+    let found = failures.iter().map(|failure| {
+        let object = &failure.decision.object;
+        violation(&Stopped { failure, name: format!("{}/{}", object.namespace, object.name) })
+    });
+    CheckResult::counted(taken, found)
+}
+
+impl Stopped<'_> {
+    /// The finding about the object.
+    pub(super) fn violation(
+        &self,
+        noun: &str,
+        resource: ResourceRef,
+        has_address: bool,
+        place: Option<&Place>,
+    ) -> Violation {
+        let error = text::printable(&self.failure.error);
+        let short: String = error.chars().take(LONGEST).collect();
+        let end = if short.len() < error.len() { "…" } else { "" };
+        let versions = match &self.failure.versions {
+            Some((first, last)) => format!(", in every version from {first} to {last}"),
+            None => format!(" ({})", self.failure.decision.version),
+        };
+        let controller = self.failure.controller.describe();
+        let message =
+            format!("the {controller}{versions} stops at {noun} {}: `{short}{end}`", text::printable(&self.name));
+        let impact = match (has_address, self.failure.decision.created) {
+            (true, _) => "the existing load balancer does not follow any change of the object or of the Nodes",
+            (false, true) => "the load balancer is created, but listeners, rules or targets are missing",
+            (false, false) => "no load balancer is created",
+        };
+        let fix = Fix::none("correct what the error names; `tagaudit simulate` shows the steps before it");
+        let violation = Violation::new(Severity::Error, resource, message, fix).impact(Some(impact.to_owned()));
+        match place {
+            Some(place) => violation.at(place),
+            None => violation,
+        }
+    }
+}
