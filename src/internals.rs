@@ -40,8 +40,8 @@ pub mod inventory {
     pub use crate::aws::{
         Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy,
         Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory,
-        ManagedPolicy, MetadataOptions, NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup,
-        Subnet, Volume, Vpc,
+        LaunchSettings, LaunchTemplate, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, Region,
+        Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, TemplateReference, TemplateVersion, Volume, Vpc,
     };
     pub use crate::inventory::{Gap, Provider, Read, Tag, to_json};
 }

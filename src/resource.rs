@@ -19,6 +19,8 @@ pub enum ResourceKind {
     RouteTable,
     Volume,
     NetworkInterface,
+    AutoScalingGroup,
+    LaunchTemplate,
     InstanceProfile,
     Role,
     Policy,
@@ -64,7 +66,7 @@ enum Arn {
 
 impl ResourceKind {
     /// All kinds, in the order of the enum.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Instance,
         Self::Subnet,
         Self::Vpc,
@@ -72,6 +74,8 @@ impl ResourceKind {
         Self::RouteTable,
         Self::Volume,
         Self::NetworkInterface,
+        Self::AutoScalingGroup,
+        Self::LaunchTemplate,
         Self::InstanceProfile,
         Self::Role,
         Self::Policy,
@@ -117,6 +121,8 @@ impl ResourceKind {
                 Read::DescribeNetworkInterfaces,
                 "AWS::EC2::NetworkInterface",
             ),
+            Self::AutoScalingGroup => named("auto-scaling-group", "Auto Scaling group"),
+            Self::LaunchTemplate => named("launch-template", "launch template"),
             Self::InstanceProfile => iam("instance-profile", "instance profile"),
             Self::Role => iam("role", "role"),
             Self::Policy => iam("policy", "policy"),

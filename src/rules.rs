@@ -36,6 +36,7 @@ mod region;
 mod rule;
 mod run;
 pub(crate) mod safety;
+mod scaling;
 mod security_groups;
 mod service;
 mod service_account;
@@ -77,7 +78,7 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 26] = [
+    let families: [&'static [Rule]; 27] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_kubernetes::RULES,
@@ -99,6 +100,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         node_arguments::RULES,
         orphans::RULES,
         ownership::RULES,
+        scaling::RULES,
         security_groups::RULES,
         service::RULES,
         service_account::RULES,

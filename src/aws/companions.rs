@@ -190,12 +190,6 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
     found.filter(|run| is_used(run, evidence)).collect()
 }
 
-/// True if the cluster autoscaler runs in this cloud.
-#[cfg(feature = "aws")]
-pub(crate) fn runs_autoscaler(evidence: &Evidence) -> bool {
-    companions(evidence).iter().any(|run| run.row.companion == Companion::ClusterAutoscaler)
-}
-
 /// Controllers whose Pods use the roles of the nodes.
 pub(crate) fn companions_on_nodes<'e>(view: &ClusterView<'_>, evidence: &'e Evidence) -> Vec<CompanionRun<'e>> {
     companions(evidence).into_iter().filter(|run| run.uses_node_role(view, evidence)).collect()

@@ -10,6 +10,7 @@ mod identity;
 mod instance;
 mod lookup;
 mod network;
+mod scaling;
 mod unlisted;
 
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
@@ -19,8 +20,12 @@ pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, Route, RouteTable, RuleSource, SecurityGroup,
     Subnet, Vpc,
 };
+pub(crate) use scaling::template_groups;
+pub use scaling::{
+    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, TemplateReference, TemplateVersion,
+};
 #[cfg(feature = "aws")]
-pub(crate) use unlisted::unlisted;
+pub(crate) use unlisted::{unlisted, unlisted_of_launches};
 
 /// Everything that was read from one or more accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,27 +112,15 @@ pub struct Region {
     /// Auto Scaling groups; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_scaling_groups: Option<Vec<AutoScalingGroup>>,
+    /// All launch templates, with some of their versions; absent if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_templates: Option<Vec<LaunchTemplate>>,
+    /// Defaults of the account for the metadata service; absent if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata_defaults: Option<MetadataDefaults>,
     /// Ids that other resources name, that were requested by id, and that no longer exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
-}
-
-/// An Auto Scaling group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AutoScalingGroup {
-    pub name: String,
-    pub arn: String,
-    /// `MinSize`, in instances.
-    pub min_size: u32,
-    /// `MaxSize`, in instances.
-    pub max_size: u32,
-    /// Ids of its instances, sorted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub instances: Vec<String>,
-    /// Tags, sorted by key.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<Tag>,
 }
 
 /// An EBS volume.
@@ -289,6 +282,27 @@ impl Region {
             for group in groups {
                 group.instances.sort();
                 group.tags.sort();
+                if let Some(launch) = &mut group.launch {
+                    for list in [&mut launch.propagated, &mut launch.subnets, &mut launch.zones, &mut launch.suspended]
+                    {
+                        list.sort();
+                        list.dedup();
+                    }
+                }
+            }
+        }
+        if let Some(templates) = &mut self.launch_templates {
+            templates.sort_by(|a, b| a.id.cmp(&b.id));
+            templates.dedup_by(|a, b| a.id == b.id);
+            for template in templates {
+                template.versions.sort_by_key(|version| version.number);
+                template.versions.dedup_by_key(|version| version.number);
+                for version in &mut template.versions {
+                    version.instance_tags.sort();
+                    if let Some(groups) = &mut version.security_groups {
+                        groups.sort();
+                    }
+                }
             }
         }
         self.gone.sort();

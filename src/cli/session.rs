@@ -405,7 +405,6 @@ pub(super) fn request<'a>(
             fleet: Vec::new(),
             controller_roles: &scope.baselines.controller_roles,
             service_account_roles: scope.kubernetes.web_identities().into_iter().map(|one| one.role_arn).collect(),
-            has_autoscaler: crate::aws::companions::runs_autoscaler(&scope.kubernetes),
         }),
         progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
         verbose: terminal.verbose,

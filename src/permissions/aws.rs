@@ -14,8 +14,8 @@ use super::{FixLimits, Permission};
 pub static SCAN: &[Permission] = &[
     Permission {
         action: "autoscaling:DescribeAutoScalingGroups",
-        purpose: "the Auto Scaling groups, if the cluster autoscaler runs",
-        without: Some("autoscaler-*"),
+        purpose: "the Auto Scaling groups of the nodes, and those of the cluster autoscaler",
+        without: Some("asg-*, autoscaler-*"),
     },
     Permission {
         action: "ec2:DescribeAvailabilityZones",
@@ -33,6 +33,11 @@ pub static SCAN: &[Permission] = &[
         without: Some("instance-profile-missing"),
     },
     Permission { action: "ec2:DescribeInstances", purpose: "the nodes", without: None },
+    Permission {
+        action: "ec2:DescribeLaunchTemplateVersions",
+        purpose: "what Auto Scaling groups launch next",
+        without: Some("asg-*, but those on the group alone"),
+    },
     Permission {
         action: "ec2:DescribeNetworkInterfaces",
         purpose: "use of security groups, and orphaned interfaces",
@@ -65,6 +70,11 @@ pub static SCAN: &[Permission] = &[
         without: Some("vpc-dns-attributes-disabled"),
     },
     Permission { action: "ec2:DescribeVpcs", purpose: "the VPCs of the nodes", without: Some("VPCs") },
+    Permission {
+        action: "ec2:GetInstanceMetadataDefaults",
+        purpose: "metadata options that launch templates leave to the account",
+        without: Some("asg-next-instance-metadata, asg-cannot-launch"),
+    },
     Permission {
         action: "iam:GetAccountAuthorizationDetails",
         purpose: "all roles in a few calls, if an account has many instance profiles in use",

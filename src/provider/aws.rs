@@ -8,8 +8,10 @@ use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
 use crate::aws::fleet::{NodesPlace, place_of_nodes};
+use crate::aws::launches::name_of_profile;
+use crate::aws::scaling_groups::{LaunchNeeds, all_launch_needs, launch_needs};
 use crate::aws::view::ClusterView;
-use crate::aws::{Account, Inventory, Region, unlisted};
+use crate::aws::{Account, Inventory, Region, unlisted, unlisted_of_launches};
 use crate::clusters::Clusters;
 use crate::inventory::{Gap, Provider, Read};
 use crate::nodes::KubernetesNode;
@@ -80,8 +82,6 @@ pub(crate) struct ClusterScope<'a> {
     pub controller_roles: &'a [String],
     /// ARNs of the roles that their ServiceAccounts name.
     pub service_account_roles: Vec<&'a str>,
-    /// True if the cluster autoscaler runs there.
-    pub has_autoscaler: bool,
 }
 
 /// Regions that are read concurrently.
@@ -246,7 +246,10 @@ async fn read_known_account(
         managed_policies: Vec::new(),
         ..Account::default()
     };
-    let started: Vec<_> = regions.iter().map(|name| ec2::read_region(session.ec2(name), name, caller)).collect();
+    let started: Vec<_> = regions
+        .iter()
+        .map(|name| ec2::read_region(session.ec2(name), session.autoscaling(name), name, caller))
+        .collect();
     let mut waiting = started.into_iter();
     loop {
         let batch: Vec<_> = waiting.by_ref().take(REGIONS_AT_ONCE).collect();
@@ -263,15 +266,15 @@ async fn read_known_account(
     partial.accounts.push(account);
     partial.canonicalise();
     gaps.extend(ask_again(&mut partial, &gaps, &session, caller).await);
-    let needs = needs(&partial, request.cluster.as_ref());
+    let mut needs = needs(&partial, request.cluster.as_ref());
     let Some(mut account) = partial.accounts.pop() else {
         return Err(Error::new(ErrorKind::Unreachable, "the account was lost while it was read"));
     };
-    let has_autoscaler = request.cluster.as_ref().is_some_and(|scope| scope.has_autoscaler);
+    needs.add_profiles_of_launches(&account);
     let details = account.regions.iter_mut().map(|region| {
-        let clients = (session.ec2(&region.name), session.autoscaling(&region.name));
-        let vpcs = &needs.vpcs;
-        async move { region_details(region, clients, vpcs, has_autoscaler, caller).await }
+        let client = session.ec2(&region.name);
+        let needs = &needs;
+        async move { region_details(region, client, needs, caller).await }
     });
     let wanted = wanted_identities(request, &account_id, &needs.profiles);
     let (detail_gaps, roles) = tokio::join!(join_all(details), iam::read(&session, caller, &wanted, request.iam_reads));
@@ -289,18 +292,14 @@ async fn read_known_account(
     Ok((account, gaps))
 }
 
-/// Reads what only the cluster's own part of a region needs: attributes of its VPCs, and the Auto Scaling groups if the
-/// cluster autoscaler runs.
-async fn region_details(
-    region: &mut Region,
-    (ec2, autoscaling): (Ec2, aws_sdk_autoscaling::Client),
-    vpcs: &BTreeSet<String>,
-    has_autoscaler: bool,
-    caller: &Caller,
-) -> Vec<Gap> {
-    let mut gaps = ec2::read_vpc_attributes(&ec2, region, vpcs, caller).await;
-    if has_autoscaler {
-        gaps.extend(scaling::read_groups(&autoscaling, region, caller).await);
+/// Reads what only the cluster's own part of a region needs: attributes of its VPCs, and what its Auto Scaling groups
+/// launch beyond the default and latest versions.
+async fn region_details(region: &mut Region, client: Ec2, needs: &Needs, caller: &Caller) -> Vec<Gap> {
+    let launches = needs.launches.get(&region.name).cloned().unwrap_or_default();
+    let mut gaps = ec2::read_vpc_attributes(&client, region, &needs.vpcs, caller).await;
+    gaps.extend(scaling::read_versions(&client, region, &launches.versions, caller).await);
+    if launches.needs_defaults {
+        gaps.extend(scaling::read_defaults(&client, region, caller).await);
     }
     gaps
 }
@@ -314,7 +313,8 @@ async fn ask_again(partial: &mut Inventory, gaps: &[Gap], session: &Session, cal
             let is_read = |read: Read| {
                 !gaps.iter().any(|gap| gap.read == read && gap.region.as_deref() == Some(region.name.as_str()))
             };
-            for one in unlisted(account, region).into_iter().filter(|one| is_read(one.read)) {
+            let named = unlisted(account, region).into_iter().chain(unlisted_of_launches(region));
+            for one in named.filter(|one| is_read(one.read)) {
                 of_region.entry(one.read).or_default().insert(one.id.to_owned());
             }
             lacking.push(of_region);
@@ -330,15 +330,30 @@ async fn ask_again(partial: &mut Inventory, gaps: &[Gap], session: &Session, cal
     found
 }
 
-/// Instance profiles and VPCs to read in detail.
+/// Instance profiles, VPCs and launch templates to read in detail.
+#[derive(Default)]
 struct Needs {
     profiles: BTreeSet<String>,
     vpcs: BTreeSet<String>,
+    /// By region.
+    launches: BTreeMap<String, LaunchNeeds>,
+}
+
+impl Needs {
+    /// Adds the instance profiles that launch templates name and that no node has. A template may state only the name.
+    fn add_profiles_of_launches(&mut self, account: &Account) {
+        let names: BTreeSet<String> = self.launches.values().flat_map(|one| &one.profiles).cloned().collect();
+        let known: BTreeSet<&str> = self.profiles.iter().map(|arn| name_of_profile(arn)).collect();
+        let lacking: Vec<String> = names.into_iter().filter(|name| !known.contains(name.as_str())).collect();
+        let (partition, id) = (&account.partition, &account.account_id);
+        let arns = lacking.into_iter().map(|name| format!("arn:{partition}:iam::{id}:instance-profile/{name}"));
+        self.profiles.extend(arns);
+    }
 }
 
 fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
-    let mut needs = Needs { profiles: BTreeSet::new(), vpcs: BTreeSet::new() };
-    let mut add = |instance: &crate::aws::Instance| {
+    let mut needs = Needs::default();
+    let add = |needs: &mut Needs, instance: &crate::aws::Instance| {
         needs.profiles.extend(instance.instance_profile_arn.clone());
         needs.vpcs.extend(instance.vpc_id.clone());
     };
@@ -359,12 +374,19 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
         for id in &ids {
             let nodes = scope.nodes.or_else(|| of_clusters.get(id).map(Vec::as_slice));
             let view = ClusterView::new(inventory, id, nodes, &[]);
-            view.members().for_each(|member| add(member.instance));
+            view.members().for_each(|member| add(&mut needs, member.instance));
+            for region in &view.regions {
+                let of_groups = launch_needs(region, id);
+                needs.launches.entry(region.region.name.clone()).or_default().merge(of_groups);
+            }
         }
     } else {
         let instances =
             inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
-        instances.filter(|instance| instance.state.is_live()).for_each(add);
+        instances.filter(|instance| instance.state.is_live()).for_each(|instance| add(&mut needs, instance));
+        for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
+            needs.launches.insert(region.name.clone(), all_launch_needs(region));
+        }
     }
     needs
 }

@@ -13,12 +13,12 @@ use crate::json_input::{self, JsonError};
 use crate::nodes::region_from_zone;
 
 mod convert;
+mod scaling;
 mod shapes;
 
 use shapes::{
-    AuthorizationDetails, AutoScalingGroups, CallerIdentity, DhcpOptionSets, Instances, NetworkInterfaces,
-    OidcProviders, Pages, ProfileAssociations, RawInstance, RawVpcAttribute, RouteTables, SecurityGroups, Subnets,
-    Volumes, Vpcs, Zones,
+    AuthorizationDetails, CallerIdentity, DhcpOptionSets, Instances, NetworkInterfaces, OidcProviders, Pages,
+    ProfileAssociations, RawInstance, RawVpcAttribute, RouteTables, SecurityGroups, Subnets, Volumes, Vpcs, Zones,
 };
 
 /// Largest file that is read.
@@ -43,9 +43,6 @@ pub const FILES: [(&str, Call); 13] = [
 
 /// Output of `aws iam list-open-id-connect-providers`, which a folder may omit.
 const OIDC_PROVIDERS: &str = "list-open-id-connect-providers.json";
-
-/// Output of `aws autoscaling describe-auto-scaling-groups`, which a folder may omit.
-const SCALING_GROUPS: &str = "describe-auto-scaling-groups.json";
 
 /// Error that makes a folder unusable.
 #[derive(Debug, thiserror::Error)]
@@ -93,13 +90,11 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
     let mut account = answers.account(&region_name).ok_or_else(|| FolderError::NoAccount { folder: shown() })?;
     let details = answers.details.take();
     let mut target = answers.into_region(&region_name, &mut files);
-    let groups: Option<AutoScalingGroups> = files.optional(SCALING_GROUPS)?;
-    if let Some(groups) = groups {
-        target.auto_scaling_groups = files.complete_entries(groups, convert::auto_scaling_group);
-    }
+    scaling::read(&mut files, &mut target)?;
     if let Some(details) = details {
         let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
-        files.cut(Call::GetAccountAuthorizationDetails, token.as_ref());
+        let read = Call::GetAccountAuthorizationDetails;
+        files.cut(read, file_name(read), token.as_ref());
         let has_profiles = target.instances.iter().any(|instance| instance.instance_profile_arn.is_some());
         // `--filter User` omits the roles, and a profile that no role lists would look empty.
         let is_filtered = details.role_detail_list.is_empty() && has_profiles;
@@ -278,9 +273,6 @@ fn region_partition(region: &str) -> &'static str {
 
 /// File that holds the answer of a call.
 fn file_name(read: Call) -> &'static str {
-    if read == Call::DescribeAutoScalingGroups {
-        return SCALING_GROUPS;
-    }
     FILES.iter().find(|(_, held)| *held == read).map_or("", |(file, _)| file)
 }
 
@@ -326,21 +318,13 @@ impl Files<'_> {
     /// Entries of a list; a gap if it was truncated.
     fn entries<P: Pages>(&mut self, answer: Option<P>) -> impl Iterator<Item = P::Item> + use<P> {
         let (entries, token) = answer.map(Pages::into_parts).unwrap_or_default();
-        self.cut(P::READ, token.as_ref());
+        self.cut(P::READ, file_name(P::READ), token.as_ref());
         entries.into_iter()
     }
 
-    /// All entries of a list; `None`, with a gap, if it was truncated.
-    fn complete_entries<P: Pages, T>(&mut self, answer: P, convert: impl Fn(P::Item) -> T) -> Option<Vec<T>> {
-        let (entries, token) = answer.into_parts();
-        self.cut(P::READ, token.as_ref());
-        token.is_none().then(|| entries.into_iter().map(convert).collect())
-    }
-
     /// Records a gap if the output ends with a token, which the AWS CLI writes only when it has to stop early.
-    fn cut(&mut self, read: Call, token: Option<&String>) {
+    fn cut(&mut self, read: Call, name: &str, token: Option<&String>) {
         if token.is_some() {
-            let name = file_name(read);
             self.gap(
                 read,
                 "Pagination",

@@ -230,6 +230,8 @@ fn resource(resource: &ResourceRef) -> Value {
         ResourceKind::NetworkInterface => "AwsEc2NetworkInterface",
         ResourceKind::Role => "AwsIamRole",
         ResourceKind::Policy => "AwsIamPolicy",
+        ResourceKind::AutoScalingGroup => "AwsAutoScalingAutoScalingGroup",
+        ResourceKind::LaunchTemplate => "AwsEc2LaunchTemplate",
         ResourceKind::InstanceProfile
         | ResourceKind::VSwitch
         | ResourceKind::RamRole

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::resource::ResourceKind::{
-    self, Instance, InstanceProfile, LoadBalancer, NetworkInterface, RamRole, RamUser, Role, RouteTable, SecurityGroup,
-    Subnet, VSwitch, Volume, Vpc,
+    self, AutoScalingGroup, Instance, InstanceProfile, LaunchTemplate, LoadBalancer, NetworkInterface, RamRole,
+    RamUser, Role, RouteTable, SecurityGroup, Subnet, VSwitch, Volume, Vpc,
 };
 
 /// For each read: its name, its IAM action, and the kinds that are incomplete if it fails.
@@ -45,11 +45,12 @@ macro_rules! reads {
 }
 
 reads! {
-    DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [];
+    DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [AutoScalingGroup];
     DescribeAvailabilityZones = "ec2:DescribeAvailabilityZones" [];
     DescribeDhcpOptions = "ec2:DescribeDhcpOptions" [];
     DescribeInstanceProfileAssociations = "ec2:DescribeIamInstanceProfileAssociations" [];
     DescribeInstances = "ec2:DescribeInstances" [Instance, InstanceProfile, Role];
+    DescribeLaunchTemplateVersions = "ec2:DescribeLaunchTemplateVersions" [LaunchTemplate];
     DescribeNetworkInterfaces = "ec2:DescribeNetworkInterfaces" [NetworkInterface];
     DescribeRegions = "ec2:DescribeRegions" [];
     DescribeRouteTables = "ec2:DescribeRouteTables" [RouteTable];
@@ -58,6 +59,7 @@ reads! {
     DescribeVolumes = "ec2:DescribeVolumes" [Volume];
     DescribeVpcAttribute = "ec2:DescribeVpcAttribute" [];
     DescribeVpcs = "ec2:DescribeVpcs" [Vpc];
+    GetInstanceMetadataDefaults = "ec2:GetInstanceMetadataDefaults" [];
     DescribeDisks = "ecs:DescribeDisks" [Volume];
     DescribeInstanceRamRole = "ecs:DescribeInstanceRamRole" [RamRole];
     EcsDescribeInstances = "ecs:DescribeInstances" [Instance, RamRole];

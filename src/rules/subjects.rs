@@ -22,6 +22,8 @@ pub enum Subjects {
     MemberVpcs,
     /// All resources of the rule's kinds in a region.
     Region,
+    /// Auto Scaling groups of the region; the check counts those of the cluster.
+    ScalingGroups,
     /// Roles that were compared with a baseline.
     ComparedRoles,
     /// The Nodes of the cluster.
@@ -82,6 +84,10 @@ impl Subjects {
                 of_kinds(kinds, region).filter(is_there).for_each(|found| each(found.key()));
             }
             Self::Region => of_kinds(kinds, region).for_each(|found| each(found.key())),
+            Self::ScalingGroups => {
+                let groups = region.region.auto_scaling_groups.iter().flatten();
+                groups.for_each(|group| each(ResourceKey::new(ResourceKind::AutoScalingGroup, &group.name)));
+            }
             Self::MemberRoles
             | Self::ComparedRoles
             | Self::KubernetesNodes
@@ -112,6 +118,7 @@ impl Subjects {
             | Self::MemberGroups
             | Self::MemberVpcs
             | Self::Region
+            | Self::ScalingGroups
             | Self::ComparedRoles
             | Self::KubernetesNodes
             | Self::RamPrincipals
@@ -134,6 +141,7 @@ impl Subjects {
             Self::MemberGroups => "no node has a security group".to_owned(),
             Self::MemberVpcs => format!("there is no {} where nodes run", nouns()),
             Self::Region => format!("there is no {}", nouns()),
+            Self::ScalingGroups => "no Auto Scaling group belongs to the cluster".to_owned(),
             Self::ComparedRoles => "no role of the nodes was compared".to_owned(),
             Self::KubernetesNodes if nodes.is_none() => NODES_NOT_GIVEN.to_owned(),
             Self::KubernetesNodes => "the cluster has no Nodes".to_owned(),

@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::audit::Auditor;
+use crate::aws::view::AUTO_SCALING_GROUP_TAG;
 use crate::aws::{
     Account, AttachedInterface, AutoScalingGroup, InlinePolicy, Instance, InstanceProfile, InstanceState,
-    InterfaceAddresses, Inventory, NetworkInterface, Region, Role, Route, SecurityGroup, Subnet, Vpc,
+    InterfaceAddresses, Inventory, LaunchSettings, LaunchTemplate, NetworkInterface, Region, Role, Route,
+    SecurityGroup, Subnet, TemplateReference, TemplateVersion, Vpc,
 };
 use crate::controller::companion::CompanionVersions;
 use crate::estate::{EstateRef, SourceKind};
@@ -24,6 +26,10 @@ pub(crate) const KEY: &str = "kubernetes.io/cluster/c-m-4x8z2k9q";
 pub(crate) const OTHER_KEY: &str = "kubernetes.io/cluster/staging";
 /// A control-plane node in zone a.
 pub(crate) const SERVER: &str = "i-0cp0";
+/// The other control-plane node.
+const SECOND_SERVER: &str = "i-0cp1";
+/// The other worker.
+const SECOND_WORKER: &str = "i-0wk1";
 /// A worker in zone a.
 pub(crate) const WORKER: &str = "i-0wk0";
 /// The private subnet of zone a, in which nodes live.
@@ -147,8 +153,85 @@ impl Cluster {
             max_size: 6,
             instances: Vec::new(),
             tags: tags.iter().map(|(key, value)| Tag { key: (*key).to_owned(), value: (*value).to_owned() }).collect(),
+            launch: None,
         });
         groups.last_mut().unwrap()
+    }
+
+    /// The Auto Scaling group of this name, or a new one of the workers: it launches the latest version of a template, the
+    /// second of two, and its cluster tag propagates.
+    pub(crate) fn launch_group(&mut self, name: &str) -> &mut AutoScalingGroup {
+        self.launch_group_of(name, &[WORKER, SECOND_WORKER], WORKER_ROLE)
+    }
+
+    /// The same for the control-plane nodes.
+    pub(crate) fn launch_servers(&mut self, name: &str) -> &mut AutoScalingGroup {
+        self.launch_group_of(name, &[SERVER, SECOND_SERVER], SERVER_ROLE)
+    }
+
+    fn launch_group_of(&mut self, name: &str, members: &[&str], profile: &str) -> &mut AutoScalingGroup {
+        let is_it = |group: &AutoScalingGroup| group.name == name;
+        let known = self.region().auto_scaling_groups.iter().flatten().any(is_it);
+        if !known {
+            for id in members {
+                let held = &mut self.instance(id).tags;
+                if held.iter().all(|tag| tag.key != AUTO_SCALING_GROUP_TAG) {
+                    tag(held, AUTO_SCALING_GROUP_TAG, name);
+                }
+            }
+            let template = format!("lt-0{name}");
+            let version = |number| TemplateVersion {
+                number,
+                security_groups: Some(vec![TAGGED_GROUP.to_owned()]),
+                instance_profile: Some(profile.to_owned()),
+                ..TemplateVersion::default()
+            };
+            self.region().launch_templates.get_or_insert_default().push(LaunchTemplate {
+                id: template.clone(),
+                name: name.to_owned(),
+                default_version: 1,
+                latest_version: 2,
+                versions: vec![version(1), version(2)],
+            });
+            self.region().metadata_defaults.get_or_insert_default();
+            let reference = TemplateReference { id: Some(template), name: None, version: Some("$Latest".to_owned()) };
+            self.add_scaling_group(name, &[(KEY, "owned")]).launch = Some(LaunchSettings {
+                propagated: vec![KEY.to_owned()],
+                subnets: vec![PRIVATE.to_owned()],
+                templates: vec![reference],
+                ..LaunchSettings::default()
+            });
+        }
+        self.region().auto_scaling_groups.iter_mut().flatten().find(|group| group.name == name).unwrap()
+    }
+
+    /// A version of the template of such a group.
+    pub(crate) fn template_version(&mut self, name: &str, number: u64) -> &mut TemplateVersion {
+        let templates = self.region().launch_templates.iter_mut().flatten();
+        let mut versions = templates.filter(|template| template.name == name).flat_map(|one| &mut one.versions);
+        versions.find(|version| version.number == number).unwrap()
+    }
+
+    /// Adds a template without tags to the overrides of such a group.
+    pub(crate) fn add_override(&mut self, group: &str, template: &str) {
+        let mut version = self.template_version(group, 2).clone();
+        version.number = 1;
+        version.instance_tags.clear();
+        self.region().launch_templates.get_or_insert_default().push(LaunchTemplate {
+            id: format!("lt-0{template}"),
+            name: template.to_owned(),
+            default_version: 1,
+            latest_version: 1,
+            versions: vec![version],
+        });
+        let reference = TemplateReference { name: Some(template.to_owned()), ..TemplateReference::default() };
+        self.launch_group(group).launch.as_mut().unwrap().templates.push(reference);
+    }
+
+    /// Ids of the instances of a group.
+    pub(crate) fn workers_of(&mut self, group: &str) -> Vec<String> {
+        let is_it = |one: &&Instance| crate::tags::value(&one.tags, AUTO_SCALING_GROUP_TAG) == Some(group);
+        self.region().instances.iter().filter(is_it).map(|one| one.id.clone()).collect()
     }
 
     /// The managed policy of the role of the workers.

@@ -235,7 +235,7 @@ fn the_binary_takes_options_severities_and_waivers_from_the_file() {
     let ended = folder.run(&["scan"], &[]);
     assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
     let text = String::from_utf8(ended.stdout).unwrap();
-    assert!(text.contains("1 error, 4 warnings, 1 waived"), "{text}");
+    assert!(text.contains("1 error, 5 warnings, 1 waived"), "{text}");
     assert!(text.contains("moves to its own VPC (until 2999-12-31 by platform, tagaudit.toml:13)"), "{text}");
     let report = folder.report(&["scan"]);
     assert!(report.rules.iter().all(|rule| !rule.rule.starts_with("imds-")));
@@ -590,7 +590,7 @@ fn waived_findings_stay_in_every_format_and_count_in_none() {
                 (vec![("\"suppressions\"", 1)], &["\"status\": \"accepted\"", "\"justification\": \"known ("])
             }
             ReportFormat::Junit => (vec![("<failure ", all - 1)], &["type=\"waived\""]),
-            ReportFormat::Csv => (vec![(",failed,", all - 1 + 6)], &[",waived,"]),
+            ReportFormat::Csv => (vec![(",failed,", all - 1 + 7)], &[",waived,"]),
             ReportFormat::Prometheus => (vec![], &["tagaudit_findings_waived{cluster_id=\"demo\"} 1"]),
             ReportFormat::Ocsf => (vec![("\"status\":\"New\"", all - 1)], &["\"status\":\"Suppressed\""]),
             ReportFormat::Asff => (vec![("\"Workflow\"", 1)], &["{\"Status\":\"SUPPRESSED\"}"]),

@@ -214,6 +214,8 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::DescribeInstanceProfileAssociations => region.instance_profile_associations.clear(),
         Read::DescribeAvailabilityZones => region.availability_zones.clear(),
         Read::DescribeAutoScalingGroups => region.auto_scaling_groups = None,
+        Read::DescribeLaunchTemplateVersions => region.launch_templates = None,
+        Read::GetInstanceMetadataDefaults => region.metadata_defaults = None,
         Read::DescribeVpcAttribute => {
             for vpc in &mut region.vpcs {
                 (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);

@@ -14,7 +14,7 @@ use super::binary::command;
 use super::mock::{Fault, Mock};
 use super::worlds::{self, World};
 
-fn world(name: &str) -> World {
+pub(crate) fn world(name: &str) -> World {
     worlds::all().into_iter().find(|world| world.name == name).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn run(mock: &Mock, regions: &[String], arguments: &[&str]) -> Output {
     output
 }
 
-fn scan(mock: &Mock, world: &World, arguments: &[&str]) -> (Option<i32>, Value) {
+pub(crate) fn scan(mock: &Mock, world: &World, arguments: &[&str]) -> (Option<i32>, Value) {
     let mut all = vec!["scan", "--cluster-id", world.cluster_id, "--format", "json"];
     all.extend(arguments);
     let output = run(mock, &regions(&world.inventory), &all);
@@ -44,7 +44,7 @@ fn scan(mock: &Mock, world: &World, arguments: &[&str]) -> (Option<i32>, Value) 
     (output.status.code(), report)
 }
 
-fn rules(report: &Value) -> Vec<&str> {
+pub(crate) fn rules(report: &Value) -> Vec<&str> {
     report["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap()).collect()
 }
 
@@ -241,9 +241,9 @@ fn nothing_is_asked_twice_and_only_the_roles_of_the_cluster_are_read() {
             call.parameters
         );
     }
-    // Identity, ten lists, two attributes of one VPC; all roles by name, for that of the controller; two profiles with a role
+    // Identity, twelve lists, two attributes of one VPC; all roles by name, for that of the controller; two profiles with a role
     // each, one inline and two managed policies.
-    assert_eq!(mock.calls().len(), 1 + 10 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2);
+    assert_eq!(mock.calls().len(), 1 + 12 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2);
 }
 
 fn actions_of<'r>(report: &'r Value, role: &str) -> Option<&'r Value> {
@@ -1088,18 +1088,15 @@ fn a_live_report_names_its_caller_and_profile() {
     assert!(!String::from_utf8(recorded.stdout).unwrap().contains("caller"));
 }
 
-/// The groups of the cluster autoscaler are read only if it runs, and a missing right costs only its rules.
+/// A missing right to list Auto Scaling groups costs only the rules on them.
 #[test]
-fn auto_scaling_groups_are_read_for_the_autoscaler_alone() {
+fn without_the_list_of_auto_scaling_groups_only_its_rules_are_not_audited() {
     let mut world = world("demo");
     world.inventory.accounts[0].regions[0].auto_scaling_groups = Some(Vec::new());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("controllers.yaml");
     std::fs::write(&path, CONTROLLERS).unwrap();
     let path = path.display().to_string();
-    let mock = Mock::serve(&world.inventory);
-    scan(&mock, &world, &[]);
-    assert_eq!(mock.count("autoscaling:DescribeAutoScalingGroups"), 0);
     let mock = Mock::serve(&world.inventory);
     let (_, report) = scan(&mock, &world, &["--kubernetes", &path]);
     assert_eq!(mock.count("autoscaling:DescribeAutoScalingGroups"), 1);
@@ -1114,5 +1111,6 @@ fn auto_scaling_groups_are_read_for_the_autoscaler_alone() {
         let unread = report["not_audited"].as_array().unwrap();
         let entry = unread.iter().find(|one| one["what"] == "autoscaling:DescribeAutoScalingGroups").unwrap();
         assert!(entry["rules"].as_array().unwrap().contains(&"autoscaler-group-missing".into()), "{entry}");
+        assert!(entry["rules"].as_array().unwrap().contains(&"asg-cannot-launch".into()), "{entry}");
     }
 }

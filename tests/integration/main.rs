@@ -58,6 +58,8 @@ mod lint_services;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]
+mod live_scaling;
+#[cfg(feature = "aws")]
 mod many;
 mod migration;
 mod migration_worlds;
@@ -65,6 +67,8 @@ mod migration_worlds;
 mod mock;
 #[cfg(feature = "aws")]
 mod mock_answers;
+#[cfg(feature = "aws")]
+mod mock_scaling;
 #[cfg(feature = "aws")]
 mod mock_writes;
 mod node_arguments;

@@ -12,15 +12,15 @@ use super::mock::{Context, Fault, Page, Refusal, escape, refuse};
 /// RFC 3986, as IAM encodes documents.
 const DOCUMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-fn element(name: &str, text: &str) -> String {
+pub(crate) fn element(name: &str, text: &str) -> String {
     format!("<{name}>{}</{name}>", escape(text))
 }
 
-fn optional(name: &str, text: Option<&str>) -> String {
+pub(crate) fn optional(name: &str, text: Option<&str>) -> String {
     text.map(|text| element(name, text)).unwrap_or_default()
 }
 
-fn items<T>(name: &str, list: impl IntoIterator<Item = T>, render: impl Fn(T) -> String) -> String {
+pub(crate) fn items<T>(name: &str, list: impl IntoIterator<Item = T>, render: impl Fn(T) -> String) -> String {
     let mut out = format!("<{name}>");
     for item in list {
         let _ = write!(out, "<item>{}</item>", render(item));
@@ -36,7 +36,7 @@ fn ranges(set: &str, (block, state): (&str, &str), ranges: &[String]) -> String 
     format!("<{set}>{}</{set}>", ranges.iter().map(item).collect::<String>())
 }
 
-fn tag_set(tags: &[Tag]) -> String {
+pub(crate) fn tag_set(tags: &[Tag]) -> String {
     items("tagSet", tags, |tag| element("key", &tag.key) + &element("value", &tag.value))
 }
 
@@ -71,30 +71,11 @@ pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Resu
         );
     }
     match service {
-        "autoscaling" => autoscaling(action, context),
+        "autoscaling" => super::mock_scaling::autoscaling(action, context),
         "ec2" => ec2(action, context),
         "iam" => iam(action, context),
         _ => sts(action, context),
     }
-}
-
-/// Amazon EC2 Auto Scaling: the groups of a region, on one page.
-fn autoscaling(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
-    if action != "DescribeAutoScalingGroups" {
-        return refuse(400, "InvalidAction", action);
-    }
-    context.only(&["MaxRecords", "NextToken"])?;
-    let groups = context.region.and_then(|region| region.auto_scaling_groups.as_deref()).unwrap_or_default();
-    let render = |group: &tagaudit::internals::inventory::AutoScalingGroup| {
-        let tags: Vec<String> =
-            group.tags.iter().map(|tag| element("Key", &tag.key) + &element("Value", &tag.value)).collect();
-        element("AutoScalingGroupName", &group.name)
-            + &element("AutoScalingGroupARN", &group.arn)
-            + &element("MinSize", &group.min_size.to_string())
-            + &element("MaxSize", &group.max_size.to_string())
-            + &members("Tags", &tags)
-    };
-    Ok(envelope("autoscaling", action, &members("AutoScalingGroups", &groups.iter().map(render).collect::<Vec<_>>())))
 }
 
 /// AWS Organizations: JSON, and nothing but the accounts.
@@ -153,6 +134,12 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
         };
         let inner = format!("<{attribute}><value>{}</value></{attribute}>", value.unwrap_or(true));
         return Ok(envelope("ec2", action, &(element("vpcId", id) + &inner)));
+    }
+    if action == "DescribeLaunchTemplateVersions" {
+        return super::mock_scaling::template_versions(action, region, context);
+    }
+    if action == "GetInstanceMetadataDefaults" {
+        return super::mock_scaling::metadata_defaults(action, region, context);
     }
     if action == "DescribeAvailabilityZones" {
         context.only(&[])?;
@@ -526,12 +513,12 @@ fn no_such<T>(what: &str, name: &str) -> Result<T, Refusal> {
     refuse(404, "NoSuchEntity", &format!("The {what} with name {name} cannot be found."))
 }
 
-fn members(name: &str, list: &[String]) -> String {
+pub(crate) fn members(name: &str, list: &[String]) -> String {
     wrapped(name, "member", list)
 }
 
 /// A list of elements that are written already.
-fn wrapped(name: &str, each: &str, list: &[String]) -> String {
+pub(crate) fn wrapped(name: &str, each: &str, list: &[String]) -> String {
     let inner = list.iter().fold(String::new(), |all, item| all + &format!("<{each}>{item}</{each}>"));
     format!("<{name}>{inner}</{name}>")
 }

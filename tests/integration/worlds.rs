@@ -6,10 +6,11 @@
 
 use serde_json::json;
 use tagaudit::internals::inventory::{
-    Account, AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy, Instance,
-    InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory, ManagedPolicy,
-    MetadataOptions, NetworkInterface, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup,
-    Subnet, Tag, Volume, Vpc,
+    Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy,
+    Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory,
+    LaunchSettings, LaunchTemplate, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, Provider, Read,
+    Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, TemplateReference, TemplateVersion,
+    Volume, Vpc,
 };
 
 use crate::started_nodes::{ENDING_SERVER, EXTERNAL_AGENT, EXTERNAL_SERVER, started_with};
@@ -58,6 +59,103 @@ pub(crate) fn all() -> Vec<World> {
         two_clusters("alpha"),
         two_clusters("bravo"),
     ]
+    .into_iter()
+    .map(with_groups)
+    .collect()
+}
+
+/// Adds the Auto Scaling groups that instances name: each launches what its first instance is. In the demo the cluster tag
+/// does not propagate, which is why the latest worker has none.
+fn with_groups(mut world: World) -> World {
+    let is_demo = world.name == "demo";
+    for account in &mut world.inventory.accounts {
+        let id = account.account_id.clone();
+        for region in &mut account.regions {
+            let (mut groups, mut templates) = groups_of(region, &id);
+            if is_demo {
+                let launches = groups.iter_mut().flat_map(|group| &mut group.launch);
+                launches.for_each(|launch| launch.propagated.retain(|key| !key.starts_with("kubernetes.io/cluster/")));
+                let versions = templates.iter_mut().flat_map(|template| &mut template.versions);
+                versions.flat_map(|version| &mut version.metadata_options).for_each(|options| {
+                    options.instance_metadata_tags = None;
+                });
+            }
+            // Templates that leave an option to the account need its defaults.
+            let is_open = |one: &LaunchTemplate| {
+                let sets_all = |options: &MetadataOptions| {
+                    options.http_endpoint.is_some()
+                        && options.http_tokens.as_deref() == Some("required")
+                        && options.http_put_response_hop_limit.is_some()
+                        && options.instance_metadata_tags.is_some()
+                };
+                !one.versions.iter().all(|version| version.metadata_options.as_ref().is_some_and(sets_all))
+            };
+            region.metadata_defaults = templates.iter().any(is_open).then(MetadataDefaults::default);
+            (region.auto_scaling_groups, region.launch_templates) = (Some(groups), Some(templates));
+        }
+    }
+    world.inventory.canonicalise();
+    world
+}
+
+/// The groups of a region, with their launch templates.
+fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<LaunchTemplate>) {
+    let mut members: std::collections::BTreeMap<&str, Vec<&Instance>> = std::collections::BTreeMap::new();
+    for instance in &region.instances {
+        let name = instance.tags.iter().find(|tag| tag.key == "aws:autoscaling:groupName");
+        if let Some(name) = name {
+            members.entry(&name.value).or_default().push(instance);
+        }
+    }
+    let mut groups = Vec::new();
+    let mut templates = Vec::new();
+    for (index, (name, members)) in members.into_iter().enumerate() {
+        let first = members[0];
+        let template = format!("lt-0{index}{}", region.name.replace('-', ""));
+        let zones: std::collections::BTreeSet<&str> =
+            members.iter().filter_map(|one| one.availability_zone.as_deref()).collect();
+        let subnets: std::collections::BTreeSet<&str> =
+            members.iter().filter_map(|one| one.subnet_id.as_deref()).collect();
+        let tags: Vec<Tag> = first.tags.iter().filter(|tag| !tag.key.starts_with("aws:")).cloned().collect();
+        let number = u32::try_from(members.len()).unwrap();
+        groups.push(AutoScalingGroup {
+            name: name.to_owned(),
+            arn: format!(
+                "arn:{}:autoscaling:{}:{account_id}:autoScalingGroup:0{index}:autoScalingGroupName/{name}",
+                if region.name.starts_with("cn-") { "aws-cn" } else { "aws" },
+                region.name
+            ),
+            min_size: number,
+            max_size: number,
+            instances: members.iter().map(|one| one.id.clone()).collect(),
+            launch: Some(LaunchSettings {
+                propagated: tags.iter().map(|tag| tag.key.clone()).collect(),
+                subnets: subnets.into_iter().map(str::to_owned).collect(),
+                zones: zones.into_iter().map(str::to_owned).collect(),
+                templates: vec![TemplateReference {
+                    id: Some(template.clone()),
+                    name: Some(name.to_owned()),
+                    version: Some("$Latest".to_owned()),
+                }],
+                suspended: Vec::new(),
+            }),
+            tags,
+        });
+        templates.push(LaunchTemplate {
+            id: template,
+            name: name.to_owned(),
+            default_version: 1,
+            latest_version: 1,
+            versions: vec![TemplateVersion {
+                number: 1,
+                instance_tags: Vec::new(),
+                security_groups: (!first.security_groups.is_empty()).then(|| first.security_groups.clone()),
+                instance_profile: first.instance_profile_arn.clone(),
+                metadata_options: first.metadata_options.clone(),
+            }],
+        });
+    }
+    (groups, templates)
 }
 
 impl World {
@@ -456,7 +554,7 @@ fn rke1() -> World {
 
 /// The same cluster, read by somebody who may not see the security groups and one of the policies.
 pub(crate) fn unreadable() -> World {
-    let mut world = rke1();
+    let mut world = with_groups(rke1());
     let account = &mut world.inventory.accounts[0];
     account.regions[0].security_groups.clear();
     let role = &mut account.roles[0];

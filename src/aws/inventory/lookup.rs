@@ -58,7 +58,9 @@ macro_rules! tagged_kinds {
             pub fn of_kind(&self, kind: ResourceKind) -> Box<dyn Iterator<Item = Tagged<'_>> + '_> {
                 match kind {
                     $(ResourceKind::$kind => Box::new(self.$list.iter().map(Tagged::$kind)),)*
-                    ResourceKind::InstanceProfile
+                    ResourceKind::AutoScalingGroup
+                    | ResourceKind::LaunchTemplate
+                    | ResourceKind::InstanceProfile
                     | ResourceKind::Role
                     | ResourceKind::Policy
                     | ResourceKind::VSwitch

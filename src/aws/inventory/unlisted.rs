@@ -106,6 +106,23 @@ pub(crate) fn unlisted<'a>(account: &Account, region: &'a Region) -> Vec<Unliste
     found
 }
 
+/// Ids of subnets and security groups that Auto Scaling groups and launch templates name and that the lists lack. They may
+/// name what was deleted long ago, which is a defect of theirs and no contradiction of the lists.
+#[cfg(feature = "aws")]
+pub(crate) fn unlisted_of_launches(region: &Region) -> Vec<Unlisted<'_>> {
+    let mut all = Collector { region, found: Vec::new() };
+    for group in region.auto_scaling_groups.iter().flatten() {
+        let by = (ResourceKind::AutoScalingGroup, group.name.as_str());
+        group.launch.iter().flat_map(|launch| &launch.subnets).for_each(|subnet| all.subnet(by, subnet));
+    }
+    for template in region.launch_templates.iter().flatten() {
+        let by = (ResourceKind::LaunchTemplate, template.id.as_str());
+        let groups = template.versions.iter().flat_map(|version| version.security_groups.iter().flatten());
+        groups.for_each(|group| all.group(by, group));
+    }
+    all.found
+}
+
 /// The ids found so far.
 struct Collector<'a> {
     region: &'a Region,

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use crate::aws::launches::tags_of_launches;
 use crate::aws::{NetworkInterface, Region};
 use crate::inventory::Tag;
 use crate::tags;
@@ -126,7 +127,7 @@ impl<'a> Collector<'a> {
         name != self.own && !tags::is_slip(name, self.own)
     }
 
-    fn others(&self, tags_: &'a [Tag]) -> Vec<&'a str> {
+    fn others<'t>(&self, tags_: &'t [Tag]) -> Vec<&'t str> {
         named(tags_).into_iter().filter(|name| self.is_other(name)).collect()
     }
 
@@ -170,6 +171,7 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
             }
         }
     }
+    groups_at_zero(region, &mut all);
     let ours: BTreeSet<&str> = region
         .security_groups
         .iter()
@@ -193,6 +195,25 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
     volumes(region, &mut all);
     unnamed(region, members, &mut all);
     all.found
+}
+
+/// Adds the clusters of Auto Scaling groups without instances, in the VPCs of their subnets: by their own tags, or by
+/// those of what they would launch.
+fn groups_at_zero<'a>(region: &'a Region, all: &mut Collector<'a>) {
+    let vpc_of: HashMap<&str, &str> =
+        region.subnets.iter().map(|subnet| (subnet.id.as_str(), subnet.vpc_id.as_str())).collect();
+    for group in region.auto_scaling_groups.iter().flatten().filter(|group| group.instances.is_empty()) {
+        let Some(launch) = &group.launch else { continue };
+        let tags_ = tags_of_launches(group, region);
+        let names: Vec<String> = all.others(&tags_).into_iter().map(str::to_owned).collect();
+        let vpcs: BTreeSet<&'a str> = launch.subnets.iter().filter_map(|id| vpc_of.get(id.as_str()).copied()).collect();
+        for vpc in vpcs {
+            let here = all.found.entry(vpc).or_default();
+            for name in &names {
+                here.entry(Neighbour::Cluster(name.clone())).or_insert(&group.name);
+            }
+        }
+    }
 }
 
 /// Adds live resources that Kubernetes marked without naming a cluster and that belong to no member.

@@ -163,7 +163,6 @@ impl Fleet {
             fleet: evidence().filter_map(|evidence| evidence.nodes.as_deref()).collect(),
             controller_roles,
             service_account_roles: roles.into_iter().collect(),
-            has_autoscaler: evidence().any(crate::aws::companions::runs_autoscaler),
         }
     }
 

@@ -23,7 +23,12 @@ const ROUTE_TABLE_PAGE: i32 = 100;
 const VOLUME_PAGE: i32 = 500;
 
 /// Reads a region. Failed reads are in the gaps.
-pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
+pub(super) async fn read_region(
+    client: Client,
+    autoscaling: aws_sdk_autoscaling::Client,
+    name: &str,
+    caller: &Caller,
+) -> (Region, Vec<Gap>) {
     /// Reads one list: the request for a page, the answer's list and token, and the conversion of an item.
     macro_rules! list {
         ($api:expr, $client:ident => $request:expr, $list:ident, $convert:expr) => {
@@ -49,7 +54,7 @@ pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> 
             Err(error) => (Vec::new(), Some(error.gap(Read::DescribeAvailabilityZones, name, None))),
         }
     };
-    let (instances, subnets, vpcs, groups, tables, dhcp, interfaces, volumes, associations, zones) = tokio::join!(
+    let (instances, subnets, vpcs, groups, tables, dhcp, interfaces, volumes, associations, zones, scaling, templates) = tokio::join!(
         list!(Read::DescribeInstances, c => c.describe_instances().max_results(PAGE).include_managed_resources(true), reservations, reservation),
         list!(Read::DescribeSubnets, c => c.describe_subnets().max_results(PAGE), subnets, subnet),
         list!(Read::DescribeVpcs, c => c.describe_vpcs().max_results(PAGE), vpcs, vpc),
@@ -60,9 +65,23 @@ pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> 
         list!(Read::DescribeVolumes, c => c.describe_volumes().max_results(VOLUME_PAGE).include_managed_resources(true), volumes, volume),
         list!(Read::DescribeInstanceProfileAssociations, c => c.describe_iam_instance_profile_associations().max_results(PAGE), iam_instance_profile_associations, association),
         zones,
+        super::scaling::read_groups(&autoscaling, name, caller),
+        super::scaling::read_templates(&client, name, caller),
     );
-    let gaps =
-        [instances.1, subnets.1, vpcs.1, groups.1, tables.1, dhcp.1, interfaces.1, volumes.1, associations.1, zones.1];
+    let gaps = [
+        instances.1,
+        subnets.1,
+        vpcs.1,
+        groups.1,
+        tables.1,
+        dhcp.1,
+        interfaces.1,
+        volumes.1,
+        associations.1,
+        zones.1,
+        scaling.1,
+        templates.1,
+    ];
     let region = Region {
         name: name.to_owned(),
         instances: instances.0.into_iter().flatten().collect(),
@@ -75,7 +94,9 @@ pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> 
         volumes: volumes.0,
         instance_profile_associations: associations.0,
         availability_zones: zones.0,
-        auto_scaling_groups: None,
+        auto_scaling_groups: scaling.0,
+        launch_templates: templates.0,
+        metadata_defaults: None,
         gone: Vec::new(),
     };
     (region, gaps.into_iter().flatten().collect())
@@ -196,7 +217,7 @@ fn empty_response() -> CallError {
     CallError::new("Protocol", "the answer holds no value")
 }
 
-fn tags(raw: Option<Vec<types::Tag>>) -> Vec<Tag> {
+pub(super) fn tags(raw: Option<Vec<types::Tag>>) -> Vec<Tag> {
     let raw = raw.unwrap_or_default().into_iter();
     raw.map(|tag| Tag { key: tag.key.unwrap_or_default(), value: tag.value.unwrap_or_default() }).collect()
 }

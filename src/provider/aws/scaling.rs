@@ -1,9 +1,17 @@
-//! Auto Scaling groups of a region, for the cluster autoscaler.
+//! Auto Scaling groups of a region, and what they launch.
+
+use std::collections::BTreeMap;
 
 use aws_sdk_autoscaling::Client;
 use aws_sdk_autoscaling::types;
+use aws_sdk_ec2::Client as Ec2;
+use aws_sdk_ec2::types as ec2_types;
+use futures_util::future::join_all;
 
-use crate::aws::{AutoScalingGroup, Region};
+use crate::aws::{
+    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Region, TemplateReference,
+    TemplateVersion, template_groups,
+};
 use crate::inventory::{Gap, Read, Tag};
 
 use super::call::{Caller, page};
@@ -11,34 +19,200 @@ use super::call::{Caller, page};
 /// Page size: the most that Amazon EC2 Auto Scaling returns.
 const PAGE: i32 = 100;
 
+/// Page size of versions of launch templates: the most that EC2 returns.
+const VERSIONS: i32 = 200;
+
 /// Reads the groups of a region. A truncated list is a gap and is discarded: an unread group would look like a
 /// nonexistent one.
-pub(super) async fn read_groups(client: &Client, region: &mut Region, caller: &Caller) -> Option<Gap> {
-    let name = region.name.clone();
+pub(super) async fn read_groups(
+    client: &Client,
+    name: &str,
+    caller: &Caller,
+) -> (Option<Vec<AutoScalingGroup>>, Option<Gap>) {
     let (groups, gap) = caller
         .pages(
             Read::DescribeAutoScalingGroups,
-            &name,
+            name,
             None,
             |token| client.describe_auto_scaling_groups().max_records(PAGE).set_next_token(token).send(),
             |output| page(output.auto_scaling_groups, output.next_token, group),
         )
         .await;
-    if gap.is_none() {
-        region.auto_scaling_groups = Some(groups);
+    (gap.is_none().then_some(groups), gap)
+}
+
+/// Reads the default and the latest version of every launch template of a region, in one list. A truncated list is a gap
+/// and is discarded.
+/// Source: Amazon EC2 API Reference, `DescribeLaunchTemplateVersions`: without a template, `$Latest` and `$Default` are
+/// those of all templates.
+pub(super) async fn read_templates(
+    client: &Ec2,
+    name: &str,
+    caller: &Caller,
+) -> (Option<Vec<LaunchTemplate>>, Option<Gap>) {
+    let (versions, gap) = caller
+        .pages(
+            Read::DescribeLaunchTemplateVersions,
+            name,
+            None,
+            |token| {
+                let request = client.describe_launch_template_versions().versions("$Latest").versions("$Default");
+                request.max_results(VERSIONS).set_next_token(token).send()
+            },
+            |output| page(output.launch_template_versions, output.next_token, listed),
+        )
+        .await;
+    (gap.is_none().then(|| templates(versions)), gap)
+}
+
+/// Reads numbered versions of launch templates.
+pub(super) async fn read_versions(
+    client: &Ec2,
+    region: &mut Region,
+    wanted: &BTreeMap<String, Vec<u64>>,
+    caller: &Caller,
+) -> Vec<Gap> {
+    let name = region.name.clone();
+    let name = name.as_str();
+    let reads = wanted.iter().map(|(id, numbers)| async move {
+        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        let (found, gap) = caller
+            .pages(
+                Read::DescribeLaunchTemplateVersions,
+                name,
+                Some(id),
+                |token| {
+                    let request = client.describe_launch_template_versions().launch_template_id(id);
+                    request.set_versions(Some(numbers.clone())).set_next_token(token).send()
+                },
+                |output| page(output.launch_template_versions, output.next_token, listed),
+            )
+            .await;
+        (id, found, gap)
+    });
+    let mut gaps = Vec::new();
+    for (id, found, gap) in join_all(reads).await {
+        gaps.extend(gap);
+        let template = region.launch_templates.iter_mut().flatten().find(|template| template.id == *id);
+        if let Some(template) = template {
+            template.versions.extend(found.into_iter().map(|one| one.version));
+        }
     }
-    gap
+    gaps
+}
+
+/// Reads the defaults of the account for the metadata service.
+pub(super) async fn read_defaults(client: &Ec2, region: &mut Region, caller: &Caller) -> Option<Gap> {
+    const API: Read = Read::GetInstanceMetadataDefaults;
+    let name = region.name.clone();
+    match caller.call(API.action(), &name, || client.get_instance_metadata_defaults().send()).await {
+        // An account without defaults has an empty level.
+        Ok(output) => {
+            region.metadata_defaults = Some(output.account_level.map(defaults).unwrap_or_default());
+            None
+        }
+        Err(error) => Some(error.gap(API, &name, None)),
+    }
 }
 
 fn group(raw: types::AutoScalingGroup) -> Option<AutoScalingGroup> {
-    let tags = raw.tags.unwrap_or_default().into_iter();
     let size = |size: Option<i32>| size.and_then(|size| u32::try_from(size).ok());
+    let tags = raw.tags.unwrap_or_default();
+    let propagated = tags.iter().filter(|tag| tag.propagate_at_launch == Some(true));
+    let propagated = propagated.filter_map(|tag| tag.key.clone()).collect();
+    let mixed = raw.mixed_instances_policy.and_then(|policy| policy.launch_template);
+    let (base, overrides) = match mixed {
+        Some(mixed) => (mixed.launch_template_specification, mixed.overrides.unwrap_or_default()),
+        None => (raw.launch_template, Vec::new()),
+    };
+    let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
+    let subnets = raw.vpc_zone_identifier.unwrap_or_default();
+    let suspended = raw.suspended_processes.unwrap_or_default().into_iter();
     Some(AutoScalingGroup {
         name: raw.auto_scaling_group_name?,
         arn: raw.auto_scaling_group_arn?,
         min_size: size(raw.min_size)?,
         max_size: size(raw.max_size)?,
         instances: raw.instances.unwrap_or_default().into_iter().filter_map(|one| one.instance_id).collect(),
-        tags: tags.map(|tag| Tag { key: tag.key.unwrap_or_default(), value: tag.value.unwrap_or_default() }).collect(),
+        tags: tags
+            .into_iter()
+            .map(|tag| Tag { key: tag.key.unwrap_or_default(), value: tag.value.unwrap_or_default() })
+            .collect(),
+        launch: Some(LaunchSettings {
+            propagated,
+            subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
+            zones: raw.availability_zones.unwrap_or_default(),
+            templates: base.into_iter().chain(overrides).map(reference).collect(),
+            suspended: suspended.filter_map(|process| process.process_name).collect(),
+        }),
     })
+}
+
+fn reference(raw: types::LaunchTemplateSpecification) -> TemplateReference {
+    TemplateReference { id: raw.launch_template_id, name: raw.launch_template_name, version: raw.version }
+}
+
+/// A version as a list shows it.
+struct Listed {
+    template: String,
+    name: String,
+    is_default: bool,
+    version: TemplateVersion,
+}
+
+fn listed(raw: ec2_types::LaunchTemplateVersion) -> Option<Listed> {
+    let data = raw.launch_template_data?;
+    let of_instances = data.tag_specifications.unwrap_or_default().into_iter();
+    let of_instances = of_instances.filter(|one| one.resource_type == Some(ec2_types::ResourceType::Instance));
+    let interfaces = data.network_interfaces.unwrap_or_default().into_iter();
+    let interfaces = interfaces.map(|one| (one.device_index.unwrap_or_default(), one.groups.unwrap_or_default()));
+    let version = TemplateVersion {
+        number: raw.version_number.and_then(|number| u64::try_from(number).ok())?,
+        instance_tags: of_instances.flat_map(|one| super::ec2::tags(one.tags)).collect(),
+        security_groups: template_groups(data.security_group_ids.unwrap_or_default(), interfaces),
+        instance_profile: data.iam_instance_profile.and_then(|profile| profile.arn.or(profile.name)),
+        metadata_options: data.metadata_options.map(|options| MetadataOptions {
+            http_endpoint: options.http_endpoint.map(|value| value.as_str().to_owned()),
+            http_tokens: options.http_tokens.map(|value| value.as_str().to_owned()),
+            http_put_response_hop_limit: options.http_put_response_hop_limit,
+            instance_metadata_tags: options.instance_metadata_tags.map(|value| value.as_str().to_owned()),
+        }),
+    };
+    Some(Listed {
+        template: raw.launch_template_id?,
+        name: raw.launch_template_name.unwrap_or_default(),
+        is_default: raw.default_version == Some(true),
+        version,
+    })
+}
+
+/// The templates of a list of their default and latest versions. A template whose default version is missing is
+/// skipped by [`crate::aws::launches`] where the default counts.
+fn templates(listed: Vec<Listed>) -> Vec<LaunchTemplate> {
+    let mut all: BTreeMap<String, LaunchTemplate> = BTreeMap::new();
+    for one in listed {
+        let template = all.entry(one.template.clone()).or_insert_with(|| LaunchTemplate {
+            id: one.template,
+            name: one.name,
+            ..LaunchTemplate::default()
+        });
+        template.latest_version = template.latest_version.max(one.version.number);
+        if one.is_default {
+            template.default_version = one.version.number;
+        }
+        template.versions.push(one.version);
+    }
+    all.into_values().collect()
+}
+
+fn defaults(raw: ec2_types::InstanceMetadataDefaultsResponse) -> MetadataDefaults {
+    MetadataDefaults {
+        tokens_enforced: raw.http_tokens_enforced == Some(ec2_types::HttpTokensEnforcedState::Enabled),
+        options: MetadataOptions {
+            http_endpoint: raw.http_endpoint.map(|value| value.as_str().to_owned()),
+            http_tokens: raw.http_tokens.map(|value| value.as_str().to_owned()),
+            http_put_response_hop_limit: raw.http_put_response_hop_limit,
+            instance_metadata_tags: raw.instance_metadata_tags.map(|value| value.as_str().to_owned()),
+        },
+    }
 }

@@ -34,6 +34,7 @@ const LISTS: &[(&str, &str)] = &[
     ("DescribeDhcpOptions", "dhcpOptionsSet"),
     ("DescribeIamInstanceProfileAssociations", "iamInstanceProfileAssociationSet"),
     ("DescribeInstances", "reservationSet"),
+    ("DescribeLaunchTemplateVersions", "launchTemplateVersionSet"),
     ("DescribeNetworkInterfaces", "networkInterfaceSet"),
     ("DescribeRegions", "regionInfo"),
     ("DescribeRouteTables", "routeTableSet"),

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use crate::aws::{
-    Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy,
-    Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, ManagedPolicy,
-    MetadataOptions, NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Volume, Vpc,
+    Account, AttachedInterface, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy, Instance,
+    InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, ManagedPolicy, MetadataOptions,
+    NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Volume, Vpc,
 };
 use crate::inventory::Tag;
 
 use super::shapes::{
     AuthorizationDetails, Flag, Operator, RawAssociation, RawDhcpOptions, RawGroup, RawInstance, RawInterface,
-    RawPermission, RawProfileAssociation, RawScalingGroup, RawSubnet, RawTable, RawTag, RawVolume, RawVpc,
+    RawMetadataOptions, RawPermission, RawProfileAssociation, RawSubnet, RawTable, RawTag, RawVolume, RawVpc,
     RawVpcAttribute, RawZone, StateOf,
 };
 
-fn tags(raw: Vec<RawTag>) -> Vec<Tag> {
+pub(super) fn tags(raw: Vec<RawTag>) -> Vec<Tag> {
     raw.into_iter().map(|tag| Tag { key: tag.key, value: tag.value }).collect()
 }
 
@@ -51,12 +51,7 @@ pub(super) fn instance(raw: RawInstance) -> Option<Instance> {
         launch_time: raw.launch_time.map(|at| at.parse::<jiff::Timestamp>().map_or(at, |parsed| parsed.to_string())),
         instance_profile_arn: raw.iam_instance_profile.map(|profile| profile.arn),
         source_dest_check: raw.source_dest_check,
-        metadata_options: raw.metadata_options.map(|options| MetadataOptions {
-            http_endpoint: options.http_endpoint,
-            http_tokens: options.http_tokens,
-            http_put_response_hop_limit: options.http_put_response_hop_limit,
-            instance_metadata_tags: options.instance_metadata_tags,
-        }),
+        metadata_options: raw.metadata_options.map(metadata_options),
         security_groups: raw.security_groups.into_iter().map(|group| group.group_id).collect(),
         network_interfaces: raw
             .network_interfaces
@@ -83,6 +78,15 @@ pub(super) fn instance(raw: RawInstance) -> Option<Instance> {
         managed_by: managed_by(raw.operator),
         tags: tags(raw.tags),
     })
+}
+
+pub(super) fn metadata_options(raw: RawMetadataOptions) -> MetadataOptions {
+    MetadataOptions {
+        http_endpoint: raw.http_endpoint,
+        http_tokens: raw.http_tokens,
+        http_put_response_hop_limit: raw.http_put_response_hop_limit,
+        instance_metadata_tags: raw.instance_metadata_tags,
+    }
 }
 
 pub(super) fn security_group(raw: RawGroup) -> SecurityGroup {
@@ -288,17 +292,6 @@ pub(super) fn volume(raw: RawVolume) -> Volume {
         availability_zone: raw.availability_zone,
         attached_to: raw.attachments.into_iter().filter_map(|attachment| attachment.instance_id).collect(),
         managed_by: managed_by(raw.operator),
-        tags: tags(raw.tags),
-    }
-}
-
-pub(super) fn auto_scaling_group(raw: RawScalingGroup) -> AutoScalingGroup {
-    AutoScalingGroup {
-        name: raw.auto_scaling_group_name,
-        arn: raw.arn,
-        min_size: raw.min_size,
-        max_size: raw.max_size,
-        instances: raw.instances.into_iter().map(|one| one.instance_id).collect(),
         tags: tags(raw.tags),
     }
 }

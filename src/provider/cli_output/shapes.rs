@@ -196,9 +196,58 @@ shapes! {
         #[serde(default)]
         instances: Vec<RawGroupInstance>,
         #[serde(default)]
-        tags: Vec<RawTag>,
+        tags: Vec<RawGroupTag>,
+        #[serde(rename = "VPCZoneIdentifier")]
+        subnets: Option<String>,
+        #[serde(default)]
+        availability_zones: Vec<String>,
+        #[serde(default)]
+        suspended_processes: Vec<RawSuspended>,
+        launch_template: Option<RawTemplateReference>,
+        mixed_instances_policy: Option<RawMixedPolicy>,
     }
     RawGroupInstance { instance_id: String }
+    RawGroupTag { key: String, #[serde(default)] value: String, #[serde(default)] propagate_at_launch: bool }
+    RawSuspended { process_name: String }
+    RawTemplateReference { launch_template_id: Option<String>, launch_template_name: Option<String>, version: Option<String> }
+    RawMixedPolicy { launch_template: Option<RawMixedTemplate> }
+    RawMixedTemplate {
+        launch_template_specification: Option<RawTemplateReference>,
+        #[serde(default)]
+        overrides: Vec<RawOverride>,
+    }
+    RawOverride { launch_template_specification: Option<RawTemplateReference> }
+    LaunchTemplates { launch_templates: Vec<RawTemplate>, next_token: Option<String> }
+    RawTemplate {
+        launch_template_id: String,
+        launch_template_name: String,
+        default_version_number: u64,
+        latest_version_number: u64,
+    }
+    LaunchTemplateVersions { launch_template_versions: Vec<RawTemplateVersion>, next_token: Option<String> }
+    RawTemplateVersion { launch_template_id: String, version_number: u64, launch_template_data: RawTemplateData }
+    RawTemplateData {
+        iam_instance_profile: Option<RawTemplateProfile>,
+        #[serde(default)]
+        network_interfaces: Vec<RawTemplateInterface>,
+        #[serde(default)]
+        security_group_ids: Vec<String>,
+        #[serde(default)]
+        tag_specifications: Vec<RawTagSpecification>,
+        metadata_options: Option<RawMetadataOptions>,
+    }
+    RawTemplateProfile { arn: Option<String>, name: Option<String> }
+    RawTemplateInterface { #[serde(default)] device_index: i32, #[serde(default)] groups: Vec<String> }
+    RawTagSpecification { resource_type: String, #[serde(default)] tags: Vec<RawTag> }
+    AccountDefaults { #[serde(default)] account_level: RawAccountLevel }
+    #[derive(Default)]
+    RawAccountLevel {
+        http_endpoint: Option<String>,
+        http_tokens: Option<String>,
+        http_put_response_hop_limit: Option<i32>,
+        instance_metadata_tags: Option<String>,
+        http_tokens_enforced: Option<String>,
+    }
     ProfileAssociations { iam_instance_profile_associations: Vec<RawProfileAssociation>, next_token: Option<String> }
     RawProfileAssociation { association_id: String, instance_id: String, iam_instance_profile: ProfileArn, state: String }
     Zones { availability_zones: Vec<RawZone> }
@@ -258,6 +307,8 @@ pages! {
     NetworkInterfaces.network_interfaces: RawInterface, DescribeNetworkInterfaces;
     Volumes.volumes: RawVolume, DescribeVolumes;
     AutoScalingGroups.auto_scaling_groups: RawScalingGroup, DescribeAutoScalingGroups;
+    LaunchTemplates.launch_templates: RawTemplate, DescribeLaunchTemplateVersions;
+    LaunchTemplateVersions.launch_template_versions: RawTemplateVersion, DescribeLaunchTemplateVersions;
     ProfileAssociations.iam_instance_profile_associations: RawProfileAssociation, DescribeInstanceProfileAssociations;
 }
 

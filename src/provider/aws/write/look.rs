@@ -161,7 +161,9 @@ impl Writer {
                 let found = page(answer.reservations, None, ec2::reservation)?;
                 region.instances.extend(found.items.into_iter().flatten());
             }
-            ResourceKind::InstanceProfile
+            ResourceKind::AutoScalingGroup
+            | ResourceKind::LaunchTemplate
+            | ResourceKind::InstanceProfile
             | ResourceKind::VSwitch
             | ResourceKind::RamRole
             | ResourceKind::RamUser

@@ -1,0 +1,118 @@
+//! Auto Scaling groups, launch templates and account defaults: the source of the next instance.
+
+use serde::{Deserialize, Serialize};
+
+use super::MetadataOptions;
+use crate::tags::Tag;
+
+/// An Auto Scaling group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AutoScalingGroup {
+    pub name: String,
+    pub arn: String,
+    /// `MinSize`, in instances.
+    pub min_size: u32,
+    /// `MaxSize`, in instances.
+    pub max_size: u32,
+    /// Ids of its instances, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+    /// The rest of the answer; absent in recordings of versions that did not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchSettings>,
+}
+
+/// Settings for new instances of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchSettings {
+    /// Keys of the tags that new instances get (`PropagateAtLaunch`), sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub propagated: Vec<String>,
+    /// Ids of the subnets (`VPCZoneIdentifier`), sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subnets: Vec<String>,
+    /// Names of the zones, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
+    /// The launch template, then those of the overrides of a mixed instances policy; empty with a launch configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub templates: Vec<TemplateReference>,
+    /// Processes that are suspended, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspended: Vec<String>,
+}
+
+/// A launch template that a group names: its id, its name or both, and a version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TemplateReference {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A number, `$Latest` or `$Default`; absent for the default version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// A launch template, with the versions that were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchTemplate {
+    /// `lt-…`.
+    pub id: String,
+    pub name: String,
+    /// Number of the default version.
+    pub default_version: u64,
+    /// Number of the latest version.
+    pub latest_version: u64,
+    /// Sorted by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<TemplateVersion>,
+}
+
+/// A version of a launch template.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TemplateVersion {
+    pub number: u64,
+    /// Tags for instances (`TagSpecifications`), sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instance_tags: Vec<Tag>,
+    /// Ids of security groups, of the instance or of its first network interface, sorted; absent if it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security_groups: Option<Vec<String>>,
+    /// Name or ARN of the instance profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_profile: Option<String>,
+    /// Options of the metadata service; a missing key is left to the account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata_options: Option<MetadataOptions>,
+}
+
+/// Defaults of an account for the metadata service of new instances; a missing key is left to the image.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetadataDefaults {
+    pub options: MetadataOptions,
+    /// True if launches with IMDSv1 are refused (`HttpTokensEnforced`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tokens_enforced: bool,
+}
+
+/// Groups the security groups of a template: those of the instance, or of its first network interface.
+/// Source: Amazon EC2 API Reference, `RequestLaunchTemplateData`: security groups of the instance and network interfaces
+/// exclude each other.
+pub(crate) fn template_groups(
+    of_instance: Vec<String>,
+    of_interfaces: impl IntoIterator<Item = (i32, Vec<String>)>,
+) -> Option<Vec<String>> {
+    let first = of_interfaces.into_iter().min_by_key(|(index, _)| *index).map(|(_, groups)| groups);
+    let groups = if of_instance.is_empty() { first.unwrap_or_default() } else { of_instance };
+    (!groups.is_empty()).then_some(groups)
+}

@@ -1,0 +1,151 @@
+//! The Auto Scaling groups of a cluster.
+
+use std::collections::BTreeMap;
+#[cfg(feature = "aws")]
+use std::collections::BTreeSet;
+
+use crate::inventory::Tag;
+use crate::tags;
+
+#[cfg(feature = "aws")]
+use super::launches::find_template;
+use super::launches::{Launch, NextInstance, launches, propagated};
+use super::view::{Member, RegionView, instance_clusters};
+use super::{AutoScalingGroup, LaunchSettings, Region};
+
+/// An Auto Scaling group of the cluster.
+#[derive(Debug)]
+pub(crate) struct ScalingGroup<'a> {
+    pub(crate) group: &'a AutoScalingGroup,
+    pub(crate) launch: &'a LaunchSettings,
+    /// Its instances that are nodes of the cluster.
+    pub(crate) members: Vec<&'a Member<'a>>,
+    /// What it would launch: one entry for each template; none with a launch configuration, or if no templates were read.
+    pub(crate) next: Vec<Launch<'a>>,
+}
+
+impl<'a> ScalingGroup<'a> {
+    /// The known launches.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &NextInstance<'a>> {
+        self.next.iter().filter_map(|launch| match launch {
+            Launch::Known(next) => Some(next),
+            Launch::Missing(_) | Launch::Unknown => None,
+        })
+    }
+
+    /// True if everything that it would launch is known.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.next.is_empty() && self.next.iter().all(|launch| !matches!(launch, Launch::Unknown))
+    }
+
+    /// True if everything that it would launch is known, with the options that templates leave to the account.
+    pub(crate) fn is_known_with_account(&self, region: &Region) -> bool {
+        self.is_known() && (region.metadata_defaults.is_some() || !self.known().any(NextInstance::depends_on_account))
+    }
+
+    /// Tags that each of its instances gets from the group.
+    pub(crate) fn propagated(&self) -> Vec<Tag> {
+        propagated(self.group, self.launch)
+    }
+}
+
+/// The groups of the cluster in a region: those with a tagged node of it, and those whose own tags, or whose next
+/// instance, carry the tag of this cluster and of no other. `None` if the groups were not read.
+pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str) -> Option<Vec<ScalingGroup<'a>>> {
+    let groups = region.region.auto_scaling_groups.as_ref()?;
+    let mut by_name: BTreeMap<&str, Vec<&'a Member<'a>>> = BTreeMap::new();
+    for member in &region.members {
+        if let Some(name) = member.auto_scaling_group() {
+            by_name.entry(name).or_default().push(member);
+        }
+    }
+    let found = groups.iter().filter_map(|group| {
+        let launch = group.launch.as_ref()?;
+        let members = by_name.remove(group.name.as_str()).unwrap_or_default();
+        let next = launches(group, launch, region.region);
+        let one = ScalingGroup { group, launch, members, next };
+        let has_node = one.members.iter().any(|member| tags::has_cluster_tag(&member.instance.tags, cluster_id));
+        let is_ours = |held: &[Tag]| {
+            tags::has_cluster_tag(held, cluster_id) && instance_clusters(held).all(|name| name == cluster_id)
+        };
+        let is_of_cluster = has_node || is_ours(&group.tags) || one.known().any(|next| is_ours(&next.tags));
+        is_of_cluster.then_some(one)
+    });
+    Some(found.collect())
+}
+
+/// What is to be read of the launches of a region, beyond the lists.
+#[cfg(feature = "aws")]
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LaunchNeeds {
+    /// Numbers of versions, by template id.
+    pub(crate) versions: BTreeMap<String, Vec<u64>>,
+    /// Names of instance profiles.
+    pub(crate) profiles: BTreeSet<String>,
+    /// True if launches depend on the defaults of the account.
+    pub(crate) needs_defaults: bool,
+}
+
+#[cfg(feature = "aws")]
+impl LaunchNeeds {
+    /// Adds the needs of another cluster.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (template, numbers) in other.versions {
+            let held = self.versions.entry(template).or_default();
+            held.extend(numbers);
+            held.sort_unstable();
+            held.dedup();
+        }
+        self.profiles.extend(other.profiles);
+        self.needs_defaults |= other.needs_defaults;
+    }
+}
+
+/// What is to be read of the launches of a cluster in a region.
+#[cfg(feature = "aws")]
+pub(crate) fn launch_needs(region: &RegionView<'_>, cluster_id: &str) -> LaunchNeeds {
+    let groups = groups_of_cluster(region, cluster_id).unwrap_or_default();
+    needs_of(region.region, groups.iter().map(|one| (one.launch, one.next.as_slice())))
+}
+
+/// What is to be read of all launches of a region.
+#[cfg(feature = "aws")]
+pub(crate) fn all_launch_needs(region: &Region) -> LaunchNeeds {
+    let groups = region.auto_scaling_groups.iter().flatten();
+    let all: Vec<(&LaunchSettings, Vec<Launch<'_>>)> = groups
+        .filter_map(|group| group.launch.as_ref().map(|launch| (launch, launches(group, launch, region))))
+        .collect();
+    needs_of(region, all.iter().map(|(launch, next)| (*launch, next.as_slice())))
+}
+
+/// Numbered versions that groups name and that the lists lack, and the defaults of the account if a template leaves an
+/// option to them.
+#[cfg(feature = "aws")]
+fn needs_of<'a>(region: &Region, groups: impl Iterator<Item = (&'a LaunchSettings, &'a [Launch<'a>])>) -> LaunchNeeds {
+    let mut needs = LaunchNeeds::default();
+    let templates = region.launch_templates.as_deref().unwrap_or_default();
+    for (launch, next) in groups {
+        for one in next {
+            match one {
+                Launch::Known(next) => {
+                    needs.needs_defaults |= next.depends_on_account();
+                    needs.profiles.extend(next.profile_name().map(str::to_owned));
+                }
+                // The version is read next.
+                Launch::Unknown => needs.needs_defaults = true,
+                Launch::Missing(_) => {}
+            }
+        }
+        for reference in &launch.templates {
+            let number = reference.version.as_deref().and_then(|version| version.parse::<u64>().ok());
+            let Some((number, template)) = number.zip(find_template(templates, reference)) else { continue };
+            let is_read = template.versions.iter().any(|version| version.number == number);
+            let numbers = needs.versions.entry(template.id.clone()).or_default();
+            if !is_read && number <= template.latest_version && !numbers.contains(&number) {
+                numbers.push(number);
+            }
+        }
+    }
+    needs.versions.retain(|_, numbers| !numbers.is_empty());
+    needs
+}

@@ -1,0 +1,139 @@
+//! Files of Auto Scaling groups, launch templates and account defaults, which a folder may omit.
+
+use std::collections::BTreeMap;
+
+use crate::aws::{
+    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Region, TemplateReference,
+    TemplateVersion, template_groups,
+};
+use crate::inventory::{REASON_NOT_PROVIDED, Read as Call, Tag};
+
+use super::convert::{metadata_options, tags};
+use super::shapes::{
+    AccountDefaults, AutoScalingGroups, LaunchTemplateVersions, LaunchTemplates, Pages, RawAccountLevel,
+    RawScalingGroup, RawTemplateData, RawTemplateReference,
+};
+use super::{Files, FolderError};
+
+/// Output of `aws autoscaling describe-auto-scaling-groups`.
+pub(super) const GROUPS: &str = "describe-auto-scaling-groups.json";
+/// Output of `aws ec2 describe-launch-templates`.
+pub(super) const TEMPLATES: &str = "describe-launch-templates.json";
+/// Output of `aws ec2 describe-launch-template-versions --versions '$Latest' '$Default'`, or of all versions.
+pub(super) const VERSIONS: &str = "describe-launch-template-versions.json";
+/// Output of `aws ec2 get-instance-metadata-defaults`.
+pub(super) const DEFAULTS: &str = "get-instance-metadata-defaults.json";
+
+/// Reads the files that are there.
+pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), FolderError> {
+    let groups: Option<AutoScalingGroups> = files.optional(GROUPS)?;
+    if let Some(groups) = groups {
+        region.auto_scaling_groups = complete(files, GROUPS, groups, group);
+    }
+    let templates: Option<LaunchTemplates> = files.optional(TEMPLATES)?;
+    let versions: Option<LaunchTemplateVersions> = files.optional(VERSIONS)?;
+    match (templates, versions) {
+        (Some(templates), Some(versions)) => {
+            let versions = complete(files, VERSIONS, versions, |raw| {
+                (raw.launch_template_id, version(raw.version_number, raw.launch_template_data))
+            });
+            let templates = complete(files, TEMPLATES, templates, |raw| LaunchTemplate {
+                id: raw.launch_template_id,
+                name: raw.launch_template_name,
+                default_version: raw.default_version_number,
+                latest_version: raw.latest_version_number,
+                versions: Vec::new(),
+            });
+            region.launch_templates = templates.zip(versions).map(|(templates, versions)| joined(templates, versions));
+        }
+        (None, None) => {}
+        (templates, _) => {
+            let (held, lacking) = if templates.is_some() { (TEMPLATES, VERSIONS) } else { (VERSIONS, TEMPLATES) };
+            let message = format!("the folder holds `{held}`, but no `{lacking}`");
+            files.gap(Call::DescribeLaunchTemplateVersions, REASON_NOT_PROVIDED, message);
+        }
+    }
+    let defaults: Option<AccountDefaults> = files.optional(DEFAULTS)?;
+    region.metadata_defaults = defaults.map(|defaults| metadata_defaults(defaults.account_level));
+    Ok(())
+}
+
+/// All entries of a list; `None`, with a gap, if it was truncated.
+fn complete<P: Pages, T>(
+    files: &mut Files<'_>,
+    name: &str,
+    answer: P,
+    convert: impl Fn(P::Item) -> T,
+) -> Option<Vec<T>> {
+    let (entries, token) = answer.into_parts();
+    files.cut(P::READ, name, token.as_ref());
+    token.is_none().then(|| entries.into_iter().map(convert).collect())
+}
+
+/// The templates with their versions.
+fn joined(templates: Vec<LaunchTemplate>, versions: Vec<(String, TemplateVersion)>) -> Vec<LaunchTemplate> {
+    let mut by_template: BTreeMap<String, Vec<TemplateVersion>> = BTreeMap::new();
+    for (id, version) in versions {
+        by_template.entry(id).or_default().push(version);
+    }
+    let with_versions = templates.into_iter().map(|template| {
+        let versions = by_template.remove(&template.id).unwrap_or_default();
+        LaunchTemplate { versions, ..template }
+    });
+    with_versions.collect()
+}
+
+fn group(raw: RawScalingGroup) -> AutoScalingGroup {
+    let mixed = raw.mixed_instances_policy.and_then(|policy| policy.launch_template);
+    let (base, overrides) = match mixed {
+        Some(mixed) => (mixed.launch_template_specification, mixed.overrides),
+        None => (raw.launch_template, Vec::new()),
+    };
+    let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
+    let propagated = raw.tags.iter().filter(|tag| tag.propagate_at_launch);
+    let subnets = raw.subnets.unwrap_or_default();
+    let launch = LaunchSettings {
+        propagated: propagated.map(|tag| tag.key.clone()).collect(),
+        subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
+        zones: raw.availability_zones,
+        templates: base.into_iter().chain(overrides).map(reference).collect(),
+        suspended: raw.suspended_processes.into_iter().map(|process| process.process_name).collect(),
+    };
+    AutoScalingGroup {
+        name: raw.auto_scaling_group_name,
+        arn: raw.arn,
+        min_size: raw.min_size,
+        max_size: raw.max_size,
+        instances: raw.instances.into_iter().map(|one| one.instance_id).collect(),
+        tags: raw.tags.into_iter().map(|tag| Tag { key: tag.key, value: tag.value }).collect(),
+        launch: Some(launch),
+    }
+}
+
+fn reference(raw: RawTemplateReference) -> TemplateReference {
+    TemplateReference { id: raw.launch_template_id, name: raw.launch_template_name, version: raw.version }
+}
+
+fn version(number: u64, raw: RawTemplateData) -> TemplateVersion {
+    let of_instances = raw.tag_specifications.into_iter().filter(|one| one.resource_type == "instance");
+    let interfaces = raw.network_interfaces.into_iter().map(|one| (one.device_index, one.groups));
+    TemplateVersion {
+        number,
+        instance_tags: of_instances.flat_map(|one| tags(one.tags)).collect(),
+        security_groups: template_groups(raw.security_group_ids, interfaces),
+        instance_profile: raw.iam_instance_profile.and_then(|profile| profile.arn.or(profile.name)),
+        metadata_options: raw.metadata_options.map(metadata_options),
+    }
+}
+
+fn metadata_defaults(raw: RawAccountLevel) -> MetadataDefaults {
+    MetadataDefaults {
+        options: MetadataOptions {
+            http_endpoint: raw.http_endpoint,
+            http_tokens: raw.http_tokens,
+            http_put_response_hop_limit: raw.http_put_response_hop_limit,
+            instance_metadata_tags: raw.instance_metadata_tags,
+        },
+        tokens_enforced: raw.http_tokens_enforced.as_deref() == Some("enabled"),
+    }
+}

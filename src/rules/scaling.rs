@@ -1,0 +1,93 @@
+//! Auto Scaling groups of the nodes: the instances that they launch next, and what keeps them from launching any.
+
+use crate::aws::TemplateReference;
+use crate::aws::launches::NextInstance;
+use crate::aws::scaling_groups::{ScalingGroup, groups_of_cluster};
+use crate::aws::view::RegionView;
+use crate::finding::{Fix, ResourceRef, Severity};
+use crate::membership::NodeRole;
+use crate::resource::ResourceKind;
+use crate::text;
+
+use super::aws::Context;
+use super::{CheckResult, Rule, Violation};
+
+mod asg_cannot_launch;
+mod asg_launch_suspended;
+mod asg_next_instance_foreign;
+mod asg_next_instance_metadata;
+mod asg_next_instance_profile;
+mod asg_next_instance_security_groups;
+mod asg_next_instance_untagged;
+mod asg_zone_without_lb_subnet;
+mod autoscaler_group_of_two_clusters;
+mod autoscaler_group_tags;
+mod autoscaler_template_taints;
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/scaling.rs"));
+
+const GROUP: &[ResourceKind] = &[ResourceKind::AutoScalingGroup];
+
+/// Prefix of the tags by which the cluster autoscaler discovers groups; `enabled` or the name of a cluster follows.
+/// Source: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/README.md`.
+const DISCOVERY: &str = "k8s.io/cluster-autoscaler/";
+
+/// Runs a check on each group of the cluster. A group of which the check cannot know enough gives `None`, and does not
+/// count as checked.
+fn for_each_group(
+    context: &Context<'_>,
+    region: &RegionView<'_>,
+    check: impl Fn(&ScalingGroup<'_>) -> Option<Vec<Violation>>,
+) -> CheckResult {
+    let Some(groups) = groups_of_cluster(region, context.cluster_id()) else {
+        return CheckResult::not_applicable("the Auto Scaling groups were not read");
+    };
+    if groups.is_empty() {
+        return CheckResult::not_applicable("no Auto Scaling group belongs to the cluster");
+    }
+    let checked: Vec<Vec<Violation>> = groups.iter().filter_map(check).collect();
+    if checked.is_empty() {
+        return CheckResult::not_applicable("the launch templates of the groups were not read");
+    }
+    CheckResult::counted(checked.len(), checked.into_iter().flatten())
+}
+
+/// A finding on a group.
+fn on_group(
+    region: &RegionView<'_>,
+    one: &ScalingGroup<'_>,
+    severity: Severity,
+    message: String,
+    fix: impl Into<String>,
+) -> Violation {
+    let resource = ResourceRef {
+        arn: Some(one.group.arn.clone()),
+        region: Some(region.region.name.clone()),
+        account_id: Some(region.account.account_id.clone()),
+        ..ResourceRef::bare(ResourceKind::AutoScalingGroup, &one.group.name)
+    };
+    Violation::new(severity, resource, message, Fix::none(fix))
+}
+
+/// "the next instance of `NAME` (version 2 of `lt-1`)".
+fn next_phrase(one: &ScalingGroup<'_>, next: &NextInstance<'_>) -> String {
+    let of_group = text::printable(&one.group.name);
+    format!("the next instance of `{of_group}` (version {} of `{}`)", next.version.number, next.template.id)
+}
+
+fn template_resource(next: &NextInstance<'_>) -> ResourceRef {
+    ResourceRef {
+        name: Some(next.template.name.clone()),
+        ..ResourceRef::bare(ResourceKind::LaunchTemplate, &next.template.id)
+    }
+}
+
+/// Identifies a template that a group names.
+fn template_key(reference: &TemplateReference) -> &str {
+    reference.id.as_deref().or(reference.name.as_deref()).unwrap_or_default()
+}
+
+/// True if a node of the group is a control-plane node.
+fn is_of_control_plane(one: &ScalingGroup<'_>) -> bool {
+    one.members.iter().any(|member| member.roles.roles.contains(NodeRole::Controlplane))
+}
