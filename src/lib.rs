@@ -49,5 +49,6 @@ mod testing;
 mod text;
 mod topology;
 mod transition;
+mod why;
 
 use tagaudit_policy as policy;

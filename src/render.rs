@@ -26,6 +26,7 @@ mod simulate;
 mod style;
 mod table;
 mod targets;
+mod why;
 
 pub(crate) use asff::asff;
 pub(crate) use clusters::clusters;
@@ -51,3 +52,4 @@ pub use style::TableOptions;
 pub(crate) use style::layout;
 pub use table::report;
 pub(crate) use targets::targets;
+pub(crate) use why::why;

@@ -24,6 +24,7 @@ mod instance_tags;
 mod karpenter;
 mod kubernetes_context;
 mod load_balancer_subnets;
+pub(crate) mod messages;
 mod metadata;
 mod network;
 mod node;

@@ -14,3 +14,4 @@ pub(super) mod roles;
 pub(super) mod run;
 pub(super) mod show;
 pub(super) mod simulate;
+pub(super) mod why;

@@ -29,6 +29,7 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
         "get-caller-identity.json",
         json!({"UserId": "AIDA", "Account": account.account_id, "Arn": account.caller_arn}),
     );
+    write_scaling(region, &put);
     let instances: Vec<Value> = region
         .instances
         .iter()
@@ -194,4 +195,66 @@ fn an_empty_list_of_roles_beside_instance_profiles_is_a_gap() {
     let (code, unread) = scan_filtered("get-account-authorization-details.json", &details);
     assert_eq!(code, Some(3), "{unread}");
     assert!(unread.contains("the list of roles is empty"), "{unread}");
+}
+
+/// The files of Auto Scaling groups, launch templates and account defaults, of which a folder may hold none.
+fn write_scaling(region: &tagaudit::internals::inventory::Region, put: &dyn Fn(&str, Value)) {
+    let reference = |one: &tagaudit::internals::inventory::TemplateReference| json!({"LaunchTemplateId": one.id, "LaunchTemplateName": one.name, "Version": one.version});
+    let groups: Vec<Value> = region
+        .auto_scaling_groups
+        .iter()
+        .flatten()
+        .map(|group| {
+            let launch = group.launch.clone().unwrap_or_default();
+            let tags: Vec<Value> = group
+                .tags
+                .iter()
+                .map(|tag| json!({"Key": tag.key, "Value": tag.value, "PropagateAtLaunch": launch.propagated.contains(&tag.key)}))
+                .collect();
+            let instances: Vec<Value> = group.instances.iter().map(|id| json!({"InstanceId": id})).collect();
+            let suspended: Vec<Value> = launch.suspended.iter().map(|name| json!({"ProcessName": name})).collect();
+            json!({
+                "AutoScalingGroupName": group.name, "AutoScalingGroupARN": group.arn, "MinSize": group.min_size,
+                "MaxSize": group.max_size, "Instances": instances, "Tags": tags, "AvailabilityZones": launch.zones,
+                "VPCZoneIdentifier": launch.subnets.join(","), "SuspendedProcesses": suspended,
+                "LaunchTemplate": launch.templates.first().map(reference),
+            })
+        })
+        .collect();
+    put("describe-auto-scaling-groups.json", json!({"AutoScalingGroups": groups}));
+    let mut templates = Vec::new();
+    let mut versions = Vec::new();
+    for template in region.launch_templates.iter().flatten() {
+        templates.push(json!({
+            "LaunchTemplateId": template.id, "LaunchTemplateName": template.name,
+            "DefaultVersionNumber": template.default_version, "LatestVersionNumber": template.latest_version,
+        }));
+        for version in &template.versions {
+            let profile = version.instance_profile.as_ref().map(|profile| {
+                if profile.starts_with("arn:") { json!({"Arn": profile}) } else { json!({"Name": profile}) }
+            });
+            let options = version.metadata_options.as_ref().map(|o| {
+                json!({"HttpTokens": o.http_tokens, "HttpEndpoint": o.http_endpoint, "HttpPutResponseHopLimit": o.http_put_response_hop_limit, "InstanceMetadataTags": o.instance_metadata_tags})
+            });
+            let tags: Vec<Value> =
+                version.instance_tags.iter().map(|tag| json!({"Key": tag.key, "Value": tag.value})).collect();
+            versions.push(json!({
+                "LaunchTemplateId": template.id, "LaunchTemplateName": template.name, "VersionNumber": version.number,
+                "DefaultVersion": version.number == template.default_version,
+                "LaunchTemplateData": {
+                    "IamInstanceProfile": profile, "SecurityGroupIds": version.security_groups.clone().unwrap_or_default(),
+                    "TagSpecifications": [{"ResourceType": "instance", "Tags": tags}], "MetadataOptions": options,
+                },
+            }));
+        }
+    }
+    put("describe-launch-templates.json", json!({"LaunchTemplates": templates}));
+    put("describe-launch-template-versions.json", json!({"LaunchTemplateVersions": versions}));
+    if let Some(defaults) = &region.metadata_defaults {
+        let o = &defaults.options;
+        put(
+            "get-instance-metadata-defaults.json",
+            json!({"AccountLevel": {"HttpTokens": o.http_tokens, "HttpEndpoint": o.http_endpoint, "HttpPutResponseHopLimit": o.http_put_response_hop_limit, "InstanceMetadataTags": o.instance_metadata_tags}}),
+        );
+    }
 }

@@ -87,4 +87,5 @@ mod soak;
 mod started_nodes;
 mod unknown;
 mod whose_nodes;
+mod why;
 mod worlds;

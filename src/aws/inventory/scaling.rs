@@ -100,7 +100,7 @@ pub struct TemplateVersion {
 #[serde(deny_unknown_fields)]
 pub struct MetadataDefaults {
     pub options: MetadataOptions,
-    /// True if launches with IMDSv1 are refused (`HttpTokensEnforced`).
+    /// True if launches that allow `IMDSv1` are refused (`HttpTokensEnforced`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tokens_enforced: bool,
 }

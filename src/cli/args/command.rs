@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Roles(Box<RolesArgs>),
     /// Show what the controllers do with Services and Ingresses: subnets, security groups, rules, targets, or the error
     Simulate(Box<SimulateArgs>),
+    /// Explain lines of a log, events or a pasted error: the component that writes them, and the rules that find the cause
+    Why(WhyArgs),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),
     /// Check manifests and cluster configurations, without an account or a cluster
@@ -65,7 +67,7 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// List the rules
     Rules(RulesArgs),
-    /// Explain a rule (condition, impact, fix, sources), or show the arguments that a node is started with
+    /// Explain a rule (condition, impact, fix, sources) or a line of a log, or show the arguments that a node is started with
     Explain(ExplainArgs),
     /// Print a correct minimal setup for a cloud controller: configuration, chart values or manifest, policies, tags
     Example(ExampleArgs),
@@ -188,6 +190,16 @@ pub(crate) enum ControllerName {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// File with lines as they were pasted: a log, the output of `kubectl describe` or `kubectl get events`, an error;
+    /// `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
     /// File to write; readable only by its owner
     #[arg(short, long, value_name = "FILE")]
@@ -221,8 +233,8 @@ pub(crate) enum RulesFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// Rule id
-    #[arg(required_unless_present = "effective", conflicts_with = "effective")]
+    /// Rule id, or a line of a log as `tagaudit why` takes it
+    #[arg(required_unless_present = "effective", conflicts_with = "effective", allow_hyphen_values = true)]
     pub(crate) rule: Option<String>,
     /// Show the effective arguments of a Node, or of the nodes of a configuration whose name contains this: drop-ins,
     /// selectors and lists merged, each with the place that sets it

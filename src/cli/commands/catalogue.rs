@@ -12,6 +12,7 @@ use crate::permissions;
 use crate::render::{self, layout, rule_page};
 use crate::rules::{self, RULES, Rule};
 use crate::text;
+use crate::why;
 
 use crate::cli::args::ProviderName;
 use crate::cli::args::command::{
@@ -97,7 +98,7 @@ pub(in crate::cli) fn explain(
     }
     let asked = args.rule.as_deref().unwrap_or_default();
     let Some(rule) = rules::find(asked) else {
-        return Err(unknown_rule(asked));
+        return explain_line(asked, args.format, width, out);
     };
     Ok(match args.format {
         ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule))
@@ -106,6 +107,26 @@ pub(in crate::cli) fn explain(
         ExplainFormat::Markdown => out.write_all(rule_page::markdown(rule).as_bytes()),
         ExplainFormat::Text => explain_text(rule, width, out),
     })
+}
+
+/// Answers a line of a log that stands where a rule is expected.
+fn explain_line(
+    asked: &str,
+    format: ExplainFormat,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<io::Result<()>, Failure> {
+    // No id contains white space.
+    let answers = why::answer(if asked.contains(char::is_whitespace) { asked } else { "" });
+    if !answers.is_known() {
+        return Err(unknown_rule(asked));
+    }
+    let options = render::TableOptions { width, color: false, verbose: false };
+    match format {
+        ExplainFormat::Json => Ok(render::json(&answers, out)),
+        ExplainFormat::Text => Ok(render::why(&answers, &options, out)),
+        ExplainFormat::Markdown => Err(Failure::usage("a line of a log has only text and JSON")),
+    }
 }
 
 /// Prints the effective arguments of nodes.

@@ -161,7 +161,7 @@ mod tests {
     fn fires() {
         let gone = || vec!["sg-0gone".to_owned()];
         aws::fires(&RULE, |c| {
-            c.launch_group("workers").launch.as_mut().unwrap().subnets.push("subnet-0gone".to_owned())
+            c.launch_group("workers").launch.as_mut().unwrap().subnets.push("subnet-0gone".to_owned());
         });
         aws::fires(&RULE, |c| {
             c.launch_group("workers");

@@ -87,7 +87,9 @@ mod tests {
             tags: Vec::new(),
             ..c.subnet(PRIVATE).clone()
         };
-        tags.iter().for_each(|key| tag(&mut subnet.tags, key, "owned"));
+        for key in tags {
+            tag(&mut subnet.tags, key, "owned");
+        }
         c.region().subnets.push(subnet);
         c.launch_group("workers").launch.as_mut().unwrap().subnets.push("subnet-0privc".to_owned());
         c.inventory.canonicalise();

@@ -1,0 +1,153 @@
+//! Messages of the cloud controller of Alibaba Cloud.
+
+use super::{Message, defect, harmless};
+
+const CCM: &str = "cloud controller (Alibaba Cloud)";
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(
+        CCM,
+        &["can not reuse loadbalancer created by kubernetes"],
+        "1.9..2.14",
+        "clbv1/model_applier.go#isLoadBalancerReusable",
+    )
+    .rules(&["ali-load-balancer-not-reusable"])
+    .means("the load balancer was created by a controller, and cannot be reused"),
+    defect(
+        CCM,
+        &["can not be reused", "service has been associated with ip"],
+        "1.9..2.14",
+        "clbv1/model_applier.go#isLoadBalancerReusable",
+    )
+    .means("the Service has an address already, and cannot move to another load balancer"),
+    defect(
+        CCM,
+        &["alicloud: can not find loadbalancer, but it's defined in service"],
+        "2.1..2.14",
+        "clbv1/model_applier.go#applyLoadBalancer",
+    )
+    .rules(&["ali-load-balancer-unusable"])
+    .means("the load balancer that the Service names does not exist"),
+    defect(CCM, &["alicloud: can not find loadbalancer by tag"], "2.3..2.14", "clbv1/model_applier.go")
+        .rules(&["ali-load-balancer-tags-near-quota", "ram-action-missing"])
+        .means("the load balancer does not carry the controller's tag: it was removed, or could not be added"),
+    defect(
+        CCM,
+        &["unable to split instanceid and region from providerID"],
+        "1.9..2.14",
+        "pkg/provider/alibaba/util/helper.go#NodeFromProviderID",
+    )
+    .rules(&["ali-provider-id-invalid"])
+    .means("the providerID of the Node is not that of an ECS instance"),
+    defect(CCM, &["ignore node[", "without providerid"], "1.9..2.14", "pkg/controller/node/manager.go")
+        .rules(&["ali-provider-id-missing"])
+        .means("the Node has no providerID"),
+    defect(
+        CCM,
+        &["provider id is not exist, skip creating route"],
+        "2.1..2.14",
+        "pkg/controller/route/route_controller.go",
+    )
+    .rules(&["ali-provider-id-missing"])
+    .means("the Node has no providerID, and gets no route"),
+    defect(CCM, &["cloud instance not found"], "2.4..2.14", "pkg/controller/node/node_controller.go#doAddCloudNode")
+        .rules(&["ali-node-without-instance", "ali-provider-id-invalid", "ali-node-name-mismatch"])
+        .means("ECS does not list the instance of the Node"),
+    defect(
+        CCM,
+        &["find none or multiple instances by ip"],
+        "2.4..2.14",
+        "pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP",
+    )
+    .rules(&["ali-instance-tag-missing", "ali-provider-id-missing"])
+    .means("no instance, or several, have the address of the Node"),
+    defect(
+        CCM,
+        &["failed to get specified nodeIP in cloud provider"],
+        "1.9..2.14",
+        "pkg/controller/node/node_controller.go#doAddCloudNode",
+    )
+    .rules(&["node-provided-ip-mismatch", "ali-node-name-mismatch"])
+    .means("the address that the kubelet was given is not one of the instance"),
+    defect(
+        CCM,
+        &["multiple route tables found by vpc id"],
+        "2.1..2.14",
+        "pkg/controller/route/manager.go#getRouteTables",
+    )
+    .rules(&["ali-route-tables-several"])
+    .means("the VPC has several route tables, and the configuration names none"),
+    defect(CCM, &["no route tables found by vpc id"], "2.3..2.14", "pkg/controller/route/manager.go#getRouteTables")
+        .rules(&["ali-cloud-config-content", "ali-cloud-config-mismatch", "ram-action-missing"])
+        .means("the VPC of the configuration does not exist here, or its route tables may not be listed"),
+    defect(CCM, &["QuotaExceeded.RouteEntry"], "1.9..2.14", "pkg/controller/route/manager.go#createRouteForInstance")
+        .means("the route table has as many entries as it may have"),
+    defect(CCM, &["cloud config cannot be empty"], "2.1..2.14", "pkg/config/controller_config.go#Validate")
+        .rules(&["ali-cloud-config-missing"])
+        .means("the controller needs `--cloud-config`"),
+    defect(
+        CCM,
+        &["--cluster-cidr must be set when --configure-cloud-routes=true"],
+        "2.1..2.14",
+        "pkg/config/controller_config.go#Validate",
+    )
+    .rules(&["ali-cloud-routes-without-cidr"])
+    .means("routes are on, and `--cluster-cidr` is not set"),
+    defect(CCM, &["Aliyun Metadata API Error", "404"], "2.1..2.14", "pkg/provider/alibaba/base/metadata.go#send")
+        .rules(&["ali-instance-role-missing"])
+        .means("the instance has no RAM role"),
+    defect(CCM, &["Aliyun Metadata API Error"], "2.1..2.14", "pkg/provider/alibaba/base/metadata.go#send")
+        .rules(&["ali-instance-role-missing"])
+        .means("the metadata service does not answer as the controller needs it"),
+    defect(
+        CCM,
+        &["cloud config and env do not have keyId or keySecret"],
+        "1.9..2.14",
+        "pkg/provider/alibaba/base/token.go",
+    )
+    .rules(&["ali-instance-role-missing", "ali-cloud-config-content"])
+    .means("the controller has neither a key nor a role"),
+    defect(
+        CCM,
+        &["There are no available nodes for NetworkLoadBalancer"],
+        "2.5..2.14",
+        "pkg/controller/service/nlbv2/server_groups.go",
+    )
+    .rules(&["ali-node-excluded", "ali-provider-id-missing", "ali-node-uninitialized"])
+    .means("every Node is excluded from load balancers, or has no providerID"),
+    defect(
+        CCM,
+        &["The specified ServerId can not be empty"],
+        "2.3..2.14",
+        "pkg/controller/helper/event.go#GetLogMessage",
+    )
+    .rules(&["ali-instance-classic-network"])
+    .means("a backend has no id that the load balancer takes, such as an instance of the classic network"),
+    defect(CCM, &["can not find correspond node"], "1.9..2.14", "pkg/controller/service/nlbv2/server_groups.go")
+        .rules(&["ali-provider-id-missing", "ali-provider-id-invalid", "ali-node-without-instance"])
+        .means("an endpoint is on a Node that the controller does not find"),
+    defect(CCM, &["InvalidRegionId.NotFound"], "1.9..2.14", "pkg/provider/alibaba/util/helper.go")
+        .rules(&["ali-provider-id-missing", "ali-provider-id-invalid"])
+        .means("the region was taken from a node name or a providerID that states none"),
+    harmless(CCM, &["Code: Throttling"], "1.9..2.3", "pkg/provider/alibaba/util/helper.go")
+        .means("Alibaba Cloud throttles; the controller repeats"),
+    defect(
+        CCM,
+        &["leases.coordination.k8s.io \"ccm\" is forbidden"],
+        "2.0..2.14",
+        "docs/examples/cloud-controller-manager.yml",
+    )
+    .rules(&["ali-rbac-missing"])
+    .means("the ServiceAccount of the controller may not use its lease"),
+    defect(CCM, &["InvalidAccessKeyId"], "1.9..2.14", "Alibaba Cloud SDK error center")
+        .conditions(&["ali-cloud-config-content"])
+        .means("the access key does not exist, or is of another account"),
+    harmless(CCM, &["ErrorCode: Throttling"], "2.4..2.14", "pkg/provider/alibaba/util/helper.go#SDKError")
+        .means("Alibaba Cloud throttles; the controller repeats"),
+    defect(CCM, &["can not change LoadBalancer AddressType once created"], "2.1..2.14", "clbv1/loadbalancer.go")
+        .means("the address type of a load balancer cannot change after its creation"),
+    defect(CCM, &["get load balancer attribute from cloud", "not found"], "2.1..2.14", "clbv1/model_applier.go")
+        .rules(&["ali-load-balancer-unusable"])
+        .means("the load balancer that the Service names does not exist"),
+    harmless(CCM, &["Not sync pods"], "2.9..2.14", "clbv1/vgroups.go").means("Pods without a Node yet are added later"),
+];

@@ -1,0 +1,227 @@
+//! Messages of the AWS Load Balancer Controller.
+
+use super::{Message, defect, harmless};
+
+const LBC: &str = "AWS Load Balancer Controller";
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(
+        LBC,
+        &["qualified subnet for ALB", "Subnets must contain"],
+        "1.0..1.1",
+        "aws-alb-ingress-controller internal/alb/lb/loadbalancer.go",
+    )
+    .rules(&["subnet-role-tag-missing", "subnet-cluster-tag-missing", "subnet-role-tag-value"])
+    .means("fewer than two subnets have the role tag and the cluster tag"),
+    defect(LBC, &["invalid ingress class"], "2.0..3.5", "pkg/ingress/class_loader.go")
+        .rules(&["ingress-class-unusable"])
+        .means("the class of the Ingress, or its parameters, do not exist or do not fit"),
+    defect(LBC, &["unable to discover at least one subnet"], "2.0..2.4", "pkg/networking/subnet_resolver.go")
+        .rules(&[
+            "subnet-role-tag-missing",
+            "subnet-foreign-cluster-tag",
+            "lbc-cluster-name-mismatch",
+            "subnet-role-tag-value",
+        ])
+        .means("no subnet has the role tag for the scheme, or all are tagged for other clusters"),
+    defect(LBC, &["unable to resolve at least one subnet"], "2.0..3.5", "pkg/networking/subnet_resolver.go")
+        .rules(&[
+            "subnet-role-tag-missing",
+            "subnet-foreign-cluster-tag",
+            "lbc-cluster-name-mismatch",
+            "svc-subnets-unresolved",
+        ])
+        .means("no subnet has the role tag for the scheme, or none of those is usable"),
+    // The counts decide.
+    defect(
+        LBC,
+        &["unable to resolve at least one subnet", "Evaluated ", "tagged for other clusters"],
+        "2.13..3.5",
+        "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
+    )
+    .unless(&[": 0 are tagged for other clusters"])
+    .rules(&["subnet-foreign-cluster-tag", "lbc-cluster-name-mismatch"])
+    .means("every subnet that has the role tag is tagged for other clusters"),
+    defect(
+        LBC,
+        &[
+            "unable to resolve at least one subnet",
+            "Evaluated ",
+            ": 0 are tagged for other clusters",
+            "insufficient available IP addresses",
+        ],
+        "2.13..3.5",
+        "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
+    )
+    .unless(&[" 0 have insufficient"])
+    .rules(&["subnet-low-free-ips"])
+    .means("the subnets that have the role tag have fewer than eight free addresses"),
+    defect(
+        LBC,
+        &["unable to resolve at least one subnet", "Evaluated 0 subnets: 0 are tagged for other clusters"],
+        "2.13..3.5",
+        "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
+    )
+    .rules(&["subnet-role-tag-missing", "subnet-role-tag-value", "lbc-vpc-mismatch"])
+    .means("no subnet of the VPC has the role tag for the scheme"),
+    defect(
+        LBC,
+        &[
+            "unable to resolve at least one subnet",
+            "IPv6 CIDR",
+            ": 0 are tagged for other clusters",
+            " 0 have insufficient",
+        ],
+        "3.5",
+        "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
+    )
+    .means("the subnets have no IPv6 range, which a dual-stack load balancer needs"),
+    defect(
+        LBC,
+        &["subnets count less than minimal required count"],
+        "2.0..3.5",
+        "pkg/networking/subnet_resolver.go#validateSubnetsMinimalCount",
+    )
+    .rules(&["subnet-role-tag-missing", "subnet-foreign-cluster-tag", "subnet-az-uncovered", "ingress-zones-too-few"])
+    .means("an Application Load Balancer needs subnets in two zones"),
+    defect(
+        LBC,
+        &["multiple subnets in same Availability Zone"],
+        "2.0..3.5",
+        "pkg/networking/subnet_resolver.go#validateSubnetsAZExclusivity",
+    )
+    .rules(&["svc-subnets-unresolved", "subnet-az-ambiguous"])
+    .means("the annotation names two subnets of one zone"),
+    defect(
+        LBC,
+        &["subnets in multiple locales"],
+        "2.0..3.5",
+        "pkg/networking/subnet_resolver.go#validateSubnetsLocaleUniformity",
+    )
+    .rules(&["subnet-zone-type-unsupported"])
+    .means("the subnets are in ordinary and in local zones"),
+    defect(
+        LBC,
+        &["couldn't find all subnets, want"],
+        "2.13..3.5",
+        "pkg/networking/subnet_resolver.go#listSubnetsByIDs",
+    )
+    .rules(&["svc-subnets-unresolved", "ingress-reference-missing"])
+    .means("a subnet of the annotation does not exist"),
+    defect(LBC, &["couldn't find all subnets"], "2.0..3.5", "pkg/networking/subnet_resolver.go#listSubnetsByNameOrIDs")
+        .rules(&["svc-subnets-unresolved", "ingress-reference-missing"])
+        .means("a subnet of the annotation does not exist"),
+    defect(LBC, &["couldn't find all security"], "2.3..3.5", "pkg/networking/security_group_resolver.go")
+        .rules(&["ingress-reference-missing", "svc-sync-fails"])
+        .means("a security group of the annotation does not exist"),
+    defect(LBC, &["expect exactly one securityGroup tagged with"], "2.0..2.6", "pkg/networking/networking_manager.go")
+        .rules(&["sg-multiple-tagged-on-instance", "sg-none-tagged-multiple-attached", "lbc-cluster-name-mismatch"])
+        .means("a node has not exactly one security group with the cluster tag"),
+    defect(
+        LBC,
+        &["expected exactly one securityGroup tagged with"],
+        "2.7..3.5",
+        "pkg/networking/networking_manager.go#resolveEndpointSGForENI",
+    )
+    .rules(&["sg-multiple-tagged-on-instance", "sg-none-tagged-multiple-attached", "lbc-cluster-name-mismatch"])
+    .means("a node has not exactly one security group with the cluster tag"),
+    defect(
+        LBC,
+        &["exactly one securityGroup tagged with", "got: []"],
+        "2.0..3.5",
+        "pkg/networking/networking_manager.go#resolveEndpointSGForENI",
+    )
+    .rules(&["sg-none-tagged-multiple-attached", "lbc-cluster-name-mismatch", "cluster-tag-near-miss"])
+    .means("none of the node's security groups carries the tag of the controller's cluster name"),
+    defect(LBC, &["failed to introspect region from EC2Metadata"], "2.0..3.5", "pkg/aws/cloud.go#NewCloud")
+        .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+        .means("the pod does not reach the metadata service: set `--aws-region` or raise the hop limit"),
+    defect(LBC, &["failed to introspect vpcID from EC2Metadata"], "2.0..2.8", "pkg/aws/cloud.go")
+        .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+        .means("the pod does not reach the metadata service: set `--aws-vpc-id` or raise the hop limit"),
+    defect(LBC, &["failed to fetch VPC ID from instance metadata"], "2.4..3.5", "pkg/aws/cloud.go#inferVPCID")
+        .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+        .means("the pod does not reach the metadata service: set `--aws-vpc-id` or raise the hop limit"),
+    defect(
+        LBC,
+        &["no EC2 IMDS role found", "context deadline exceeded"],
+        "2.0..3.5",
+        "AWS SDK for Go v2 credentials/ec2rolecreds",
+    )
+    .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+    .means("the pod has no separate credentials, and does not reach the metadata service"),
+    defect(
+        LBC,
+        &["no EC2 IMDS role found", "StatusCode: 404"],
+        "2.0..3.5",
+        "AWS SDK for Go v2 credentials/ec2rolecreds",
+    )
+    .rules(&["instance-profile-missing", "instance-profile-without-role"])
+    .means("the instance has no instance profile, or a profile without a role"),
+    defect(
+        LBC,
+        &["no EC2 IMDS role found", "StatusCode: 401"],
+        "2.0..3.5",
+        "AWS SDK for Go v2 credentials/ec2rolecreds",
+    )
+    .rules(&["imds-hop-limit-low"])
+    .means("the token of the metadata service does not come back: the hop limit is too low"),
+    defect(
+        LBC,
+        &["no EC2 IMDS role found", "StatusCode: 403"],
+        "2.0..3.5",
+        "AWS re:Post, ec2-linux-metadata-retrieval",
+    )
+    .rules(&["imds-disabled"])
+    .means("the metadata service of the instance is off"),
+    defect(LBC, &["kubernetes cluster name must be specified"], "2.0..3.5", "pkg/config/controller_config.go#Validate")
+        .means("the controller needs `--cluster-name`"),
+    defect(LBC, &["no certificate found for host"], "2.4..3.5", "pkg/certs/cert_discovery.go")
+        .means("ACM has no certificate for a host of the Ingress in this region"),
+    defect(LBC, &["TargetGroup port is empty"], "2.13..3.5", "pkg/ingress/model_build_target_group.go")
+        .rules(&["svc-no-node-port"])
+        .means("a Service without node ports cannot have targets of type `instance`"),
+    defect(LBC, &["cannot resolve pod ENI for pods"], "2.0..3.5", "pkg/networking/pod_eni_info_resolver.go")
+        .means("the addresses of the Pods are not those of network interfaces: targets of type `ip` need the VPC CNI"),
+    defect(LBC, &["cannot resolve node ENI for nodes"], "2.0..3.5", "pkg/networking/node_eni_info_resolver.go")
+        .rules(&["ccm-wrong-cloud-provider", "node-provider-id-missing", "node-provider-id-invalid"])
+        .means("the providerID of a Node names no EC2 instance"),
+    defect(LBC, &["failed to delete securityGroup"], "2.0..3.5", "pkg/deploy/ec2/security_group_manager.go#Delete")
+        .rules(&["orphan-security-group"])
+        .means("another security group, or a network interface, still uses the group"),
+    defect(LBC, &["backend not found: services"], "2.0..3.5", "pkg/ingress/enhanced_backend_builder.go")
+        .means("the Ingress names a Service that does not exist"),
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws"], "2.0..3.5", "docs/deploy/installation.md").means(
+        "the API server does not reach the webhook of the controller (port 9443 of its Pods), or it does not run",
+    ),
+    defect(
+        LBC,
+        &["no endpoints available for service \"aws-load-balancer-webhook-service\""],
+        "2.0..3.5",
+        "docs/deploy/installation.md",
+    )
+    .rules(&["lbc-webhook-left"])
+    .means("the webhook of the controller has no Pods"),
+    harmless(LBC, &["successfully built model"], "2.0..3.5", "controllers/service/service_controller.go#buildModel")
+        .means("the controller decided, without an error"),
+    harmless(
+        LBC,
+        &["successfully deployed model"],
+        "2.0..3.5",
+        "controllers/service/service_controller.go#deployModel",
+    )
+    .means("the load balancer is as the objects ask"),
+    harmless(LBC, &["Successfully reconciled"], "2.0..3.5", "controllers/ingress/eventhandlers")
+        .means("the load balancer is as the objects ask"),
+    defect(LBC, &["dial tcp: lookup ", "amazonaws.com"], "2.0..3.5", "Go net package")
+        .conditions(&["ccm-dns-policy"])
+        .means("the name of an AWS endpoint is not resolved"),
+    defect(
+        LBC,
+        &["conflicting scheme"],
+        "2.0..3.5",
+        "pkg/ingress/model_build_load_balancer.go#buildLoadBalancerScheme",
+    )
+    .rules(&["ingress-sync-fails"])
+    .means("Ingresses of one group name different schemes"),
+];

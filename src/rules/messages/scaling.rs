@@ -1,0 +1,168 @@
+//! Messages of Karpenter, the cluster autoscaler and the VPC CNI.
+
+use super::{Message, defect, harmless};
+
+const KARPENTER: &str = "Karpenter";
+const AUTOSCALER: &str = "cluster autoscaler";
+const CNI: &str = "VPC CNI";
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(
+        KARPENTER,
+        &["no subnets matched selector"],
+        "0.7..1.14",
+        "pkg/providers/subnet/subnet.go#ZonalSubnetsForLaunch",
+    )
+    .conditions(&["karpenter-selector-empty"])
+    .means("no subnet has the tags of the selector"),
+    defect(KARPENTER, &["no subnets exist given constraints"], "0.7..1.14", "pkg/providers/subnet/subnet.go")
+        .conditions(&["karpenter-selector-empty"])
+        .means("no subnet has the tags of the selector"),
+    defect(
+        KARPENTER,
+        &["SubnetSelector did not match any Subnets"],
+        "1.2..1.14",
+        "pkg/controllers/nodeclass/subnet.go",
+    )
+    .conditions(&["karpenter-selector-empty"])
+    .means("no subnet has the tags of the selector"),
+    defect(
+        KARPENTER,
+        &["SecurityGroupSelector did not match any SecurityGroups"],
+        "1.2..1.14",
+        "pkg/controllers/nodeclass/securitygroup.go",
+    )
+    .conditions(&["karpenter-selector-empty"])
+    .means("no security group has the tags of the selector"),
+    defect(KARPENTER, &["isn't authorized to call ec2:"], "1.5..1.14", "pkg/controllers/nodeclass/validation.go")
+        .rules(&["iam-action-missing", "iam-action-partial", "iam-action-denied"])
+        .means("the role of Karpenter may not make a call of EC2"),
+    harmless(
+        KARPENTER,
+        &["with fleet error(s)", "InsufficientInstanceCapacity"],
+        "0.4..1.14",
+        "pkg/providers/instance/instance.go",
+    )
+    .means("EC2 has no capacity of this type in the zone; Karpenter takes another"),
+    defect(
+        KARPENTER,
+        &["with fleet error(s)", "UnauthorizedOperation"],
+        "0.4..1.14",
+        "pkg/providers/instance/instance.go",
+    )
+    .rules(&["iam-action-partial", "iam-action-missing", "iam-action-denied"])
+    .means("the role of Karpenter may not launch this instance"),
+    defect(
+        KARPENTER,
+        &["with fleet error(s)", "AuthFailure.ServiceLinkedRoleCreationNotPermitted"],
+        "0.4..1.14",
+        "Amazon EC2 User Guide, Service-linked role for Spot Instance requests",
+    )
+    .rules(&["iam-action-missing"])
+    .means("the account has no service-linked role for Spot, and the role may not create it"),
+    harmless(KARPENTER, &["removing offering from offerings"], "0.19..1.14", "pkg/cache/unavailableofferings.go")
+        .means("EC2 has no capacity of this type in the zone; Karpenter takes another"),
+    defect(KARPENTER, &["provider id does not match known format"], "1.5..1.14", "pkg/utils/utils.go#ParseInstanceID")
+        .rules(&["ccm-wrong-cloud-provider", "node-provider-id-without-zone"])
+        .means("the providerID of the Node is not that of an EC2 instance"),
+    defect(
+        KARPENTER,
+        &["must match pattern ([0-9a-zA-Z"],
+        "0.31..1.14",
+        "https://github.com/aws/karpenter-provider-aws/issues/7012",
+    )
+    .conditions(&["asg-cannot-launch", "imds-instance-tags-enabled"])
+    .means("the metadata service shows instance tags, and a tag key contains a slash")
+    .unless(&["when calling the CreateTags operation"]),
+    defect(
+        KARPENTER,
+        &["Tag keys starting with 'aws:' are reserved for internal use"],
+        "0.31..1.14",
+        "Amazon EC2 User Guide, Tag restrictions",
+    )
+    .means("the NodePool or EC2NodeClass adds a tag whose key only AWS may use"),
+    defect(
+        AUTOSCALER,
+        &["has no providerId"],
+        "1.3..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#NodeGroupForNode",
+    )
+    .rules(&["node-uninitialized-stuck", "kubelet-cloud-provider-missing", "node-provider-id-missing"])
+    .means("a Node has no providerID yet"),
+    defect(
+        AUTOSCALER,
+        &["wrong id: expected format aws:///", "got aws:///"],
+        "1.14..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#AwsRefFromProviderId",
+    )
+    .rules(&["node-provider-id-without-zone"])
+    .means("the providerID of a Node names no zone"),
+    defect(
+        AUTOSCALER,
+        &["wrong id: expected format aws:///", "got rke2://"],
+        "1.14..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#AwsRefFromProviderId",
+    )
+    .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
+    .means("the Node belongs to the embedded controller of RKE2"),
+    defect(
+        AUTOSCALER,
+        &["wrong id: expected format aws:///", "got k3s://"],
+        "1.14..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#AwsRefFromProviderId",
+    )
+    .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
+    .means("the Node belongs to the embedded controller of K3s"),
+    harmless(AUTOSCALER, &["pod didn't trigger scale-up"], "..1.36", "cluster-autoscaler/processors/status")
+        .conditions(&["autoscaler-group-tags", "autoscaler-template-taints", "autoscaler-discovers-nothing"])
+        .means("no group that the autoscaler knows would help the Pod"),
+    defect(
+        AUTOSCALER,
+        &["cannot provision any more nodes"],
+        "1.24..1.36",
+        "cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go",
+    )
+    .conditions(&["asg-cannot-launch", "asg-launch-suspended"])
+    .means("launches of the group fail: its scaling activities show why"),
+    harmless(
+        AUTOSCALER,
+        &["Failed to query the managed nodegroup"],
+        "..1.36",
+        "cluster-autoscaler/cloudprovider/aws/managed_nodegroup_cache.go",
+    )
+    .means("labels and taints of an EKS node group at zero are not known; the rest works")
+    .over_refusal(),
+    defect(CNI, &["failed to assign an IP address to container"], "..1.23", "cmd/routed-eni-cni-plugin/cni.go")
+        .rules(&["subnet-low-free-ips", "iam-action-missing"])
+        .means("the subnet has no free address, the instance no free interface, or the role may not attach one"),
+    defect(
+        CNI,
+        &["Unauthorized operation: failed to call"],
+        "1.11..1.23",
+        "pkg/awsutils/awsutils.go#checkAPIErrorAndBroadcastEvent",
+    )
+    .rules(&["iam-action-missing", "iam-action-partial", "iam-action-denied"])
+    .means("the role of the VPC CNI may not make a call of EC2"),
+    defect(CNI, &["InsufficientFreeAddressesInSubnet"], "..1.23", "pkg/awsutils/awsutils.go#tryCreateNetworkInterface")
+        .rules(&["subnet-low-free-ips"])
+        .means("the subnet has no free address"),
+    defect(CNI, &["api error InsufficientCidrBlocks"], "..1.23", "Amazon EKS User Guide, prefix delegation")
+        .means("the subnet has no free block of 16 addresses, which prefixes need"),
+    defect(CNI, &["failed to retrieve region data", "StatusCode: 403"], "..1.23", "pkg/awsutils/awsutils.go#New")
+        .rules(&["imds-disabled"])
+        .means("the metadata service of the instance is off"),
+    defect(CNI, &["failed to retrieve region data"], "..1.23", "pkg/awsutils/awsutils.go#New")
+        .rules(&["imds-hop-limit-low", "imds-disabled"])
+        .means("the metadata service does not answer"),
+    harmless(CNI, &["Retrying waiting for IPAM-D"], "1.10..1.11", "scripts/entrypoint.sh")
+        .means("the CNI is starting; the log of `ipamd` has the cause if it goes on"),
+    harmless(CNI, &["Recently we had InsufficientCidr error"], "..1.23", "pkg/ipamd/ipamd.go")
+        .means("a consequence: the subnet has no free block of addresses"),
+    harmless(CNI, &["ENI ", "cannot be deleted because it is primary"], "..1.23", "pkg/awsutils/awsutils.go")
+        .means("the primary interface of an instance stays"),
+    defect(CNI, &["no valid subnets available for ENI creation"], "1.22..1.23", "pkg/awsutils/awsutils.go#createENI")
+        .rules(&["subnet-low-free-ips"])
+        .means("no subnet with the tag of the CNI has free addresses"),
+    defect(CNI, &["error while retrieving eniconfig"], "1.8..1.23", "pkg/eniconfig/eniconfig.go")
+        .means("the ENIConfig that the Node names does not exist"),
+];

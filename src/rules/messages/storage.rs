@@ -1,0 +1,145 @@
+//! Messages of the EBS CSI driver, and of Kubernetes about volumes.
+
+use super::{Message, defect, harmless};
+
+const EBS: &str = "EBS CSI driver";
+const SCHEDULER: &str = "Kubernetes scheduler";
+const VOLUMES: &str = "Kubernetes volume controllers";
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(EBS, &["failed to get an available volume in EC2"], "0.4..1.29", "pkg/cloud/cloud.go#CreateDisk")
+        .rules(&["iam-action-missing", "iam-action-partial"])
+        .means("the volume was deleted while it was created: mostly the role may not use the KMS key"),
+    defect(EBS, &["timed out waiting for volume to create"], "1.32..1.64", "pkg/cloud/cloud.go#CreateDisk")
+        .rules(&["iam-action-missing", "iam-action-partial"])
+        .means("the volume was deleted while it was created: mostly the role may not use the KMS key"),
+    defect(EBS, &["Invalid parameter key", "CreateVolume"], "0.4..1.64", "pkg/driver/controller.go#CreateVolume")
+        .rules(&["storageclass-parameter-unknown"])
+        .means("the StorageClass has a parameter that the driver does not know"),
+    defect(
+        EBS,
+        &["invalid StorageClass parameters; specify either IOPS or IOPSPerGb, not both"],
+        "1.11..1.64",
+        "pkg/cloud/cloud.go#CreateDisk",
+    )
+    .rules(&["storageclass-parameter-unknown"])
+    .means("two parameters of the StorageClass exclude each other"),
+    defect(EBS, &["InvalidVolume.ZoneMismatch"], "..1.64", "pkg/cloud/cloud.go#AttachDisk")
+        .rules(&["pv-zone-mismatch", "node-zone-label-mismatch", "storageclass-immediate-binding"])
+        .means("the volume is in another zone than the node"),
+    defect(EBS, &["VolumeInUse", "attach"], "..1.64", "pkg/cloud/cloud.go#AttachDisk")
+        .conditions(&["node-shutdown-taint-stale"])
+        .means("the volume is still attached to another instance"),
+    defect(EBS, &["EC2 instance metadata is not available"], "..0.10", "pkg/cloud/metadata.go")
+        .rules(&["imds-hop-limit-low", "imds-disabled", "controller-metadata-unreachable"])
+        .means("the driver does not reach the metadata service"),
+    defect(EBS, &["node providerID empty, cannot parse"], "1.2..1.64", "pkg/cloud/metadata/k8s.go")
+        .rules(&["node-provider-id-missing", "imds-hop-limit-low", "node-uninitialized-stuck"])
+        .means("the metadata service does not answer, and the Node has no providerID yet"),
+    defect(
+        EBS,
+        &["Retrieving IMDS metadata failed"],
+        "1.32..1.64",
+        "pkg/cloud/metadata/metadata.go#NewMetadataService",
+    )
+    .rules(&["imds-hop-limit-low", "imds-disabled", "controller-metadata-unreachable"])
+    .means("the driver does not reach the metadata service"),
+    defect(
+        EBS,
+        &["Failed health check (verify network connection and IAM credentials)"],
+        "1.50..1.64",
+        "pkg/driver/identity.go",
+    )
+    .rules(&["controller-metadata-unreachable", "imds-hop-limit-low", "iam-action-missing"])
+    .means("the driver cannot call EC2: no network, no credentials, or no right"),
+    defect(EBS, &["did not find aws instance ID in node providerID string"], "1.2..1.64", "pkg/cloud/metadata/k8s.go")
+        .rules(&["ccm-wrong-cloud-provider", "node-provider-id-invalid"])
+        .means("the providerID of the Node is not that of an EC2 instance"),
+    defect(
+        EBS,
+        &["failed to provision volume with StorageClass", "DeadlineExceeded"],
+        "..1.64",
+        "kubernetes-csi/external-provisioner",
+    )
+    .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+    .means("the driver does not answer: its calls wait for credentials or for the network"),
+    defect(
+        VOLUMES,
+        &["waiting for a volume to be created", "external provisioner", "ebs.csi.aws.com"],
+        "..1.36",
+        "kubernetes pkg/controller/volume/persistentvolume",
+    )
+    .rules(&["ebs-csi-driver-missing"])
+    .means("nothing provisions volumes of the driver"),
+    harmless(
+        VOLUMES,
+        &["waiting for first consumer to be created before binding"],
+        "..1.36",
+        "kubernetes pkg/controller/volume/persistentvolume",
+    )
+    .means("the volume is created once a Pod uses the claim"),
+    defect(VOLUMES, &["does not contain driver ebs.csi.aws.com"], "..1.36", "kubernetes pkg/volume/csi")
+        .rules(&["ebs-csi-driver-missing", "node-provider-id-missing", "imds-hop-limit-low"])
+        .means("the driver does not run on the node, or did not register"),
+    defect(
+        VOLUMES,
+        &["driver name ebs.csi.aws.com not found in the list of registered CSI drivers"],
+        "..1.36",
+        "kubernetes pkg/volume/csi",
+    )
+    .rules(&["ebs-csi-driver-missing", "node-provider-id-missing", "imds-hop-limit-low"])
+    .means("the driver does not run on the node, or did not register"),
+    defect(
+        SCHEDULER,
+        &["had volume node affinity conflict"],
+        "..1.36",
+        "kubernetes pkg/scheduler/framework/plugins/volumebinding",
+    )
+    .rules(&["pv-zone-mismatch", "node-zone-label-mismatch", "storageclass-immediate-binding"])
+    .means("the volume is in a zone without a Node that fits"),
+    defect(
+        SCHEDULER,
+        &["untolerated taint {node.cloudprovider.kubernetes.io/uninitialized"],
+        "..1.36",
+        "kubernetes/cloud-provider api/well_known_taints.go",
+    )
+    .rules(&[
+        "ccm-absent",
+        "node-uninitialized-stuck",
+        "ccm-toleration-missing",
+        "ccm-selector-matches-no-node",
+        "helm-chart-not-bootstrap",
+    ])
+    .means("no cloud controller has initialised the Nodes"),
+    defect(
+        SCHEDULER,
+        &["had taint {node.cloudprovider.kubernetes.io/uninitialized"],
+        "..1.36",
+        "kubernetes/cloud-provider api/well_known_taints.go",
+    )
+    .rules(&[
+        "ccm-absent",
+        "node-uninitialized-stuck",
+        "ccm-toleration-missing",
+        "ccm-selector-matches-no-node",
+        "helm-chart-not-bootstrap",
+    ])
+    .means("no cloud controller has initialised the Nodes"),
+    defect(
+        SCHEDULER,
+        &["node.cluster.x-k8s.io/uninitialized"],
+        "..1.36",
+        "kubernetes-sigs/cluster-api api/core/v1beta1/common_types.go",
+    )
+    .means("Cluster API has not finished the Node: the controller of its management cluster does not reach it"),
+    defect(
+        SCHEDULER,
+        &["untolerated taint {node.cloudprovider.kubernetes.io/shutdown"],
+        "..1.36",
+        "kubernetes/cloud-provider api/well_known_taints.go",
+    )
+    .rules(&["node-shutdown-taint-stale"])
+    .means("the taint of a stopped instance stays on its Node"),
+    harmless(EBS, &["volume operation finished"], "..1.64", "pkg/driver/internal/inflight.go")
+        .means("an operation ended"),
+];

@@ -1,0 +1,181 @@
+//! Answers to pasted lines: which message of which component a line is, its probable causes, and the rules that find them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::rules::messages;
+
+mod fields;
+mod paste;
+mod refusal;
+
+use paste::Record;
+
+/// Schema of [`Why`]; `docs/why.schema.json` describes it.
+const SCHEMA: &str = "tagaudit.why/1";
+
+/// Most messages of a paste that are answered; a log may have millions of lines.
+const MOST: usize = 10_000;
+
+/// The answers to a paste.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Why {
+    pub(crate) schema: &'static str,
+    /// One entry for each message, in the order of the paste; equal messages are one entry.
+    pub(crate) lines: Vec<LineAnswer>,
+    /// Number of messages beyond the most that are read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) not_read: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The answer to a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct LineAnswer {
+    /// First line of the message in the paste, counted from one.
+    pub(crate) line: usize,
+    /// Its last line.
+    pub(crate) last_line: usize,
+    /// Number of times that it occurs.
+    pub(crate) times: usize,
+    /// True if the message is known.
+    pub(crate) known: bool,
+    /// False if it reports no defect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) is_defect: Option<bool>,
+    /// The component that writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) component: Option<&'static str>,
+    /// Versions of the component that write it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) versions: Option<&'static str>,
+    /// Function that writes it, or document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) meaning: Option<&'static str>,
+    /// Rules that find the cause, the most probable first.
+    pub(crate) rules: Vec<&'static str>,
+    /// Rules that apply under a further condition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) conditions: Vec<&'static str>,
+    /// Ids, names and codes in the message.
+    pub(crate) fields: BTreeMap<&'static str, Value>,
+}
+
+/// Answers a paste.
+pub(crate) fn answer(paste: &str) -> Why {
+    let mut records = paste::records(paste);
+    let not_read = records.len().saturating_sub(MOST);
+    records.truncate(MOST);
+    let mut lines: Vec<LineAnswer> = Vec::new();
+    for record in &records {
+        let found = answer_record(record);
+        let is_same = |one: &&mut LineAnswer| {
+            one.known
+                && found.known
+                && one.source == found.source
+                && one.meaning == found.meaning
+                && one.fields == found.fields
+        };
+        match lines.iter_mut().find(is_same) {
+            Some(same) => same.times += 1,
+            None => lines.push(found),
+        }
+    }
+    Why { schema: SCHEMA, lines, not_read }
+}
+
+impl Why {
+    /// True if a message of the paste is known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.lines.iter().any(|line| line.known)
+    }
+}
+
+fn answer_record(record: &Record) -> LineAnswer {
+    let readings = record.readings.iter();
+    let refused = readings.clone().find_map(|text| refusal::refusal(text));
+    let lower: Vec<String> = readings.map(|text| text.to_lowercase()).collect();
+    let mut found = LineAnswer {
+        line: record.first,
+        last_line: record.last,
+        times: 1,
+        known: false,
+        is_defect: None,
+        component: None,
+        versions: None,
+        source: None,
+        meaning: None,
+        rules: Vec::new(),
+        conditions: Vec::new(),
+        fields: fields::fields(record, refused.as_ref()),
+    };
+    let refused = refused.filter(refusal::Refusal::is_of_controllers);
+    match (messages::find(&lower, refused.is_some()), refused) {
+        (Some(message), _) => {
+            found.known = true;
+            found.is_defect = Some(message.is_defect);
+            found.component = Some(message.component);
+            found.versions = Some(message.versions);
+            found.source = Some(message.source);
+            found.meaning = Some(message.meaning);
+            found.rules = message.rules.to_vec();
+            found.conditions = message.conditions.to_vec();
+        }
+        (None, Some(refused)) => {
+            found.known = true;
+            found.is_defect = Some(true);
+            found.meaning = Some(refused.meaning());
+            found.rules = refused.rules().to_vec();
+        }
+        (None, None) => {}
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(paste: &str) -> Vec<&'static str> {
+        answer(paste).lines.iter().flat_map(|line| line.rules.clone()).collect()
+    }
+
+    #[test]
+    fn independent_faults_of_a_log_are_all_answered_and_repetitions_count() {
+        let log = "E1123 07:21:51.870111       1 node_controller.go:237] error syncing 'w-1': failed to get instance metadata for node w-1: instance not found, requeuing
+E1123 07:21:52.870111       1 node_controller.go:237] error syncing 'w-1': failed to get instance metadata for node w-1: instance not found, requeuing
+E0415 02:54:14.222212       1 controller.go:302] error processing service web/front (will retry): failed to ensure load balancer: could not find any suitable subnets for creating the ELB";
+        let found = answer(log);
+        assert_eq!(found.lines.iter().map(|line| line.times).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(found.lines[0].rules.first(), Some(&"node-name-mismatch"));
+        assert_eq!(found.lines[1].fields["service"], "web/front");
+    }
+
+    #[test]
+    fn a_refusal_counts_more_than_what_wraps_it() {
+        let line = "error creating load balancer: \"operation error Elastic Load Balancing v2: CreateLoadBalancer, https response error StatusCode: 403, api error AccessDenied: User: arn:aws:sts::111122223333:assumed-role/cp/i-0a is not authorized to perform: elasticloadbalancing:CreateLoadBalancer on resource: * because no permissions boundary allows the elasticloadbalancing:CreateLoadBalancer action\"";
+        assert_eq!(rules(line), ["iam-action-denied"]);
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        for line in [
+            "error",
+            "Liveness probe failed: HTTP probe failed with statuscode: 503",
+            "AccessDeniedException: User: arn:aws:sts::111122223333:assumed-role/app/s is not authorized to perform: secretsmanager:GetSecretValue on resource: arn:aws:secretsmanager:eu-west-1:111122223333:secret:db",
+            "INFO tagging controller of our Jenkins finished: kubernetes.io/cluster/prod ok",
+            "E0917 11:02:04.120034       1 controller.go:302] error processing service web/front (retrying with exponential backoff): failed to ensure load balancer: error",
+            "",
+        ] {
+            assert!(!answer(line).is_known(), "{line}");
+        }
+    }
+}

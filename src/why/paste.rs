@@ -1,0 +1,172 @@
+//! Pasted text: terminals, chats, log shippers and runtimes each wrap a message, and their wrapping is undone here.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+/// A message of a paste, with the lines that it spans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Record {
+    /// First line, counted from one.
+    pub(super) first: usize,
+    /// Last line.
+    pub(super) last: usize,
+    /// Readings of the text: with line breaks as spaces, and with hard line breaks removed, with and without indentation.
+    pub(super) readings: Vec<String>,
+    /// Keys and values of a structured log line.
+    pub(super) keys: Vec<(String, String)>,
+}
+
+/// A literal expression: an error is a mistake in this file, which the tests show.
+pub(super) fn expression(text: &str) -> Option<Regex> {
+    Regex::new(text).ok()
+}
+
+/// Escape sequences of a terminal (ECMA-48, control sequences).
+static TERMINAL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression("\u{1b}\\[[0-?]*[ -/]*[@-~]|\u{1b}\\][^\u{7}]*\u{7}"));
+
+/// Beginnings of a message: the headers of klog, logfmt, JSON, timestamps, journald, `kubectl logs --prefix`, and events.
+static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(concat!(
+        r"^\s*(?:[IWEF]\d{4} \d\d:\d\d|time=|\{\s*\x22|\d{4}[-/]\d\d[-/]\d\d[T ]|",
+        r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d |\[pod/|(?:\S+ +)?(?:Warning|Normal) +[A-Z]|",
+        r"(?:Error|panic|fatal)\b:? |\S+\[\d+\]: |An error occurred)"
+    ))
+});
+
+/// Characters that terminals, word processors and web pages put in place of others.
+const REPLACED: [(&str, &str); 19] = [
+    ("\r\n", "\n"),
+    ("\r", "\n"),
+    ("\u{a0}", " "),
+    ("\u{202f}", " "),
+    ("\u{2502}", ""),
+    ("\u{201c}", "\""),
+    ("\u{201d}", "\""),
+    ("\u{2018}", "'"),
+    ("\u{2019}", "'"),
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&#x22;", "\""),
+    ("&apos;", "'"),
+    ("&amp;", "&"),
+    ("\u{200b}", ""),
+];
+
+/// Most levels of escapes that are undone: a message in a field of a log line in a log line.
+const LEVELS: usize = 5;
+
+/// The messages of a paste.
+pub(super) fn records(paste: &str) -> Vec<Record> {
+    let mut text = TERMINAL.as_ref().map_or_else(|| paste.to_owned(), |one| one.replace_all(paste, "").into_owned());
+    for (from, to) in REPLACED {
+        text = text.replace(from, to);
+    }
+    let is_header = |line: &str| HEADER.as_ref().is_some_and(|header| header.is_match(line));
+    let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix("> ").unwrap_or(line)).collect();
+    let mut groups: Vec<(usize, Vec<&str>)> = Vec::new();
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match groups.last_mut() {
+            Some((_, group)) if !is_header(line) => group.push(line),
+            _ => groups.push((index, vec![line])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(first, group)| {
+            let trimmed: Vec<&str> = group.iter().map(|line| line.trim()).collect();
+            let spaced = trimmed.join(" ");
+            let joined = trimmed.concat();
+            let keys = keys_of(&joined);
+            let mut readings = vec![unescaped(&spaced)];
+            if group.len() > 1 {
+                readings.push(unescaped(&joined));
+                readings.push(unescaped(&group.concat()));
+            }
+            Record { first: first + 1, last: first + group.len(), readings, keys }
+        })
+        .collect()
+}
+
+/// A text with the escapes of its levels undone, and runs of white space as one space.
+fn unescaped(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..LEVELS {
+        let next = text
+            .replace("\\\\", "\\")
+            .replace("\\\"", "\"")
+            .replace("\\n", " ")
+            .replace("\\t", " ")
+            .replace("\\u003c", "<")
+            .replace("\\u003e", ">")
+            .replace("\\u0026", "&");
+        if next == text {
+            break;
+        }
+        text = next;
+    }
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// The keys of a structured line, with nested ones; those of a line that is not JSON are read by expressions.
+fn keys_of(text: &str) -> Vec<(String, String)> {
+    let mut keys = Vec::new();
+    if let Ok(value) = serde_json::from_str::<Value>(text) {
+        collect(&value, "", &mut keys, 0);
+    }
+    keys
+}
+
+fn collect(value: &Value, name: &str, keys: &mut Vec<(String, String)>, depth: usize) {
+    if depth > LEVELS {
+        return;
+    }
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                collect(value, &name, keys, depth + 1);
+            }
+        }
+        Value::String(text) => keys.push((name.to_owned(), text.clone())),
+        Value::Bool(_) | Value::Number(_) => keys.push((name.to_owned(), value.to_string())),
+        Value::Null | Value::Array(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expression_is_valid() {
+        assert!(TERMINAL.is_some() && HEADER.is_some());
+    }
+
+    #[test]
+    fn wrapping_is_undone() {
+        for paste in [
+            "E0101 00:00:00.000000       1 a.go:1] one \"two\"",
+            "\u{1b}[31mE0101 00:00:00.000000       1 a.go:1] one \u{201c}two\u{201d}\u{1b}[0m\r\n",
+            "{\"log\":\"E0101 00:00:00.000000       1 a.go:1] one \\\"two\\\"\\n\",\"stream\":\"stderr\"}",
+            "> E0101 00:00:00.000000       1 a.go:1] one\n  &quot;two&quot;",
+        ] {
+            let records = records(paste);
+            assert_eq!(records.len(), 1, "{paste}");
+            assert!(records[0].readings.iter().any(|one| one.contains("one \"two\"")), "{:?}", records[0]);
+        }
+    }
+
+    #[test]
+    fn each_header_begins_a_message() {
+        let log = "E0101 00:00:00.000000       1 a.go:1] one\n    and more\nI0101 00:00:00.000000       1 a.go:1] two";
+        let spans: Vec<(usize, usize)> = records(log).iter().map(|one| (one.first, one.last)).collect();
+        assert_eq!(spans, [(1, 2), (3, 3)]);
+    }
+}

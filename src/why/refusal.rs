@@ -1,0 +1,297 @@
+//! Refusals of IAM and RAM in a line: the action, who asked, and which kind of policy refused.
+
+use std::sync::LazyLock;
+
+use super::paste::expression;
+use regex::Regex;
+
+use crate::rules::messages::refusals;
+
+/// The policy that refused, as far as the line states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefusedBy {
+    /// No policy of the identity allows it.
+    NothingAllows,
+    /// A statement denies it.
+    ExplicitDeny,
+    /// The permissions boundary does not allow it.
+    Boundary,
+    /// A service control policy does not allow it, or denies it.
+    ServiceControlPolicy,
+    /// The session policy does not allow it, or denies it.
+    SessionPolicy,
+    /// The line does not state it.
+    Unstated,
+}
+
+/// A refused call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// `service:Action`; absent if the line does not show it.
+    pub(super) action: Option<String>,
+    pub(super) by: RefusedBy,
+    /// True if it was refused to a person at the AWS CLI.
+    pub(super) is_of_person: bool,
+    pub(super) cloud: Cloud,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cloud {
+    Aws,
+    Alibaba,
+}
+
+static ACTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(r"(?i)(?:not authorized to perform:?|authorized to call|failed to call) ([a-z0-9-]+:[A-Za-z0-9]+)")
+});
+static OPERATION: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"(?i)operation error ([A-Za-z0-9 ]+?): ([A-Za-z0-9]+),"));
+static CALLED: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"(?i)when calling the ([A-Za-z0-9]+) operation"));
+static DECODED: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r#"(?i)"action":"([a-z0-9-]+:[A-Za-z0-9]+)""#));
+static ALIBABA: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?i)(?:API: ([A-Za-z]+), (?:StatusCode: \d+, )?ErrorCode: |Code: )(Forbidden\.RAM|Forbidden|NoPermission)\b",
+    )
+});
+
+/// IAM prefixes by the names that the AWS SDKs print.
+/// Source: aws-sdk-go-v2, `ServiceID` of each service.
+const SERVICES: [(&str, &str); 18] = [
+    ("ACM", "acm"),
+    ("Auto Scaling", "autoscaling"),
+    ("Cognito Identity Provider", "cognito-idp"),
+    ("EC2", "ec2"),
+    ("ECR", "ecr"),
+    ("EFS", "elasticfilesystem"),
+    ("EKS", "eks"),
+    ("Elastic Load Balancing", "elasticloadbalancing"),
+    ("Elastic Load Balancing v2", "elasticloadbalancing"),
+    ("IAM", "iam"),
+    ("KMS", "kms"),
+    ("Pricing", "pricing"),
+    ("Route 53", "route53"),
+    ("Shield", "shield"),
+    ("SQS", "sqs"),
+    ("SSM", "ssm"),
+    ("STS", "sts"),
+    ("WAFV2", "wafv2"),
+];
+
+/// Services that the controllers of a cluster call, by their published policies. An application calls others.
+const OF_CONTROLLERS: [&str; 17] = [
+    "acm",
+    "autoscaling",
+    "cognito-idp",
+    "ec2",
+    "ecr",
+    "ecr-public",
+    "eks",
+    "elasticfilesystem",
+    "elasticloadbalancing",
+    "iam",
+    "kms",
+    "pricing",
+    "route53",
+    "shield",
+    "waf-regional",
+    "wafv2",
+    "sts",
+];
+
+/// Parts of the actions of IAM that they call.
+const OF_IAM: [&str; 4] = ["instanceprofile", "passrole", "servicelinkedrole", "servercertificate"];
+
+/// Calls by what their callers write where the error itself does not name the action.
+const CALLERS: [(&str, &str); 10] = [
+    ("could not create volume in ec2", "ec2:CreateVolume"),
+    ("could not attach volume", "ec2:AttachVolume"),
+    ("could not detach volume", "ec2:DetachVolume"),
+    ("error creating security group", "ec2:CreateSecurityGroup"),
+    ("error authorizing security group ingress", "ec2:AuthorizeSecurityGroupIngress"),
+    ("error listing aws instances", "ec2:DescribeInstances"),
+    ("error describing load balancer", "elasticloadbalancing:DescribeLoadBalancers"),
+    ("error creating load balancer", "elasticloadbalancing:CreateLoadBalancer"),
+    ("failed to regenerate asg cache", "autoscaling:DescribeAutoScalingGroups"),
+    ("failed to generate aws ec2 instance types", "ec2:DescribeInstanceTypes"),
+];
+
+/// The refusal that a text reports.
+pub(super) fn refusal(text: &str) -> Option<Refusal> {
+    let lower = text.to_lowercase();
+    if let Some(found) = ALIBABA.as_ref().and_then(|one| one.captures(text)) {
+        let action = found.get(1).map(|api| format!("{}:{}", product(&lower), api.as_str()));
+        return Some(Refusal { action, by: RefusedBy::Unstated, is_of_person: false, cloud: Cloud::Alibaba });
+    }
+    let is_decoded = lower.contains("\"allowed\":false");
+    let words = [
+        "not authorized to perform",
+        "unauthorizedoperation",
+        "accessdenied",
+        "isn't authorized to call",
+        "unauthorized operation: failed to call",
+    ];
+    if !is_decoded && !words.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let first = |expression: &LazyLock<Option<Regex>>| {
+        expression
+            .as_ref()
+            .and_then(|one| one.captures(text))
+            .and_then(|found| found.get(1))
+            .map(|one| one.as_str().to_owned())
+    };
+    let by_operation = || {
+        let found = OPERATION.as_ref()?.captures(text)?;
+        let (service, operation) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+        let prefix = SERVICES.iter().find(|(name, _)| name.eq_ignore_ascii_case(service)).map(|(_, prefix)| *prefix)?;
+        Some(format!("{prefix}:{operation}"))
+    };
+    let by_caller = || CALLERS.iter().find(|(words, _)| lower.contains(words)).map(|(_, action)| (*action).to_owned());
+    let by_tool = || first(&CALLED).map(|operation| format!("ec2:{operation}"));
+    let decoded = || if is_decoded { first(&DECODED) } else { None };
+    let action = first(&ACTION).or_else(decoded).or_else(by_operation).or_else(by_caller).or_else(by_tool);
+    Some(Refusal {
+        action,
+        by: refused_by(&lower),
+        is_of_person: lower.contains("an error occurred ("),
+        cloud: Cloud::Aws,
+    })
+}
+
+impl RefusedBy {
+    /// The policy that is in the way, if the line states one.
+    pub(super) fn policy(self) -> Option<&'static str> {
+        match self {
+            Self::ExplicitDeny => Some("explicit"),
+            Self::Boundary => Some("boundary"),
+            Self::ServiceControlPolicy => Some("service control policy"),
+            Self::SessionPolicy => Some("session policy"),
+            Self::NothingAllows | Self::Unstated => None,
+        }
+    }
+}
+
+impl Refusal {
+    /// True if a controller of a cluster makes such calls; a refusal of another call is not about a cluster.
+    pub(super) fn is_of_controllers(&self) -> bool {
+        let Some((service, action)) = self.action.as_deref().and_then(|action| action.split_once(':')) else {
+            return self.cloud == Cloud::Alibaba;
+        };
+        let (service, action) = (service.to_lowercase(), action.to_lowercase());
+        match (self.cloud, service.as_str()) {
+            (Cloud::Alibaba, _) => true,
+            (Cloud::Aws, "iam") => OF_IAM.iter().any(|part| action.contains(part)),
+            (Cloud::Aws, service) => OF_CONTROLLERS.contains(&service),
+        }
+    }
+
+    /// Rules that find the cause, the most probable first.
+    pub(super) fn rules(&self) -> &'static [&'static str] {
+        match (self.cloud, self.by) {
+            (Cloud::Alibaba, _) => refusals::RAM,
+            (Cloud::Aws, _) if self.is_of_person => &[],
+            (Cloud::Aws, RefusedBy::NothingAllows) => refusals::NOTHING_ALLOWS,
+            (Cloud::Aws, RefusedBy::Unstated) => refusals::UNSTATED,
+            (
+                Cloud::Aws,
+                RefusedBy::ExplicitDeny
+                | RefusedBy::Boundary
+                | RefusedBy::ServiceControlPolicy
+                | RefusedBy::SessionPolicy,
+            ) => refusals::DENIED,
+        }
+    }
+
+    /// The meaning, in a sentence without its end.
+    pub(super) fn meaning(&self) -> &'static str {
+        match (self.cloud, self.by) {
+            (Cloud::Alibaba, _) => "no RAM policy of the caller allows the call, or one denies it",
+            (Cloud::Aws, RefusedBy::NothingAllows) => "no policy of the role allows the action on this resource",
+            (Cloud::Aws, RefusedBy::ExplicitDeny) => {
+                "a statement denies the action: allowing it elsewhere changes nothing"
+            }
+            (Cloud::Aws, RefusedBy::Boundary) => {
+                "the permissions boundary of the role does not allow the action: more rights on the role change nothing"
+            }
+            (Cloud::Aws, RefusedBy::ServiceControlPolicy) => {
+                "a service control policy of the organization refuses the action: more rights on the role change nothing"
+            }
+            (Cloud::Aws, RefusedBy::SessionPolicy) => {
+                "the session policy does not allow the action: more rights on the role change nothing"
+            }
+            (Cloud::Aws, RefusedBy::Unstated) => {
+                "the role may not make the call: its policies do not allow it on this resource, or one denies it"
+            }
+        }
+    }
+}
+
+/// Product of Alibaba Cloud that a controller calls; the text of its errors does not name it.
+fn product(lower: &str) -> &'static str {
+    if lower.contains("nlb-controller") || lower.contains("nlb error") {
+        "nlb"
+    } else if lower.contains("node-controller") || lower.contains("find ecs") {
+        "ecs"
+    } else if lower.contains("route-controller") || lower.contains("route entry") || lower.contains("creating route") {
+        "vpc"
+    } else {
+        "slb"
+    }
+}
+
+/// Source: IAM User Guide, "Troubleshoot access denied error messages".
+fn refused_by(lower: &str) -> RefusedBy {
+    let has = |words: &str| lower.contains(words);
+    if has("service control policy") {
+        RefusedBy::ServiceControlPolicy
+    } else if has("permissions boundary") {
+        RefusedBy::Boundary
+    } else if has("session policy") {
+        RefusedBy::SessionPolicy
+    } else if has("explicit deny") || has("\"explicitdeny\":true") {
+        RefusedBy::ExplicitDeny
+    } else if has("no identity-based policy allows") || has("\"explicitdeny\":false") {
+        RefusedBy::NothingAllows
+    } else {
+        RefusedBy::Unstated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expression_is_valid() {
+        assert!([&ACTION, &OPERATION, &CALLED, &DECODED, &ALIBABA].iter().all(|one| one.is_some()));
+    }
+
+    #[test]
+    fn the_clause_tells_which_policy_refused() {
+        let with = |clause: &str| {
+            let text = format!(
+                "AccessDenied: User: arn:aws:sts::111122223333:assumed-role/cp/i-0a is not authorized to perform: ec2:CreateTags on resource: * {clause}"
+            );
+            refusal(&text).unwrap()
+        };
+        for (clause, by) in [
+            ("", RefusedBy::Unstated),
+            ("because no identity-based policy allows the ec2:CreateTags action", RefusedBy::NothingAllows),
+            ("because no permissions boundary allows the ec2:CreateTags action", RefusedBy::Boundary),
+            ("with an explicit deny in an identity-based policy", RefusedBy::ExplicitDeny),
+            ("with an explicit deny in a service control policy", RefusedBy::ServiceControlPolicy),
+            ("because no session policy allows the ec2:CreateTags action", RefusedBy::SessionPolicy),
+        ] {
+            let found = with(clause);
+            assert_eq!((found.by, found.action.as_deref()), (by, Some("ec2:CreateTags")), "{clause}");
+        }
+    }
+
+    #[test]
+    fn an_action_that_no_controller_calls_is_of_another_field() {
+        let of =
+            |action: &str| refusal(&format!("is not authorized to perform: {action}")).unwrap().is_of_controllers();
+        assert!(of("ec2:CreateTags") && of("iam:CreateServiceLinkedRole") && of("ecr:GetAuthorizationToken"));
+        assert!(!of("secretsmanager:GetSecretValue") && !of("s3:GetObject") && !of("iam:CreateUser"));
+    }
+}

@@ -1,0 +1,105 @@
+//! `tagaudit why`: the built binary on pasted lines.
+
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+
+use super::binary::{command, run};
+use super::documents::schema;
+
+const LOG: &str = "fixtures/why/controller.log";
+
+fn pasted(text: &str, arguments: &[&str]) -> Output {
+    let mut command = command();
+    let child = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn answers(text: &str) -> Value {
+    let output = pasted(text, &["why", "-", "--format", "json"]);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(schema("why.schema.json").is_valid(&value), "{value:#}");
+    value
+}
+
+#[test]
+fn the_table_shows_causes_and_the_next_command() {
+    let output = run(&["why", LOG]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    insta::assert_snapshot!("table", String::from_utf8(output.stdout).unwrap());
+    let json = run(&["why", LOG, "--format", "json"]);
+    let value: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(schema("why.schema.json").is_valid(&value), "{value:#}");
+    assert_eq!(value["lines"][1]["times"], 2);
+}
+
+#[test]
+fn what_is_not_known_is_said_and_never_guessed() {
+    for text in ["", "\n\n", "Liveness probe failed: HTTP probe failed with statuscode: 503\n", "\u{0}\u{1b}[2J"] {
+        let output = pasted(text, &["why", "-"]);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(!shown.contains("cause") && !shown.contains('\u{1b}'), "{shown}");
+    }
+    assert_eq!(run(&["why", "fixtures/no-such.log"]).status.code(), Some(2));
+}
+
+/// Keys, signatures and encoded messages are in many lines that people paste.
+#[test]
+fn nothing_secret_is_repeated() {
+    let text = "E0105 08:00:01.200000 1 a.go:1] could not create volume in EC2: UnauthorizedOperation: You are not authorized to perform this operation. Encoded authorization failure message: Ed90HQ81VpL6vS4bC5v-SweQ582e7Pq2 \
+        Get \"https://ecs-cn-hangzhou.aliyuncs.com/?AccessKeyId=LTAI5tEXAMPLEKEY&SecurityToken=CAISEXAMPLETOKEN&Signature=ExampleSig%3D\": dial tcp: i/o timeout";
+    let value = answers(text);
+    assert_eq!(value["lines"][0]["fields"]["action"], "ec2:CreateVolume");
+    for arguments in [&["why", "-"][..], &["why", "-", "--format", "json"], &["explain", text]] {
+        let output = pasted(text, arguments);
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        for secret in ["Ed90HQ81VpL6vS4bC5v", "LTAI5tEXAMPLEKEY", "CAISEXAMPLETOKEN", "ExampleSig"] {
+            assert!(!shown.contains(secret), "{arguments:?}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn explain_takes_a_line_even_with_hyphens_first() {
+    let output = run(&["explain", "--cluster-cidr must be set when --configure-cloud-routes=true"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("ali-cloud-routes-without-cidr"), "{shown}");
+    let unknown = run(&["explain", "no such line"]);
+    assert_eq!(unknown.status.code(), Some(2));
+}
+
+/// The same message in the dresses that logs and chats give it.
+#[test]
+fn the_dress_of_a_line_changes_nothing() {
+    let line = "E0105 08:00:07.300000       1 controller.go:302] error processing service shop/web (will retry): failed to ensure load balancer: could not find any suitable subnets for creating the ELB";
+    let plain = answers(line)["lines"][0]["rules"].clone();
+    let json = serde_json::json!({"log": format!("{line}\n"), "stream": "stderr"}).to_string();
+    for dressed in [
+        format!("\u{1b}[31m{line}\u{1b}[0m"),
+        json.clone(),
+        serde_json::json!({"message": json}).to_string(),
+        line.replace(": ", ":\n    "),
+        format!("> {line}\r\n"),
+        format!("Jan 05 08:00:07 cp-1 rke2[911]: {line}"),
+        format!("[pod/ccm-x/ccm] {line}"),
+        line.to_uppercase(),
+        line.replace("suitable", "suit\u{2502}\u{2502}able"),
+    ] {
+        assert_eq!(answers(&dressed)["lines"][0]["rules"], plain, "{dressed}");
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+
+    /// Whatever is pasted, the answer follows its schema.
+    #[test]
+    fn anything_can_be_pasted(text in "(?s).{0,400}") {
+        answers(&text);
+    }
+}
