@@ -1,6 +1,6 @@
 //! Answers to pasted lines: which message of which component a line is, its probable causes, and the rules that find them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,6 +12,7 @@ mod paste;
 mod refusal;
 
 use paste::Record;
+use refusal::RefusedBy;
 
 /// Schema of [`Why`]; `docs/why.schema.json` describes it.
 const SCHEMA: &str = "tagaudit.why/1";
@@ -75,16 +76,17 @@ pub(crate) fn answer(paste: &str) -> Why {
     let not_read = records.len().saturating_sub(MOST);
     records.truncate(MOST);
     let mut lines: Vec<LineAnswer> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for record in &records {
         let found = answer_record(record);
-        let is_same = |one: &&mut LineAnswer| {
-            one.known
-                && found.known
-                && one.source == found.source
-                && one.meaning == found.meaning
-                && one.fields == found.fields
-        };
-        match lines.iter_mut().find(is_same) {
+        if !found.known {
+            lines.push(found);
+            continue;
+        }
+        let fields: Vec<String> = found.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let key = format!("{:?} {:?} {}", found.source, found.meaning, fields.join(" "));
+        let first = *known.entry(key).or_insert(lines.len());
+        match lines.get_mut(first) {
             Some(same) => same.times += 1,
             None => lines.push(found),
         }
@@ -100,9 +102,13 @@ impl Why {
 }
 
 fn answer_record(record: &Record) -> LineAnswer {
-    let readings = record.readings.iter();
-    let refused = readings.clone().find_map(|text| refusal::refusal(text));
-    let lower: Vec<String> = readings.map(|text| text.to_lowercase()).collect();
+    let is_of_controller = record.is_of_controller();
+    let refusals = record.readings.iter().filter_map(|text| refusal::refusal(text));
+    let counting = refusals.filter(|one| one.is_of_controllers(is_of_controller));
+    // A reading that shows more is the right one.
+    let refused = counting.max_by_key(|one| (one.action.is_some(), one.by != RefusedBy::Unstated));
+    let bare = record.readings.last().map_or_else(String::new, |text| messages::bare(text));
+    let line = messages::Line { is_refusal: refused.is_some(), is_of_controller, is_long: record.last > record.first };
     let mut found = LineAnswer {
         line: record.first,
         last_line: record.last,
@@ -115,10 +121,9 @@ fn answer_record(record: &Record) -> LineAnswer {
         meaning: None,
         rules: Vec::new(),
         conditions: Vec::new(),
-        fields: fields::fields(record, refused.as_ref()),
+        fields: BTreeMap::new(),
     };
-    let refused = refused.filter(refusal::Refusal::is_of_controllers);
-    match (messages::find(&lower, refused.is_some()), refused) {
+    match (messages::find(&bare, line), &refused) {
         (Some(message), _) => {
             found.known = true;
             found.is_defect = Some(message.is_defect);
@@ -127,6 +132,11 @@ fn answer_record(record: &Record) -> LineAnswer {
             found.source = Some(message.source);
             found.meaning = Some(message.meaning);
             found.rules = message.rules.to_vec();
+            if message.is_about_metadata
+                && let Some(rules) = by_status(&bare)
+            {
+                found.rules = rules.to_vec();
+            }
             found.conditions = message.conditions.to_vec();
         }
         (None, Some(refused)) => {
@@ -135,9 +145,24 @@ fn answer_record(record: &Record) -> LineAnswer {
             found.meaning = Some(refused.meaning());
             found.rules = refused.rules().to_vec();
         }
-        (None, None) => {}
+        (None, None) => return found,
     }
+    found.fields = fields::fields(record, refused.as_ref());
     found
+}
+
+/// Rules by the status of the metadata service, in the forms of both SDKs.
+fn by_status(bare: &str) -> Option<&'static [&'static str]> {
+    let has = |status: &str| bare.contains(&format!("statuscode:{status}"));
+    if has("403") {
+        Some(messages::metadata::OFF)
+    } else if has("404") {
+        Some(messages::metadata::NO_ROLE)
+    } else if has("401") {
+        Some(messages::metadata::NO_TOKEN)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

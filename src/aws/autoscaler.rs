@@ -4,9 +4,10 @@
 //! `cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs`,
 //! `cluster-autoscaler/config/dynamic/node_group_spec.go#SpecFromString`.
 
-use crate::aws::companions::{CompanionRun, is_reference};
+use crate::aws::companions::{CompanionRun, companions, is_reference};
 use crate::aws::view::ClusterView;
 use crate::aws::{AutoScalingGroup, Region};
+use crate::controller::companion::Companion;
 use crate::kubernetes::Evidence;
 
 /// A group that an argument names.
@@ -71,6 +72,11 @@ pub(crate) fn discoveries<'r>(run: &'r CompanionRun<'_>) -> Vec<TagSelector<'r>>
 /// True if an argument that selects groups refers to a variable: it may select any.
 pub(crate) fn has_unknown_groups(run: &CompanionRun<'_>) -> bool {
     ["nodes", "node-group-auto-discovery"].iter().any(|name| run.arguments(name).iter().any(|text| is_reference(text)))
+}
+
+/// The cluster autoscalers of a cluster.
+pub(crate) fn autoscalers(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
+    companions(evidence).into_iter().filter(|run| run.row.companion == Companion::ClusterAutoscaler).collect()
 }
 
 /// True if an autoscaler certainly works in the regions and the accounts that were read.

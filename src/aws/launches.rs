@@ -62,6 +62,13 @@ pub(super) fn tags_of_launches(group: &AutoScalingGroup, region: &Region) -> Vec
     group.tags.iter().cloned().chain(of_launches).collect()
 }
 
+/// True if something that a group would launch was not read.
+pub(super) fn are_launches_unread(group: &AutoScalingGroup, region: &Region) -> bool {
+    let Some(launch) = &group.launch else { return true };
+    let known = launches(group, launch, region);
+    (known.is_empty() && !launch.templates.is_empty()) || known.iter().any(|one| matches!(one, Launch::Unknown))
+}
+
 /// Tags of a group that its instances get.
 pub(super) fn propagated(group: &AutoScalingGroup, launch: &LaunchSettings) -> Vec<Tag> {
     group.tags.iter().filter(|tag| launch.propagated.contains(&tag.key)).cloned().collect()
@@ -76,6 +83,9 @@ pub(super) fn launches<'a>(
     let Some(templates) = &region.launch_templates else { return Vec::new() };
     let of_group = propagated(group, launch);
     let one = |reference: &'a TemplateReference| {
+        if reference.id.is_none() && reference.name.is_none() {
+            return Launch::Unknown;
+        }
         let Some(template) = find_template(templates, reference) else { return Launch::Missing(reference) };
         let number = match reference.version.as_deref() {
             None | Some("" | "$Default") => Some(template.default_version),
@@ -87,7 +97,10 @@ pub(super) fn launches<'a>(
             Some(version) => {
                 Launch::Known(next_instance(template, version, &of_group, region.metadata_defaults.as_ref()))
             }
-            None if number.is_some_and(|number| number > template.latest_version) => Launch::Missing(reference),
+            // Versions are counted from one.
+            None if number.is_some_and(|number| number == 0 || number > template.latest_version) => {
+                Launch::Missing(reference)
+            }
             None => Launch::Unknown,
         }
     };

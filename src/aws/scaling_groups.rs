@@ -1,15 +1,14 @@
 //! The Auto Scaling groups of a cluster.
 
-use std::collections::BTreeMap;
-#[cfg(feature = "aws")]
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::inventory::Tag;
+use crate::membership::NodeRole;
 use crate::tags;
 
 #[cfg(feature = "aws")]
 use super::launches::find_template;
-use super::launches::{Launch, NextInstance, launches, propagated};
+use super::launches::{Launch, NextInstance, launches, name_of_profile, propagated};
 use super::view::{Member, RegionView, instance_clusters};
 use super::{AutoScalingGroup, LaunchSettings, Region};
 
@@ -43,14 +42,30 @@ impl<'a> ScalingGroup<'a> {
         self.is_known() && (region.metadata_defaults.is_some() || !self.known().any(NextInstance::depends_on_account))
     }
 
+    /// True if its nodes are control-plane nodes; without nodes, if all nodes with the profile of what it launches are.
+    pub(crate) fn is_of_control_plane(&self, region: &RegionView<'_>) -> bool {
+        let is_server = |member: &&Member<'_>| member.roles.roles.contains(NodeRole::Controlplane);
+        if !self.members.is_empty() {
+            return self.members.iter().any(|member| is_server(&&**member));
+        }
+        let has_profile = |member: &&Member<'_>, name: &str| {
+            member.instance.instance_profile_arn.as_deref().is_some_and(|arn| name_of_profile(arn) == name)
+        };
+        self.known().filter_map(NextInstance::profile_name).any(|name| {
+            let mut alike = region.members.iter().filter(|member| has_profile(member, name)).peekable();
+            alike.peek().is_some() && alike.all(|member| is_server(&member))
+        })
+    }
+
     /// Tags that each of its instances gets from the group.
     pub(crate) fn propagated(&self) -> Vec<Tag> {
         propagated(self.group, self.launch)
     }
 }
 
-/// The groups of the cluster in a region: those with a tagged node of it, and those whose own tags, or whose next
-/// instance, carry the tag of this cluster and of no other. `None` if the groups were not read.
+/// The groups of the cluster in a region: those with a tagged node of it, and those that launch instances with the profile
+/// of a node and whose tags, or those of the next instance, are those of this cluster and of no other. Groups that are
+/// being deleted do not count. `None` if the groups were not read.
 pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str) -> Option<Vec<ScalingGroup<'a>>> {
     let groups = region.region.auto_scaling_groups.as_ref()?;
     let mut by_name: BTreeMap<&str, Vec<&'a Member<'a>>> = BTreeMap::new();
@@ -59,6 +74,7 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
             by_name.entry(name).or_default().push(member);
         }
     }
+    let profiles: BTreeSet<&str> = region.member_profiles().iter().map(|arn| name_of_profile(arn)).collect();
     let found = groups.iter().filter_map(|group| {
         let launch = group.launch.as_ref()?;
         let members = by_name.remove(group.name.as_str()).unwrap_or_default();
@@ -68,8 +84,10 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
         let is_ours = |held: &[Tag]| {
             tags::has_cluster_tag(held, cluster_id) && instance_clusters(held).all(|name| name == cluster_id)
         };
-        let is_of_cluster = has_node || is_ours(&group.tags) || one.known().any(|next| is_ours(&next.tags));
-        is_of_cluster.then_some(one)
+        // A bastion has the tag of the cluster too; nodes share an instance profile.
+        let is_of_nodes = || one.known().filter_map(NextInstance::profile_name).any(|name| profiles.contains(name));
+        let is_tagged = || is_ours(&group.tags) || one.known().any(|next| is_ours(&next.tags));
+        (!launch.is_being_deleted && (has_node || is_of_nodes() && is_tagged())).then_some(one)
     });
     Some(found.collect())
 }
@@ -116,6 +134,16 @@ pub(crate) fn all_launch_needs(region: &Region) -> LaunchNeeds {
         .filter_map(|group| group.launch.as_ref().map(|launch| (launch, launches(group, launch, region))))
         .collect();
     needs_of(region, all.iter().map(|(launch, next)| (*launch, next.as_slice())))
+}
+
+/// What is to be read of the launches of groups without instances in some VPCs: another cluster may stand at zero.
+#[cfg(feature = "aws")]
+pub(crate) fn launch_needs_of_neighbours(region: &Region, vpcs: &BTreeSet<String>) -> LaunchNeeds {
+    let is_near = |id: &String| region.subnet(id).is_some_and(|subnet| vpcs.contains(&subnet.vpc_id));
+    let groups = region.auto_scaling_groups.iter().flatten().filter(|group| group.instances.is_empty());
+    let launches = groups.filter_map(|group| group.launch.as_ref());
+    let near = launches.filter(|launch| launch.subnets.is_empty() || launch.subnets.iter().any(is_near));
+    LaunchNeeds { versions: needs_of(region, near.map(|launch| (launch, &[][..]))).versions, ..LaunchNeeds::default() }
 }
 
 /// Numbered versions that groups name and that the lists lack, and the defaults of the account if a template leaves an

@@ -19,6 +19,8 @@ pub(crate) struct Failure {
     pub(crate) error: String,
     /// First and last of the versions that stop, if the version of the controller is not known.
     pub(crate) versions: Option<(ControllerVersion, ControllerVersion)>,
+    /// True if some of these versions stop with another error.
+    pub(crate) has_other_errors: bool,
 }
 
 /// The failures of the controllers at the objects of one kind, and the number of load balancers that a controller takes.
@@ -57,7 +59,7 @@ pub(crate) fn certain_failures(
             taken += 1;
             if let Some(error) = decision.failure() {
                 let error = error.to_owned();
-                found.push(Failure { controller, decision, error, versions: None });
+                found.push(Failure { controller, decision, error, versions: None, has_other_errors: false });
             }
         }
         if known.is_none() {
@@ -68,8 +70,11 @@ pub(crate) fn certain_failures(
                 }
                 objects.subjects = found.iter().map(|one| one.decision.object.clone()).collect();
                 let stops = ask(&objects, version)?.objects;
-                found.retain(|one| {
-                    stops.iter().any(|other| other.object == one.decision.object && other.failure().is_some())
+                found.retain_mut(|one| {
+                    let same = stops.iter().find(|other| other.object == one.decision.object);
+                    let error = same.and_then(Decision::failure);
+                    one.has_other_errors |= error.is_some_and(|error| error != one.error);
+                    error.is_some()
                 });
             }
             objects.subjects.clear();

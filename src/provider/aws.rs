@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 
 use crate::aws::fleet::{NodesPlace, place_of_nodes};
 use crate::aws::launches::name_of_profile;
-use crate::aws::scaling_groups::{LaunchNeeds, all_launch_needs, launch_needs};
+use crate::aws::scaling_groups::{LaunchNeeds, all_launch_needs, launch_needs, launch_needs_of_neighbours};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Inventory, Region, unlisted, unlisted_of_launches};
 use crate::clusters::Clusters;
@@ -379,6 +379,10 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
                 let of_groups = launch_needs(region, id);
                 needs.launches.entry(region.region.name.clone()).or_default().merge(of_groups);
             }
+        }
+        for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
+            let of_neighbours = launch_needs_of_neighbours(region, &needs.vpcs);
+            needs.launches.entry(region.name.clone()).or_default().merge(of_neighbours);
         }
     } else {
         let instances =

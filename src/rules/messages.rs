@@ -23,8 +23,20 @@ pub(crate) mod refusals {
     pub(crate) const DENIED: &[&str] = &["iam-action-denied"];
 }
 
+/// Rules that find why the metadata service refused, by its status.
+/// Source: AWS re:Post, "ec2-linux-metadata-retrieval".
+pub(crate) mod metadata {
+    /// 403: the service is off.
+    pub(crate) const OFF: &[&str] = &["imds-disabled"];
+    /// 404 for credentials: no profile, or one without a role.
+    pub(crate) const NO_ROLE: &[&str] = &["instance-profile-missing", "instance-profile-without-role"];
+    /// 401, or no answer: the token does not come back.
+    pub(crate) const NO_TOKEN: &[&str] = &["imds-hop-limit-low", "controller-metadata-unreachable"];
+}
+
 /// Something that a component writes.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the text")]
 pub(crate) struct Message {
     pub(crate) component: &'static str,
     /// Constant parts of its text, all of which it contains.
@@ -44,6 +56,10 @@ pub(crate) struct Message {
     pub(crate) conditions: &'static [&'static str],
     /// True if it counts although the line reports a refusal of IAM.
     pub(crate) is_over_refusal: bool,
+    /// True if its words are those of other programs too: it counts in a line that a controller certainly wrote.
+    needs_context: bool,
+    /// True if the status of the metadata service in the line decides about the cause.
+    pub(crate) is_about_metadata: bool,
 }
 
 /// All messages.
@@ -77,6 +93,8 @@ const fn message(
         rules: &[],
         conditions: &[],
         is_over_refusal: false,
+        needs_context: false,
+        is_about_metadata: false,
     }
 }
 
@@ -117,6 +135,14 @@ impl Message {
         Self { without, ..self }
     }
 
+    const fn in_context(self) -> Self {
+        Self { needs_context: true, ..self }
+    }
+
+    const fn metadata(self) -> Self {
+        Self { is_about_metadata: true, ..self }
+    }
+
     const fn over_refusal(self) -> Self {
         Self { is_over_refusal: true, ..self }
     }
@@ -127,7 +153,7 @@ impl Message {
     }
 }
 
-/// A message, with its parts in lower case: pastes are compared without regard to case.
+/// A message with its parts as they are compared: without white space and in lower case, since pastes are wrapped anywhere.
 struct Pattern {
     message: &'static Message,
     parts: Vec<String>,
@@ -135,20 +161,25 @@ struct Pattern {
 }
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let lower = |parts: &[&str]| parts.iter().map(|part| part.to_lowercase()).collect();
+    let bare = |parts: &[&str]| parts.iter().map(|part| bare(part)).collect();
     let pattern =
-        |message: &'static Message| Pattern { message, parts: lower(message.parts), without: lower(message.without) };
+        |message: &'static Message| Pattern { message, parts: bare(message.parts), without: bare(message.without) };
     all().map(pattern).collect()
 });
 
+/// A text without white space, in lower case.
+pub(crate) fn bare(text: &str) -> String {
+    text.chars().filter(|one| !one.is_whitespace()).flat_map(char::to_lowercase).collect()
+}
+
 impl Pattern {
-    /// True if a text in lower case is this message.
+    /// True if a bare text is this message.
     fn is_in(&self, text: &str) -> bool {
         let has = |part: &String| text.contains(part.as_str());
         self.parts.iter().all(has) && !self.without.iter().any(has)
     }
 
-    /// True if a text in lower case ends within this message: a paste that was cut.
+    /// True if a bare text ends within this message: a paste that was cut.
     fn is_cut_off_in(&self, text: &str) -> bool {
         let [whole] = self.parts.as_slice() else { return false };
         let least = SHORTEST_CUT.max(whole.len() * 2 / 5);
@@ -158,19 +189,33 @@ impl Pattern {
 }
 
 /// Fewest characters by which a message that was cut is known.
-const SHORTEST_CUT: usize = 18;
+const SHORTEST_CUT: usize = 17;
 
-/// The most specific message of readings of a text, in lower case. A message that was cut counts only if no whole one is
-/// there.
-pub(crate) fn find(readings: &[String], is_refusal: bool) -> Option<&'static Message> {
-    let counts = |pattern: &&Pattern| !is_refusal || pattern.message.is_over_refusal;
-    let is_whole = |pattern: &&Pattern| readings.iter().any(|text| pattern.is_in(text));
-    let whole = PATTERNS.iter().filter(counts).filter(is_whole).map(|pattern| pattern.message);
+/// What is known about a line besides its text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    /// True if it reports a refusal of IAM.
+    pub(crate) is_refusal: bool,
+    /// True if a controller certainly wrote it.
+    pub(crate) is_of_controller: bool,
+    /// True if it may hold several messages: a defect counts more than what is harmless.
+    pub(crate) is_long: bool,
+}
+
+/// The most specific message of a bare text. A message that was cut counts only if no whole one is there.
+pub(crate) fn find(text: &str, line: Line) -> Option<&'static Message> {
+    let counts = |pattern: &&Pattern| {
+        let message = pattern.message;
+        (!line.is_refusal || message.is_over_refusal) && (!message.needs_context || line.is_of_controller)
+    };
+    let whole = PATTERNS.iter().filter(counts).filter(|pattern| pattern.is_in(text)).map(|pattern| pattern.message);
+    let rank = |message: &Message| (line.is_long && message.is_defect, message.weight());
     // Of equals the first counts.
-    let best = whole.reduce(|best, other| if other.weight() > best.weight() { other } else { best });
+    let best = whole.reduce(|best, other| if rank(other) > rank(best) { other } else { best });
+    let cut = text.trim_end_matches(['…', '.', '"', '\'', '\\']);
     best.or_else(|| {
-        let is_cut = |pattern: &&Pattern| readings.iter().any(|text| pattern.is_cut_off_in(text));
-        PATTERNS.iter().filter(|_| !is_refusal).find(is_cut).map(|pattern| pattern.message)
+        let is_cut = |pattern: &&Pattern| pattern.is_cut_off_in(cut);
+        PATTERNS.iter().filter(counts).filter(|_| !line.is_refusal).find(is_cut).map(|pattern| pattern.message)
     })
 }
 
@@ -189,12 +234,13 @@ mod tests {
         }
     }
 
+    const LINE: Line = Line { is_refusal: false, is_of_controller: true, is_long: false };
+
     /// Each message is found by its own constant parts: no other one is more specific there.
     #[test]
     fn no_message_hides_another() {
         for message in all() {
-            let text = message.parts.join(" … ").to_lowercase();
-            let found = find(&[text], false).unwrap();
+            let found = find(&bare(&message.parts.join(" … ")), LINE).unwrap();
             assert!(
                 std::ptr::eq(found, message) || found.rules == message.rules,
                 "{:?} is taken for {:?}",
@@ -204,9 +250,25 @@ mod tests {
         }
     }
 
+    /// A message whose parts contain those of another is the more specific one, wherever both are.
+    #[test]
+    fn what_states_more_counts_more() {
+        for (one, other) in all().flat_map(|one| all().map(move |other| (one, other))) {
+            let contains = |part: &&str| one.parts.iter().any(|own| bare(own).contains(&bare(part)));
+            let is_wider = !std::ptr::eq(one, other) && other.parts.iter().all(contains);
+            assert!(!is_wider || one.weight() >= other.weight(), "{:?} and {:?}", one.parts, other.parts);
+        }
+    }
+
     #[test]
     fn a_message_that_was_cut_is_known_by_its_beginning() {
-        assert!(find(&["x: multiple tagged secur".to_owned()], false).is_some());
-        assert!(find(&["failed to ensure load balancer: error".to_owned()], false).is_none());
+        assert!(find(&bare("x: multiple tagged secur…"), LINE).is_some());
+        assert!(find(&bare("failed to ensure load balancer: error"), LINE).is_none());
+    }
+
+    #[test]
+    fn words_of_other_programs_need_a_controller() {
+        let line = Line { is_of_controller: false, ..LINE };
+        assert!(find(&bare("NoCredentialProviders: no valid providers in chain"), line).is_none());
     }
 }

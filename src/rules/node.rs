@@ -12,6 +12,7 @@ use crate::tags;
 mod ccm_wrong_cloud_provider;
 mod instance_without_node;
 mod node_address_of_another_instance;
+mod node_deletion_taint_stale;
 mod node_name_mismatch;
 mod node_network_unavailable;
 mod node_provided_ip_mismatch;

@@ -5,7 +5,6 @@ use crate::aws::launches::NextInstance;
 use crate::aws::scaling_groups::{ScalingGroup, groups_of_cluster};
 use crate::aws::view::RegionView;
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::membership::NodeRole;
 use crate::resource::ResourceKind;
 use crate::text;
 
@@ -85,9 +84,4 @@ fn template_resource(next: &NextInstance<'_>) -> ResourceRef {
 /// Identifies a template that a group names.
 fn template_key(reference: &TemplateReference) -> &str {
     reference.id.as_deref().or(reference.name.as_deref()).unwrap_or_default()
-}
-
-/// True if a node of the group is a control-plane node.
-fn is_of_control_plane(one: &ScalingGroup<'_>) -> bool {
-    one.members.iter().any(|member| member.roles.roles.contains(NodeRole::Controlplane))
 }

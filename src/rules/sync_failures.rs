@@ -64,8 +64,13 @@ impl Stopped<'_> {
             None => format!(" ({})", self.failure.decision.version),
         };
         let controller = self.failure.controller.describe();
+        // The words are those of the newest version.
+        let of = match &self.failure.versions {
+            Some((_, last)) if self.failure.has_other_errors => format!(" ({last}; others report another error)"),
+            _ => String::new(),
+        };
         let message =
-            format!("the {controller}{versions} stops at {noun} {}: `{short}{end}`", text::printable(&self.name));
+            format!("the {controller}{versions} stops at {noun} {}: `{short}{end}`{of}", text::printable(&self.name));
         let impact = match (has_address, self.failure.decision.created) {
             (true, _) => "the existing load balancer does not follow any change of the object or of the Nodes",
             (false, true) => "the load balancer is created, but listeners, rules or targets are missing",

@@ -47,7 +47,7 @@ static FIELDS: [Field; 50] = fields! {
     "node" First r"Unable to register node \x22([^\x22]+)\x22";
     "node" First r"\x22?node\x22?=\x22([^\x22]+)\x22";
     "node" First r"node ENI for nodes: \[([^\]\s]+)";
-    "provider_id" First r"\b((?:aws|rke2|k3s|alicloud|openstack)://[^\s\x22',)\]<]*[^\s\x22',)\]</])(?:$|[\s\x22',)\]])";
+    "provider_id" First r"\b((?:aws|rke2|k3s|alicloud|openstack)://[^\s\x22',)\]<?&]*[^\s\x22',)\]</?&])(?:$|[\s\x22',)\]])";
     "cluster_id" First r"filtering on ClusterID: (\S+)";
     "cluster_id" First r"kubernetes\.io/cluster/([A-Za-z0-9._-]+)";
     "annotation" First r"((?:service\.beta|alb\.ingress)\.kubernetes\.io/[a-z0-9.-]+)";
@@ -70,10 +70,10 @@ static FIELDS: [Field; 50] = fields! {
     "zone" First r"\x22([a-z]{2}(?:-[a-z]+)+-[0-9][a-z])\x22";
     "zone" First r"\(([a-z]{2}(?:-[a-z]+)+-[0-9][a-z])\)";
     "cidr" First r"\b((?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2})\b";
-    "principal" First r"User: (arn:aws[a-z-]*:[a-z]+::[0-9]{12}:[^\s]+)";
+    "principal" First r"User: (arn:aws[a-z-]*:[a-z]+::[0-9]{12}:[^\s?&\x22]+)";
     "role" First r"assumed-role/([^/\s\x22]+)";
     "role" First r"\brole/([A-Za-z0-9+=,.@_/-]+)";
-    "resource" First r"on resource: (arn:\S+|\*)";
+    "resource" First r"on resource: (arn:[^\s?&\x22]+|\*)";
     "resource" First r"(arn:aws[a-z-]*:acm:[^\s'\x22]+)";
     "code" First r"(?:api error|ErrorCode:|[0-9] Code:) ([A-Za-z][A-Za-z0-9.]+)";
     "code" First r"An error occurred \(([A-Za-z0-9.]+)\)";

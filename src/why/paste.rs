@@ -30,9 +30,9 @@ static TERMINAL: LazyLock<Option<Regex>> =
 /// Beginnings of a message: the headers of klog, logfmt, JSON, timestamps, journald, `kubectl logs --prefix`, and events.
 static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
-        r"^\s*(?:[IWEF]\d{4} \d\d:\d\d|time=|\{\s*\x22|\d{4}[-/]\d\d[-/]\d\d[T ]|",
+        r"^.{0,80}?[IWEF]\d{4} \d\d:\d\d:\d\d\.\d|^\s*(?:[IWEF]\d{4} \d\d:\d\d|time=|\{\s*\x22|\d{4}[-/]\d\d[-/]\d\d[T ]|",
         r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d |\[pod/|(?:\S+ +)?(?:Warning|Normal) +[A-Z]|",
-        r"(?:Error|panic|fatal)\b:? |\S+\[\d+\]: |An error occurred)"
+        r"(?:Error|panic|fatal): |\S+\[\d+\]: |An error occurred)"
     ))
 });
 
@@ -69,7 +69,7 @@ pub(super) fn records(paste: &str) -> Vec<Record> {
         text = text.replace(from, to);
     }
     let is_header = |line: &str| HEADER.as_ref().is_some_and(|header| header.is_match(line));
-    let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix("> ").unwrap_or(line)).collect();
+    let lines: Vec<&str> = text.lines().map(unquoted).collect();
     let mut groups: Vec<(usize, Vec<&str>)> = Vec::new();
     for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match groups.last_mut() {
@@ -94,6 +94,15 @@ pub(super) fn records(paste: &str) -> Vec<Record> {
         .collect()
 }
 
+/// A line without the marks of quotations in mails.
+fn unquoted(line: &str) -> &str {
+    let mut line = line;
+    while let Some(rest) = line.strip_prefix("> ").or_else(|| line.strip_prefix(">>")) {
+        line = rest;
+    }
+    line
+}
+
 /// A text with the escapes of its levels undone, and runs of white space as one space.
 fn unescaped(text: &str) -> String {
     let mut text = text.to_owned();
@@ -112,6 +121,23 @@ fn unescaped(text: &str) -> String {
         text = next;
     }
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// Headers that only controllers write: klog, and the loggers of controller-runtime.
+static OF_CONTROLLER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(concat!(
+        r#"(?:^|[\s\x22])[IWEF]\d{4} \d\d:\d\d:\d\d\.\d|"controller":"|"logger":"(?:controller|setup)|"#,
+        r"(?i)csi\.aws\.com|karpenter|cloud-controller|load-balancer-controller|aws-node|ipamd|\bkubelet\b|",
+        r"SyncLoadBalancerFailed|FailedToCreateRoute|service-controller|attachdetach-controller|FailedDeployModel|FailedBuildModel|Reconciler error"
+    ))
+});
+
+impl Record {
+    /// True if a controller, or a component of Kubernetes, certainly wrote the line.
+    pub(super) fn is_of_controller(&self) -> bool {
+        let is_of = |text: &String| OF_CONTROLLER.as_ref().is_some_and(|one| one.is_match(text));
+        self.readings.iter().any(is_of) || self.keys.iter().any(|(key, _)| key == "controller")
+    }
 }
 
 /// The keys of a structured line, with nested ones; those of a line that is not JSON are read by expressions.
@@ -146,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_expression_is_valid() {
-        assert!(TERMINAL.is_some() && HEADER.is_some());
+        assert!(TERMINAL.is_some() && HEADER.is_some() && OF_CONTROLLER.is_some());
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(super) enum RefusedBy {
     ServiceControlPolicy,
     /// The session policy does not allow it, or denies it.
     SessionPolicy,
+    /// The policy of the resource, or of the VPC endpoint, does not allow it.
+    OtherPolicy,
     /// The line does not state it.
     Unstated,
 }
@@ -32,6 +34,8 @@ pub(super) struct Refusal {
     pub(super) by: RefusedBy,
     /// True if it was refused to a person at the AWS CLI.
     pub(super) is_of_person: bool,
+    /// True if it was refused to a user of IAM.
+    is_of_user: bool,
     pub(super) cloud: Cloud,
 }
 
@@ -47,7 +51,11 @@ static ACTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static OPERATION: LazyLock<Option<Regex>> =
     LazyLock::new(|| expression(r"(?i)operation error ([A-Za-z0-9 ]+?): ([A-Za-z0-9]+),"));
 static CALLED: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"(?i)when calling the ([A-Za-z0-9]+) operation"));
-static DECODED: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r#"(?i)"action":"([a-z0-9-]+:[A-Za-z0-9]+)""#));
+static DECODED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r#"(?i)"action"\s*:\s*"([a-z0-9-]+:[A-Za-z0-9]+)""#));
+static TRAIL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(r#"(?i)"eventSource"\s*:\s*"([a-z0-9-]+)\.amazonaws\.com"|"eventName"\s*:\s*"([A-Za-z0-9]+)""#)
+});
 static ALIBABA: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
         r"(?i)(?:API: ([A-Za-z]+), (?:StatusCode: \d+, )?ErrorCode: |Code: )(Forbidden\.RAM|Forbidden|NoPermission)\b",
@@ -77,32 +85,34 @@ const SERVICES: [(&str, &str); 18] = [
     ("WAFV2", "wafv2"),
 ];
 
-/// Services that the controllers of a cluster call, by their published policies. An application calls others.
-const OF_CONTROLLERS: [&str; 17] = [
-    "acm",
+/// Services that the controllers of a cluster call, by their published policies, and applications rarely.
+const OF_CONTROLLERS: [&str; 10] = [
     "autoscaling",
-    "cognito-idp",
     "ec2",
     "ecr",
     "ecr-public",
     "eks",
     "elasticfilesystem",
     "elasticloadbalancing",
-    "iam",
-    "kms",
-    "pricing",
-    "route53",
     "shield",
     "waf-regional",
     "wafv2",
-    "sts",
 ];
+
+/// Services that controllers and applications call: a line counts only if a controller certainly wrote it.
+const OF_CONTROLLERS_TOO: [&str; 8] = ["acm", "cognito-idp", "kms", "pricing", "route53", "sqs", "ssm", "tag"];
 
 /// Parts of the actions of IAM that they call.
 const OF_IAM: [&str; 4] = ["instanceprofile", "passrole", "servicelinkedrole", "servercertificate"];
 
 /// Calls by what their callers write where the error itself does not name the action.
-const CALLERS: [(&str, &str); 10] = [
+const CALLERS: [(&str, &str); 16] = [
+    ("error configuring source-dest-check", "ec2:ModifyInstanceAttribute"),
+    ("error creating aws route", "ec2:CreateRoute"),
+    ("error in tagging ec2 instance", "ec2:CreateTags"),
+    ("error checking if node", "ec2:DescribeInstances"),
+    ("failed to createnetworkinterface", "ec2:CreateNetworkInterface"),
+    ("failed to tag the newly created eni", "ec2:CreateTags"),
     ("could not create volume in ec2", "ec2:CreateVolume"),
     ("could not attach volume", "ec2:AttachVolume"),
     ("could not detach volume", "ec2:DetachVolume"),
@@ -120,9 +130,16 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
     let lower = text.to_lowercase();
     if let Some(found) = ALIBABA.as_ref().and_then(|one| one.captures(text)) {
         let action = found.get(1).map(|api| format!("{}:{}", product(&lower), api.as_str()));
-        return Some(Refusal { action, by: RefusedBy::Unstated, is_of_person: false, cloud: Cloud::Alibaba });
+        return Some(Refusal {
+            action,
+            by: RefusedBy::Unstated,
+            is_of_person: false,
+            is_of_user: false,
+            cloud: Cloud::Alibaba,
+        });
     }
-    let is_decoded = lower.contains("\"allowed\":false");
+    let compact: String = lower.chars().filter(|one| !one.is_whitespace()).collect();
+    let is_decoded = compact.contains("\"allowed\":false");
     let words = [
         "not authorized to perform",
         "unauthorizedoperation",
@@ -147,13 +164,27 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
         Some(format!("{prefix}:{operation}"))
     };
     let by_caller = || CALLERS.iter().find(|(words, _)| lower.contains(words)).map(|(_, action)| (*action).to_owned());
-    let by_tool = || first(&CALLED).map(|operation| format!("ec2:{operation}"));
+    // This code is one of EC2 alone.
+    let by_tool = || {
+        let called = if lower.contains("(unauthorizedoperation)") { first(&CALLED) } else { None };
+        called.map(|operation| format!("ec2:{operation}"))
+    };
+    let by_trail = || {
+        let (mut service, mut event) = (None, None);
+        for found in TRAIL.as_ref()?.captures_iter(text) {
+            service = service.or(found.get(1).map(|one| one.as_str().to_owned()));
+            event = event.or(found.get(2).map(|one| one.as_str().to_owned()));
+        }
+        Some(format!("{}:{}", service?, event?))
+    };
     let decoded = || if is_decoded { first(&DECODED) } else { None };
-    let action = first(&ACTION).or_else(decoded).or_else(by_operation).or_else(by_caller).or_else(by_tool);
+    let action =
+        first(&ACTION).or_else(decoded).or_else(by_trail).or_else(by_operation).or_else(by_caller).or_else(by_tool);
     Some(Refusal {
         action,
-        by: refused_by(&lower),
+        by: refused_by(&compact),
         is_of_person: lower.contains("an error occurred ("),
+        is_of_user: lower.contains(":user/"),
         cloud: Cloud::Aws,
     })
 }
@@ -166,6 +197,7 @@ impl RefusedBy {
             Self::Boundary => Some("boundary"),
             Self::ServiceControlPolicy => Some("service control policy"),
             Self::SessionPolicy => Some("session policy"),
+            Self::OtherPolicy => Some("policy of the resource or the VPC endpoint"),
             Self::NothingAllows | Self::Unstated => None,
         }
     }
@@ -173,15 +205,21 @@ impl RefusedBy {
 
 impl Refusal {
     /// True if a controller of a cluster makes such calls; a refusal of another call is not about a cluster.
-    pub(super) fn is_of_controllers(&self) -> bool {
+    /// `is_of_controller` is true if a controller certainly wrote the line.
+    pub(super) fn is_of_controllers(&self, is_of_controller: bool) -> bool {
         let Some((service, action)) = self.action.as_deref().and_then(|action| action.split_once(':')) else {
-            return self.cloud == Cloud::Alibaba;
+            return self.cloud == Cloud::Alibaba || is_of_controller;
         };
         let (service, action) = (service.to_lowercase(), action.to_lowercase());
-        match (self.cloud, service.as_str()) {
-            (Cloud::Alibaba, _) => true,
-            (Cloud::Aws, "iam") => OF_IAM.iter().any(|part| action.contains(part)),
-            (Cloud::Aws, service) => OF_CONTROLLERS.contains(&service),
+        let service = service.as_str();
+        match self.cloud {
+            Cloud::Alibaba => true,
+            // People and pipelines have the same rights refused.
+            Cloud::Aws if self.is_of_user && !is_of_controller => self.is_of_person,
+            Cloud::Aws if service == "iam" => OF_IAM.iter().any(|part| action.contains(part)),
+            Cloud::Aws => {
+                OF_CONTROLLERS.contains(&service) || is_of_controller && OF_CONTROLLERS_TOO.contains(&service)
+            }
         }
     }
 
@@ -197,7 +235,8 @@ impl Refusal {
                 RefusedBy::ExplicitDeny
                 | RefusedBy::Boundary
                 | RefusedBy::ServiceControlPolicy
-                | RefusedBy::SessionPolicy,
+                | RefusedBy::SessionPolicy
+                | RefusedBy::OtherPolicy,
             ) => refusals::DENIED,
         }
     }
@@ -218,6 +257,9 @@ impl Refusal {
             }
             (Cloud::Aws, RefusedBy::SessionPolicy) => {
                 "the session policy does not allow the action: more rights on the role change nothing"
+            }
+            (Cloud::Aws, RefusedBy::OtherPolicy) => {
+                "the policy of the resource, or of the VPC endpoint, does not allow the action: more rights on the role change nothing"
             }
             (Cloud::Aws, RefusedBy::Unstated) => {
                 "the role may not make the call: its policies do not allow it on this resource, or one denies it"
@@ -240,17 +282,20 @@ fn product(lower: &str) -> &'static str {
 }
 
 /// Source: IAM User Guide, "Troubleshoot access denied error messages".
-fn refused_by(lower: &str) -> RefusedBy {
-    let has = |words: &str| lower.contains(words);
-    if has("service control policy") {
+fn refused_by(compact: &str) -> RefusedBy {
+    // A paste may break within the words.
+    let has_all = |words: &str| compact.contains(words);
+    if has_all("servicecontrolpolicy") {
         RefusedBy::ServiceControlPolicy
-    } else if has("permissions boundary") {
+    } else if has_all("permissionsboundary") {
         RefusedBy::Boundary
-    } else if has("session policy") {
+    } else if has_all("sessionpolicy") {
         RefusedBy::SessionPolicy
-    } else if has("explicit deny") || has("\"explicitdeny\":true") {
+    } else if has_all("explicitdenyin") || has_all("\"explicitdeny\":true") {
         RefusedBy::ExplicitDeny
-    } else if has("no identity-based policy allows") || has("\"explicitdeny\":false") {
+    } else if has_all("noresource-basedpolicyallows") || has_all("novpcendpointpolicyallows") {
+        RefusedBy::OtherPolicy
+    } else if has_all("noidentity-basedpolicyallows") || has_all("\"explicitdeny\":false") {
         RefusedBy::NothingAllows
     } else {
         RefusedBy::Unstated
@@ -289,8 +334,9 @@ mod tests {
 
     #[test]
     fn an_action_that_no_controller_calls_is_of_another_field() {
-        let of =
-            |action: &str| refusal(&format!("is not authorized to perform: {action}")).unwrap().is_of_controllers();
+        let of = |action: &str| {
+            refusal(&format!("is not authorized to perform: {action}")).unwrap().is_of_controllers(false)
+        };
         assert!(of("ec2:CreateTags") && of("iam:CreateServiceLinkedRole") && of("ecr:GetAuthorizationToken"));
         assert!(!of("secretsmanager:GetSecretValue") && !of("s3:GetObject") && !of("iam:CreateUser"));
     }

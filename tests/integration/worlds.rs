@@ -137,6 +137,7 @@ fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<L
                     name: Some(name.to_owned()),
                     version: Some("$Latest".to_owned()),
                 }],
+                is_being_deleted: false,
                 suspended: Vec::new(),
             }),
             tags,

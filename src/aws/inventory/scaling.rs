@@ -42,6 +42,9 @@ pub struct LaunchSettings {
     /// The launch template, then those of the overrides of a mixed instances policy; empty with a launch configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub templates: Vec<TemplateReference>,
+    /// True while the group is being deleted (`Status`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_being_deleted: bool,
     /// Processes that are suspended, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspended: Vec<String>,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::aws::launches::tags_of_launches;
+use crate::aws::launches::{are_launches_unread, tags_of_launches};
 use crate::aws::{NetworkInterface, Region};
 use crate::inventory::Tag;
 use crate::tags;
@@ -197,20 +197,37 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
     all.found
 }
 
-/// Adds the clusters of Auto Scaling groups without instances, in the VPCs of their subnets: by their own tags, or by
-/// those of what they would launch.
+/// Adds the clusters of Auto Scaling groups that have no live instance: by their tags, or by those of what they would
+/// launch. A group with a mark of Kubernetes, or whose launches were not read, counts as a cluster without a name.
 fn groups_at_zero<'a>(region: &'a Region, all: &mut Collector<'a>) {
+    let is_live = |id: &String| region.instance(id).is_some_and(|instance| instance.state.is_live());
     let vpc_of: HashMap<&str, &str> =
         region.subnets.iter().map(|subnet| (subnet.id.as_str(), subnet.vpc_id.as_str())).collect();
-    for group in region.auto_scaling_groups.iter().flatten().filter(|group| group.instances.is_empty()) {
+    for group in region.auto_scaling_groups.iter().flatten().filter(|group| !group.instances.iter().any(is_live)) {
         let Some(launch) = &group.launch else { continue };
         let tags_ = tags_of_launches(group, region);
-        let names: Vec<String> = all.others(&tags_).into_iter().map(str::to_owned).collect();
-        let vpcs: BTreeSet<&'a str> = launch.subnets.iter().filter_map(|id| vpc_of.get(id.as_str()).copied()).collect();
+        let is_named = named(&tags_).into_iter().next().is_some();
+        let mut found: Vec<Neighbour> =
+            all.others(&tags_).into_iter().map(|name| Neighbour::Cluster(name.to_owned())).collect();
+        if !is_named {
+            let shown = mark(&tags_).map(str::to_owned).or_else(|| {
+                let is_unread = are_launches_unread(group, region);
+                is_unread.then(|| format!("the Auto Scaling group {} without instances", group.name))
+            });
+            found.extend(shown.map(Neighbour::Unnamed));
+        }
+        let mut vpcs: BTreeSet<&'a str> =
+            launch.subnets.iter().filter_map(|id| vpc_of.get(id.as_str()).copied()).collect();
+        if vpcs.is_empty() {
+            // Its template names the subnet: any VPC with a subnet in its zones is possible.
+            let zones = launch.zones.iter().map(|zone| Some(zone.as_str()));
+            let zones = zones.chain(launch.zones.is_empty().then_some(None));
+            vpcs = zones.flat_map(|zone| vpcs_in_zone(region, zone)).collect();
+        }
         for vpc in vpcs {
             let here = all.found.entry(vpc).or_default();
-            for name in &names {
-                here.entry(Neighbour::Cluster(name.clone())).or_insert(&group.name);
+            for neighbour in &found {
+                here.entry(neighbour.clone()).or_insert(&group.name);
             }
         }
     }

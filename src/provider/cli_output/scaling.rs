@@ -6,7 +6,7 @@ use crate::aws::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Region, TemplateReference,
     TemplateVersion, template_groups,
 };
-use crate::inventory::{REASON_NOT_PROVIDED, Read as Call, Tag};
+use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
 
 use super::convert::{metadata_options, tags};
 use super::shapes::{
@@ -44,7 +44,14 @@ pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), Fol
                 latest_version: raw.latest_version_number,
                 versions: Vec::new(),
             });
-            region.launch_templates = templates.zip(versions).map(|(templates, versions)| joined(templates, versions));
+            let joined = templates.zip(versions).map(|(templates, versions)| joined(templates, versions));
+            match joined {
+                Some(Ok(templates)) => region.launch_templates = Some(templates),
+                Some(Err(contradiction)) => {
+                    files.gap(Call::DescribeLaunchTemplateVersions, REASON_CONTRADICTED, contradiction.to_string());
+                }
+                None => {}
+            }
         }
         (None, None) => {}
         (templates, _) => {
@@ -70,17 +77,38 @@ fn complete<P: Pages, T>(
     token.is_none().then(|| entries.into_iter().map(convert).collect())
 }
 
-/// The templates with their versions.
-fn joined(templates: Vec<LaunchTemplate>, versions: Vec<(String, TemplateVersion)>) -> Vec<LaunchTemplate> {
+/// A contradiction between the two files of launch templates: one of them was cut or filtered.
+#[derive(Debug, thiserror::Error)]
+enum Contradiction {
+    #[error("`{TEMPLATES}` lacks `{0}`, of which `{VERSIONS}` holds a version")]
+    Template(String),
+    #[error("`{VERSIONS}` lacks version {1} of `{0}`, its default or latest one")]
+    Version(String, u64),
+}
+
+/// The templates with their versions: at least the default and the latest one of each.
+fn joined(
+    templates: Vec<LaunchTemplate>,
+    versions: Vec<(String, TemplateVersion)>,
+) -> Result<Vec<LaunchTemplate>, Contradiction> {
     let mut by_template: BTreeMap<String, Vec<TemplateVersion>> = BTreeMap::new();
     for (id, version) in versions {
         by_template.entry(id).or_default().push(version);
     }
-    let with_versions = templates.into_iter().map(|template| {
+    let mut complete = Vec::new();
+    for template in templates {
         let versions = by_template.remove(&template.id).unwrap_or_default();
-        LaunchTemplate { versions, ..template }
-    });
-    with_versions.collect()
+        for number in [template.default_version, template.latest_version] {
+            if versions.iter().all(|version| version.number != number) {
+                return Err(Contradiction::Version(template.id, number));
+            }
+        }
+        complete.push(LaunchTemplate { versions, ..template });
+    }
+    match by_template.into_keys().next() {
+        Some(unlisted) => Err(Contradiction::Template(unlisted)),
+        None => Ok(complete),
+    }
 }
 
 fn group(raw: RawScalingGroup) -> AutoScalingGroup {
@@ -97,6 +125,7 @@ fn group(raw: RawScalingGroup) -> AutoScalingGroup {
         subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
         zones: raw.availability_zones,
         templates: base.into_iter().chain(overrides).map(reference).collect(),
+        is_being_deleted: raw.status.is_some(),
         suspended: raw.suspended_processes.into_iter().map(|process| process.process_name).collect(),
     };
     AutoScalingGroup {

@@ -203,6 +203,7 @@ shapes! {
         availability_zones: Vec<String>,
         #[serde(default)]
         suspended_processes: Vec<RawSuspended>,
+        status: Option<String>,
         launch_template: Option<RawTemplateReference>,
         mixed_instances_policy: Option<RawMixedPolicy>,
     }

@@ -129,19 +129,42 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["InvalidRegionId.NotFound"], "1.9..2.14", "pkg/provider/alibaba/util/helper.go")
         .rules(&["ali-provider-id-missing", "ali-provider-id-invalid"])
         .means("the region was taken from a node name or a providerID that states none"),
-    harmless(CCM, &["Code: Throttling"], "1.9..2.3", "pkg/provider/alibaba/util/helper.go")
+    harmless(CCM, &["Aliyun API Error", "Code: Throttling"], "1.9..2.3", "pkg/provider/alibaba/util/helper.go")
         .means("Alibaba Cloud throttles; the controller repeats"),
     defect(
         CCM,
-        &["leases.coordination.k8s.io \"ccm\" is forbidden"],
+        &["\"ccm\" is forbidden: User \"system:serviceaccount:kube-system:cloud-controller-manager\" cannot"],
         "2.0..2.14",
         "docs/examples/cloud-controller-manager.yml",
     )
     .rules(&["ali-rbac-missing"])
     .means("the ServiceAccount of the controller may not use its lease"),
+    harmless(
+        CCM,
+        &["Request was denied due to user flow control"],
+        "2.3..2.14",
+        "pkg/controller/helper/event.go#GetLogMessage",
+    )
+    .means("Alibaba Cloud throttles; the controller repeats"),
+    harmless(
+        CCM,
+        &["Message: Request was denied due to request throttling"],
+        "2.3..2.14",
+        "pkg/controller/helper/event.go#GetLogMessage",
+    )
+    .means("Alibaba Cloud throttles; the controller repeats"),
+    defect(
+        CCM,
+        &["Message: User not authorized to operate on the specified resource"],
+        "2.3..2.14",
+        "pkg/controller/helper/event.go#GetLogMessage",
+    )
+    .rules(super::refusals::RAM)
+    .means("no RAM policy of the caller allows the call; the log of the controller has its name"),
     defect(CCM, &["InvalidAccessKeyId"], "1.9..2.14", "Alibaba Cloud SDK error center")
         .conditions(&["ali-cloud-config-content"])
-        .means("the access key does not exist, or is of another account"),
+        .means("the access key does not exist, or is of another account")
+        .in_context(),
     harmless(CCM, &["ErrorCode: Throttling"], "2.4..2.14", "pkg/provider/alibaba/util/helper.go#SDKError")
         .means("Alibaba Cloud throttles; the controller repeats"),
     defect(CCM, &["can not change LoadBalancer AddressType once created"], "2.1..2.14", "clbv1/loadbalancer.go")

@@ -5,6 +5,9 @@ use super::{Message, defect, harmless};
 const CCM: &str = "cloud controller (AWS)";
 const ANY: &str = "cloud controller";
 
+/// Words of the controllers of other clouds.
+const OTHER_CLOUDS: &[&str] = &["azure", "aks-", "equinix", "vsphere", "gce://", "openstack", "hcloud", "digitalocean"];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["Multiple tagged security groups found for instance"], "..1.36", "pkg/providers/v1/aws.go#findSecurityGroupForInstance")
         .rules(&["sg-multiple-tagged-on-instance"])
@@ -53,11 +56,11 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["error fetching instance-id from ec2 metadata service"], "..1.36", "pkg/providers/v1/aws.go#buildSelfAWSInstance")
         .rules(&["imds-hop-limit-low", "ccm-not-host-network"])
         .means("the metadata service does not answer the controller")
-        .over_refusal(),
-    defect(CCM, &["error fetching instance-id from ec2 metadata service", "403"], "..1.36", "pkg/providers/v1/aws.go#buildSelfAWSInstance")
-        .rules(&["imds-disabled"])
-        .means("the metadata service of the instance is off")
-        .over_refusal(),
+        .over_refusal()
+        .metadata(),
+    defect(CCM, &["failed to get instance metadata for node", "failed to get instance by ID", "instance not found"], "1.32..1.36", "pkg/providers/v1/instances_v2.go#InstanceMetadata")
+        .rules(&["node-without-instance", "node-provider-id-invalid"])
+        .means("EC2 does not list the instance that the providerID of the Node names"),
     defect(CCM, &["failed to get instance by ID"], "1.32..1.36", "pkg/providers/v1/instances_v2.go#InstanceMetadata")
         .rules(&["node-without-instance", "node-name-mismatch"])
         .means("EC2 does not list the instance of the Node"),
@@ -70,6 +73,41 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["failed to map provider ID to AWS instance ID", "k3s://"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
         .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
         .means("the Node belongs to the embedded controller of K3s, whose providerID cannot be changed"),
+    defect(CCM, &["Invalid scheme for AWS instance", "rke2://"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
+        .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
+        .means("the Node belongs to the embedded controller of RKE2, whose providerID cannot be changed"),
+    defect(CCM, &["Invalid scheme for AWS instance", "k3s://"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
+        .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
+        .means("the Node belongs to the embedded controller of K3s, whose providerID cannot be changed"),
+    defect(CCM, &["Invalid scheme for AWS instance"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
+        .rules(&["node-provider-id-invalid", "ccm-wrong-cloud-provider"])
+        .means("the providerID of the Node is not that of an EC2 instance"),
+    defect(CCM, &["Invalid format for AWS instance"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
+        .rules(&["node-provider-id-invalid"])
+        .means("the providerID of the Node is not that of an EC2 instance"),
+    defect(CCM, &["unable to parse ProviderID", "rke2://"], "..1.36", "pkg/providers/v1/instances.go#mapToAWSInstanceIDsTolerant")
+        .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
+        .means("the Node belongs to the embedded controller of RKE2"),
+    defect(CCM, &["unable to parse ProviderID", "k3s://"], "..1.36", "pkg/providers/v1/instances.go#mapToAWSInstanceIDsTolerant")
+        .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
+        .means("the Node belongs to the embedded controller of K3s"),
+    defect(CCM, &["error finding instance", "instance not found"], "..1.36", "pkg/providers/v1/aws.go#buildSelfAWSInstance")
+        .means("EC2 does not list the instance on which the controller runs: another region or account"),
+    defect(CCM, &["Only TCP LoadBalancer is supported for AWS ELB"], "in-tree ..1.20", "kubernetes pkg/cloudprovider/providers/aws/aws.go")
+        .rules(&["svc-protocol-unsupported"])
+        .means("a Classic Load Balancer takes TCP alone"),
+    defect(CCM, &["unable to determine AWS zone from cloud provider config or EC2 instance metadata"], "1.20..1.27", "pkg/providers/v1/aws.go#updateConfigZone")
+        .rules(&["imds-hop-limit-low", "ccm-not-host-network"])
+        .means("the metadata service does not answer the controller")
+        .metadata(),
+    defect(CCM, &["error creating AWS metadata client"], "..1.36", "pkg/providers/v1/aws.go#newAWSCloud")
+        .rules(&["imds-hop-limit-low", "ccm-not-host-network"])
+        .means("the metadata service does not answer the controller")
+        .metadata(),
+    harmless(CCM, &["Revoking ingress was not needed; concurrent change"], "..1.36", "pkg/providers/v1/aws.go#updateInstanceSecurityGroupsForLoadBalancer")
+        .means("the rule did not exist any more"),
+    harmless(CCM, &["No region found in the image reference, the default region"], "1.20..1.36", "cmd/ecr-credential-provider/main.go")
+        .means("the image is of the public registry, which has one region"),
     defect(CCM, &["unable to parse ProviderID"], "..1.36", "pkg/providers/v1/instances.go#mapToAWSInstanceIDsTolerant")
         .rules(&["node-provider-id-invalid"])
         .means("the providerID of a Node does not name an EC2 instance, and the controller skips the Node"),
@@ -124,19 +162,21 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["RulesPerSecurityGroupLimitExceeded"], "..1.36", "pkg/providers/v1/aws.go#setSecurityGroupIngress")
         .rules(&["sg-rules-near-limit"])
         .means("a security group has as many rules as the account allows"),
-    defect(CCM, &["CertificateNotFound"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
+    defect(CCM, &["CertificateNotFound: Certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
         .rules(&["svc-certificate-elsewhere"])
         .means("the certificate is not in this region, or was deleted"),
-    defect(CCM, &["UnsupportedCertificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
+    defect(CCM, &["UnsupportedCertificate: The certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
         .rules(&["svc-certificate-elsewhere"])
         .means("Elastic Load Balancing does not support the certificate"),
     defect(CCM, &["InvalidSubnet", "Not enough IP space available"], "..1.36", "Elastic Load Balancing API reference, CreateLoadBalancer")
         .rules(&["subnet-low-free-ips"])
         .means("a subnet has fewer than eight free addresses"),
     defect(CCM, &["TooManyLoadBalancers"], "..1.36", "Elastic Load Balancing API reference, CreateLoadBalancer")
-        .means("the account has as many load balancers as it may have"),
+        .means("the account has as many load balancers as it may have")
+        .in_context(),
     defect(CCM, &["TooManyTargetGroups"], "..1.36", "Elastic Load Balancing API reference, CreateTargetGroup")
-        .means("the account has as many target groups as it may have"),
+        .means("the account has as many target groups as it may have")
+        .in_context(),
     defect(CCM, &["error detaching AWS loadbalancer from subnets"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer")
         .rules(&["subnet-foreign-cluster-tag", "elb-subnets-none-public", "subnet-az-ambiguous"])
         .means("the subnets that are chosen today leave the load balancer none"),
@@ -159,19 +199,24 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["route-table-tag-count"])
         .means("several route tables carry the cluster tag"),
     defect(CCM, &["RouteLimitExceeded"], "..1.36", "pkg/providers/v1/aws_routes.go#CreateRoute")
-        .means("the route table has as many routes as the account allows"),
+        .means("the route table has as many routes as the account allows")
+        .in_context(),
     defect(CCM, &["error configuring source-dest-check on instance"], "..1.36", "pkg/providers/v1/aws_routes.go#configureInstanceSourceDestCheck")
-        .rules(&["instance-source-dest-check", "iam-action-missing"])
+        .rules(&["instance-source-dest-check"])
         .means("the controller cannot turn the source/destination check off"),
-    defect(CCM, &["unknown cloud provider ", ", only"], "..1.36", "cmd/aws-cloud-controller-manager/main.go#cloudInitializer")
+    defect(CCM, &["unknown cloud provider ", ", only 'aws'"], "..1.36", "cmd/aws-cloud-controller-manager/main.go#cloudInitializer")
         .rules(&["ccm-cloud-provider-flag"])
         .means("`--cloud-provider` of the controller must be `aws`"),
     defect("AWS", &["NoCredentialProviders"], "AWS SDK for Go v1", "aws-sdk-go aws/credentials/chain_provider.go")
         .rules(&["imds-hop-limit-low", "instance-profile-missing", "controller-metadata-unreachable"])
-        .means("the controller has no credentials: neither a separate role, nor those of the metadata service"),
+        .means("the controller has no credentials: neither a separate role, nor those of the metadata service")
+        .metadata()
+        .in_context(),
     defect("AWS", &["no EC2 IMDS role found"], "AWS SDK for Go v2", "aws-sdk-go-v2 credentials/ec2rolecreds")
         .rules(&["imds-hop-limit-low", "instance-profile-missing", "controller-metadata-unreachable"])
-        .means("the controller has no credentials: neither a separate role, nor those of the metadata service"),
+        .means("the controller has no credentials: neither a separate role, nor those of the metadata service")
+        .metadata()
+        .in_context(),
     harmless(CCM, &["Got RequestLimitExceeded error on AWS request"], "..1.36", "pkg/providers/v1/retry_handler.go#delayAfterRetry")
         .means("EC2 throttles; the controller waits and repeats"),
     harmless(CCM, &["Inserting delay before AWS request"], "..1.36", "pkg/providers/v1/retry_handler.go#delayPreSign")
@@ -204,10 +249,12 @@ pub(super) const MESSAGES: &[Message] = &[
     // The library of all cloud controllers: EC2's own words must tell the cloud.
     defect(ANY, &["failed to get instance metadata for node", "instance not found"], "0.20..0.36", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
         .rules(&["node-name-mismatch", "instance-cluster-tag-missing", "vpc-dhcp-custom-domain", "vpc-dns-attributes-disabled", "node-uninitialized-stuck"])
-        .means("the controller finds no instance with the name of the Node"),
+        .means("the controller finds no instance with the name of the Node")
+        .unless(OTHER_CLOUDS),
     defect(ANY, &["failed to get provider ID for node", "instance not found"], "0.20..0.29", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
         .rules(&["node-name-mismatch", "instance-cluster-tag-missing", "vpc-dhcp-custom-domain", "vpc-dns-attributes-disabled", "node-uninitialized-stuck"])
-        .means("the controller finds no instance with the name of the Node"),
+        .means("the controller finds no instance with the name of the Node")
+        .unless(OTHER_CLOUDS),
     defect(ANY, &["cloud provider does not set node provider ID"], "0.19..0.36", "kubernetes/cloud-provider controllers/node/node_controller.go#getInstanceMetadata")
         .rules(&["ccm-version-skew"])
         .means("the controller gave no providerID, as those for AWS did only in old versions"),
@@ -216,8 +263,9 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the address that the kubelet was given is not one of the instance"),
     defect(ANY, &["Error getting instance metadata for node addresses", "instance not found"], "0.20..0.36", "kubernetes/cloud-provider controllers/node/node_controller.go#UpdateNodeStatus")
         .rules(&["node-without-instance", "instance-cluster-tag-missing"])
-        .means("EC2 does not list the instance of an initialised Node any more"),
-    harmless(ANY, &["error checking if node ", "Unavailable"], "0.19..0.36", "kubernetes/cloud-provider controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes")
+        .means("EC2 does not list the instance of an initialised Node any more")
+        .unless(OTHER_CLOUDS),
+    harmless(ANY, &["error checking if node ", "api error Unavailable"], "0.19..0.36", "kubernetes/cloud-provider controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes")
         .means("EC2 had a fault; the next pass asks again"),
     harmless(ANY, &["error checking if node ", "RequestLimitExceeded"], "0.19..0.36", "kubernetes/cloud-provider controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes")
         .means("EC2 throttles; the next pass asks again"),
@@ -241,7 +289,8 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the controller needs `--cloud-provider`"),
     harmless(ANY, &["leaderelection lost"], "0.20..0.36", "kubernetes/cloud-provider app/controllermanager.go#Run")
         .conditions(&["ccm-duplicate"])
-        .means("another replica leads, or the API server did not answer in time; the process starts again"),
+        .means("another replica leads, or the API server did not answer in time; the process starts again")
+        .unless(&["cert-manager", "karpenter", "external-dns"]),
     defect(ANY, &["is not in the list of known controllers", "route"], "0.20..0.36", "kubernetes/cloud-provider options/options.go#Validate")
         .rules(&["ccm-controllers-unknown", "kcm-controllers-unknown"])
         .means("`--controllers` names one that this version does not have"),
@@ -255,7 +304,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["ccm-rbac-missing", "ccm-rbac-subject-mismatch"])
         .means("the ServiceAccount of the controller may not use its lease"),
     defect(ANY, &["system:serviceaccount:kube-system:cloud-controller-manager", "is forbidden", "cannot"], "..1.36", "docs of cloud-provider-aws, examples/existing-cluster")
-        .unless(&["cannot get resource \"serviceaccounts\""])
+        .unless(&["cannot get resource \"serviceaccounts\"", "\"ccm\" is forbidden"])
         .rules(&["ccm-rbac-missing", "ccm-rbac-subject-mismatch"])
         .means("the ServiceAccount of the controller lacks a right in Kubernetes"),
     defect(ANY, &["extension-apiserver-authentication", "Unable to get configmap"], "..1.36", "k8s.io/apiserver pkg/server/options/authentication.go")
@@ -265,8 +314,6 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the controller uses its ServiceAccount"),
     harmless(ANY, &["Successfully initialized node", "with cloud provider"], "..1.36", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
         .means("a Node was initialised"),
-    harmless(ANY, &["EnsuredLoadBalancer"], "..1.36", "kubernetes/cloud-provider controllers/service/controller.go#syncLoadBalancerIfNeeded")
-        .means("a load balancer was synced"),
     harmless(ANY, &["Ensured load balancer"], "..1.36", "kubernetes/cloud-provider controllers/service/controller.go#syncLoadBalancerIfNeeded")
         .means("a load balancer was synced"),
     harmless(ANY, &["address annotations not yet set"], "..1.36", "k3s and rke2 pkg/cloudprovider")

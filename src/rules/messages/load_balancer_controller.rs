@@ -13,7 +13,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["subnet-role-tag-missing", "subnet-cluster-tag-missing", "subnet-role-tag-value"])
     .means("fewer than two subnets have the role tag and the cluster tag"),
-    defect(LBC, &["invalid ingress class"], "2.0..3.5", "pkg/ingress/class_loader.go")
+    defect(LBC, &["invalid ingress class: ingressclass"], "2.0..3.5", "pkg/ingress/class_loader.go")
         .rules(&["ingress-class-unusable"])
         .means("the class of the Ingress, or its parameters, do not exist or do not fit"),
     defect(LBC, &["unable to discover at least one subnet"], "2.0..2.4", "pkg/networking/subnet_resolver.go")
@@ -127,60 +127,49 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("a node has not exactly one security group with the cluster tag"),
     defect(
         LBC,
-        &["exactly one securityGroup tagged with", "got: []"],
-        "2.0..3.5",
+        &["expected exactly one securityGroup tagged with", "got: []"],
+        "2.7..3.5",
         "pkg/networking/networking_manager.go#resolveEndpointSGForENI",
+    )
+    .rules(&["sg-none-tagged-multiple-attached", "lbc-cluster-name-mismatch", "cluster-tag-near-miss"])
+    .means("none of the node's security groups carries the tag of the controller's cluster name"),
+    defect(
+        LBC,
+        &["expect exactly one securityGroup tagged with", "got: []"],
+        "2.0..2.6",
+        "pkg/networking/networking_manager.go",
     )
     .rules(&["sg-none-tagged-multiple-attached", "lbc-cluster-name-mismatch", "cluster-tag-near-miss"])
     .means("none of the node's security groups carries the tag of the controller's cluster name"),
     defect(LBC, &["failed to introspect region from EC2Metadata"], "2.0..3.5", "pkg/aws/cloud.go#NewCloud")
         .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
-        .means("the pod does not reach the metadata service: set `--aws-region` or raise the hop limit"),
+        .means("the pod does not reach the metadata service: set `--aws-region` or raise the hop limit")
+        .metadata(),
     defect(LBC, &["failed to introspect vpcID from EC2Metadata"], "2.0..2.8", "pkg/aws/cloud.go")
         .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
-        .means("the pod does not reach the metadata service: set `--aws-vpc-id` or raise the hop limit"),
+        .means("the pod does not reach the metadata service: set `--aws-vpc-id` or raise the hop limit")
+        .metadata(),
     defect(LBC, &["failed to fetch VPC ID from instance metadata"], "2.4..3.5", "pkg/aws/cloud.go#inferVPCID")
         .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
-        .means("the pod does not reach the metadata service: set `--aws-vpc-id` or raise the hop limit"),
-    defect(
-        LBC,
-        &["no EC2 IMDS role found", "context deadline exceeded"],
-        "2.0..3.5",
-        "AWS SDK for Go v2 credentials/ec2rolecreds",
-    )
-    .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
-    .means("the pod has no separate credentials, and does not reach the metadata service"),
-    defect(
-        LBC,
-        &["no EC2 IMDS role found", "StatusCode: 404"],
-        "2.0..3.5",
-        "AWS SDK for Go v2 credentials/ec2rolecreds",
-    )
-    .rules(&["instance-profile-missing", "instance-profile-without-role"])
-    .means("the instance has no instance profile, or a profile without a role"),
-    defect(
-        LBC,
-        &["no EC2 IMDS role found", "StatusCode: 401"],
-        "2.0..3.5",
-        "AWS SDK for Go v2 credentials/ec2rolecreds",
-    )
-    .rules(&["imds-hop-limit-low"])
-    .means("the token of the metadata service does not come back: the hop limit is too low"),
-    defect(
-        LBC,
-        &["no EC2 IMDS role found", "StatusCode: 403"],
-        "2.0..3.5",
-        "AWS re:Post, ec2-linux-metadata-retrieval",
-    )
-    .rules(&["imds-disabled"])
-    .means("the metadata service of the instance is off"),
+        .means("the pod does not reach the metadata service: set `--aws-vpc-id` or raise the hop limit")
+        .metadata(),
     defect(LBC, &["kubernetes cluster name must be specified"], "2.0..3.5", "pkg/config/controller_config.go#Validate")
-        .means("the controller needs `--cluster-name`"),
+        .means("the controller needs `--cluster-name`")
+        .in_context(),
     defect(LBC, &["no certificate found for host"], "2.4..3.5", "pkg/certs/cert_discovery.go")
         .means("ACM has no certificate for a host of the Ingress in this region"),
     defect(LBC, &["TargetGroup port is empty"], "2.13..3.5", "pkg/ingress/model_build_target_group.go")
         .rules(&["svc-no-node-port"])
         .means("a Service without node ports cannot have targets of type `instance`"),
+    defect(LBC, &["match VPC and tags", "tagged for other cluster"], "2.7..2.12", "pkg/networking/subnet_resolver.go")
+        .rules(&["subnet-foreign-cluster-tag", "lbc-cluster-name-mismatch"])
+        .means("every subnet that has the role tag is tagged for other clusters"),
+    defect(LBC, &["providerID is not specified for node"], "2.4..3.5", "pkg/k8s/node_utils.go")
+        .rules(&["node-provider-id-missing", "node-uninitialized-stuck"])
+        .means("a Node has no providerID yet"),
+    defect(LBC, &["is invalid for EC2 instances, node"], "2.4..3.5", "pkg/k8s/node_utils.go")
+        .rules(&["ccm-wrong-cloud-provider", "node-provider-id-invalid"])
+        .means("the providerID of a Node is not that of an EC2 instance"),
     defect(LBC, &["cannot resolve pod ENI for pods"], "2.0..3.5", "pkg/networking/pod_eni_info_resolver.go")
         .means("the addresses of the Pods are not those of network interfaces: targets of type `ip` need the VPC CNI"),
     defect(LBC, &["cannot resolve node ENI for nodes"], "2.0..3.5", "pkg/networking/node_eni_info_resolver.go")
@@ -211,14 +200,13 @@ pub(super) const MESSAGES: &[Message] = &[
         "controllers/service/service_controller.go#deployModel",
     )
     .means("the load balancer is as the objects ask"),
-    harmless(LBC, &["Successfully reconciled"], "2.0..3.5", "controllers/ingress/eventhandlers")
-        .means("the load balancer is as the objects ask"),
     defect(LBC, &["dial tcp: lookup ", "amazonaws.com"], "2.0..3.5", "Go net package")
         .conditions(&["ccm-dns-policy"])
-        .means("the name of an AWS endpoint is not resolved"),
+        .means("the name of an AWS endpoint is not resolved")
+        .in_context(),
     defect(
         LBC,
-        &["conflicting scheme"],
+        &["conflicting scheme: map["],
         "2.0..3.5",
         "pkg/ingress/model_build_load_balancer.go#buildLoadBalancerScheme",
     )

@@ -89,6 +89,13 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the kubelet registers under another name than its certificate states"),
     harmless(
         KUBELET,
+        &["Unable to register node", "i/o timeout"],
+        "..1.36",
+        "kubernetes pkg/kubelet/kubelet_node_status.go",
+    )
+    .means("the API server does not answer yet"),
+    harmless(
+        KUBELET,
         &["Unable to register node", "connection refused"],
         "..1.36",
         "kubernetes pkg/kubelet/kubelet_node_status.go",
@@ -116,6 +123,12 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the role of the node, or the policy of the repository, does not allow the pull"),
     defect(REGISTRY, &["Failed to pull image", ".dkr.ecr.", ": not found"], "..1.36", "containerd")
         .means("the repository or the tag does not exist"),
+    defect(REGISTRY, &[".dkr.ecr.", "manifest unknown"], "..1.36", "Amazon ECR User Guide")
+        .means("the repository has no such tag"),
+    defect(REGISTRY, &[".dkr.ecr.", "name unknown: The repository"], "..1.36", "Amazon ECR User Guide")
+        .means("the repository does not exist"),
+    defect(REGISTRY, &[".dkr.ecr.", "i/o timeout"], "..1.36", "containerd")
+        .means("the registry is not reached: network, proxy or DNS"),
     harmless(REGISTRY, &["Back-off pulling image", ".dkr.ecr."], "..1.36", "kubernetes pkg/kubelet/images")
         .means("a consequence: the event before it has the cause"),
     defect(
@@ -158,6 +171,13 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["instance-profile-missing", "iam-action-missing", "imds-disabled"])
     .means("the plugin got no token of ECR: no credentials, or no network"),
+    defect(
+        REGISTRY,
+        &["Error running credential provider plugin", "i/o timeout"],
+        "1.20..1.36",
+        "kubernetes/cloud-provider-aws cmd/ecr-credential-provider/main.go",
+    )
+    .means("ECR is not reached: network, proxy or DNS"),
     defect(
         "docker-credential-ecr-login",
         &["CredentialProviderRequest", "Error parsing the serverURL"],
@@ -292,6 +312,23 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .conditions(&["sa-role-trust-mismatch"])
     .means("the account has no OIDC provider for the issuer of the token")
+    .over_refusal(),
+    defect(
+        "AWS",
+        &["InvalidIdentityToken: Incorrect token audience"],
+        "all",
+        "AWS STS API reference, AssumeRoleWithWebIdentity",
+    )
+    .conditions(&["sa-role-trust-mismatch"])
+    .means("the audience of the token is not that of the OIDC provider, or of the trust policy")
+    .over_refusal(),
+    defect(
+        "AWS",
+        &["InvalidIdentityToken: Couldn't retrieve verification key"],
+        "all",
+        "AWS STS API reference, AssumeRoleWithWebIdentity",
+    )
+    .means("AWS STS does not reach the issuer of the token, or gets no keys there")
     .over_refusal(),
     defect(
         "AWS",

@@ -113,6 +113,35 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["ccm-wrong-cloud-provider", "embedded-ccm-still-on"])
     .means("the Node belongs to the embedded controller of K3s"),
+    defect(
+        AUTOSCALER,
+        &["wrong id: expected format aws:///"],
+        "1.14..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#AwsRefFromProviderId",
+    )
+    .rules(&["node-provider-id-invalid", "node-provider-id-missing"])
+    .means("the providerID of a Node is empty, or not that of an EC2 instance"),
+    harmless(
+        AUTOSCALER,
+        &["Failed to regenerate ASG cache", "Throttling"],
+        "1.3..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_manager.go",
+    )
+    .means("Amazon EC2 Auto Scaling throttles; the autoscaler repeats"),
+    defect(
+        AUTOSCALER,
+        &["Failed to regenerate ASG cache"],
+        "1.3..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_manager.go",
+    )
+    .means("the autoscaler cannot list its groups: network or credentials"),
+    defect(
+        AUTOSCALER,
+        &["Failed to create AWS Manager"],
+        "1.13..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go",
+    )
+    .means("the autoscaler cannot call AWS: network or credentials"),
     harmless(AUTOSCALER, &["pod didn't trigger scale-up"], "..1.36", "cluster-autoscaler/processors/status")
         .conditions(&["autoscaler-group-tags", "autoscaler-template-taints", "autoscaler-discovers-nothing"])
         .means("no group that the autoscaler knows would help the Pod"),
@@ -146,14 +175,12 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CNI, &["InsufficientFreeAddressesInSubnet"], "..1.23", "pkg/awsutils/awsutils.go#tryCreateNetworkInterface")
         .rules(&["subnet-low-free-ips"])
         .means("the subnet has no free address"),
-    defect(CNI, &["api error InsufficientCidrBlocks"], "..1.23", "Amazon EKS User Guide, prefix delegation")
+    defect(CNI, &["InsufficientCidrBlocks"], "..1.23", "Amazon EKS User Guide, prefix delegation")
         .means("the subnet has no free block of 16 addresses, which prefixes need"),
-    defect(CNI, &["failed to retrieve region data", "StatusCode: 403"], "..1.23", "pkg/awsutils/awsutils.go#New")
-        .rules(&["imds-disabled"])
-        .means("the metadata service of the instance is off"),
     defect(CNI, &["failed to retrieve region data"], "..1.23", "pkg/awsutils/awsutils.go#New")
         .rules(&["imds-hop-limit-low", "imds-disabled"])
-        .means("the metadata service does not answer"),
+        .means("the metadata service does not answer")
+        .metadata(),
     harmless(CNI, &["Retrying waiting for IPAM-D"], "1.10..1.11", "scripts/entrypoint.sh")
         .means("the CNI is starting; the log of `ipamd` has the cause if it goes on"),
     harmless(CNI, &["Recently we had InsufficientCidr error"], "..1.23", "pkg/ipamd/ipamd.go")

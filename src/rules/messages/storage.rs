@@ -32,7 +32,8 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the volume is still attached to another instance"),
     defect(EBS, &["EC2 instance metadata is not available"], "..0.10", "pkg/cloud/metadata.go")
         .rules(&["imds-hop-limit-low", "imds-disabled", "controller-metadata-unreachable"])
-        .means("the driver does not reach the metadata service"),
+        .means("the driver does not reach the metadata service")
+        .metadata(),
     defect(EBS, &["node providerID empty, cannot parse"], "1.2..1.64", "pkg/cloud/metadata/k8s.go")
         .rules(&["node-provider-id-missing", "imds-hop-limit-low", "node-uninitialized-stuck"])
         .means("the metadata service does not answer, and the Node has no providerID yet"),
@@ -43,7 +44,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/cloud/metadata/metadata.go#NewMetadataService",
     )
     .rules(&["imds-hop-limit-low", "imds-disabled", "controller-metadata-unreachable"])
-    .means("the driver does not reach the metadata service"),
+    .means("the driver does not reach the metadata service")
+    .metadata(),
     defect(
         EBS,
         &["Failed health check (verify network connection and IAM credentials)"],
@@ -52,6 +54,33 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["controller-metadata-unreachable", "imds-hop-limit-low", "iam-action-missing"])
     .means("the driver cannot call EC2: no network, no credentials, or no right"),
+    defect(EBS, &["Could not determine region from any metadata service"], "1.0..1.64", "pkg/driver/controller.go")
+        .rules(&["imds-hop-limit-low", "controller-metadata-unreachable", "node-provider-id-missing"])
+        .means("the driver reaches neither the metadata service nor the Node in Kubernetes")
+        .metadata(),
+    defect(EBS, &["could not get metadata from AWS"], "..1.0", "pkg/cloud/metadata.go")
+        .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+        .means("the driver does not reach the metadata service")
+        .metadata(),
+    defect(
+        EBS,
+        &["failed to get an available volume in EC2: timed out waiting for the condition"],
+        "0.4..1.29",
+        "pkg/cloud/cloud.go#CreateDisk",
+    )
+    .means("EC2 took too long to create the volume"),
+    defect(EBS, &["VolumeLimitExceeded"], "..1.64", "Amazon EC2 API error codes")
+        .means("the account has as much storage as it may have")
+        .in_context(),
+    defect(EBS, &["AttachmentLimitExceeded"], "..1.64", "Amazon EC2 API error codes")
+        .means("the instance has as many volumes as its type allows")
+        .in_context(),
+    defect(EBS, &["IncorrectState", "volume"], "..1.64", "Amazon EC2 API error codes")
+        .means("the volume or the instance is in a state that does not allow the call")
+        .in_context(),
+    defect(EBS, &["InvalidInstanceID.NotFound", "attach volume"], "..1.64", "Amazon EC2 API error codes")
+        .rules(&["node-without-instance"])
+        .means("the instance of the Node does not exist"),
     defect(EBS, &["did not find aws instance ID in node providerID string"], "1.2..1.64", "pkg/cloud/metadata/k8s.go")
         .rules(&["ccm-wrong-cloud-provider", "node-provider-id-invalid"])
         .means("the providerID of the Node is not that of an EC2 instance"),
@@ -134,12 +163,30 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("Cluster API has not finished the Node: the controller of its management cluster does not reach it"),
     defect(
         SCHEDULER,
+        &["had taint {node.cloudprovider.kubernetes.io/shutdown"],
+        "..1.36",
+        "kubernetes/cloud-provider api/well_known_taints.go",
+    )
+    .rules(&["node-shutdown-taint-stale"])
+    .means("the taint of a stopped instance stays on its Node"),
+    harmless(VOLUMES, &["Retrying syncing claim"], "..1.64", "kubernetes-csi/external-provisioner")
+        .means("a consequence: the event before it has the cause"),
+    defect(
+        VOLUMES,
+        &["no volume plugin matched name: kubernetes.io/aws-ebs"],
+        "1.27..1.36",
+        "kubernetes pkg/volume/plugins.go",
+    )
+    .rules(&["storageclass-in-tree-provisioner", "pv-in-tree"])
+    .means("this version of Kubernetes has no in-tree volumes of AWS"),
+    defect(
+        SCHEDULER,
         &["untolerated taint {node.cloudprovider.kubernetes.io/shutdown"],
         "..1.36",
         "kubernetes/cloud-provider api/well_known_taints.go",
     )
     .rules(&["node-shutdown-taint-stale"])
     .means("the taint of a stopped instance stays on its Node"),
-    harmless(EBS, &["volume operation finished"], "..1.64", "pkg/driver/internal/inflight.go")
+    harmless(EBS, &["Service: volume operation finished"], "..1.64", "pkg/driver/internal/inflight.go")
         .means("an operation ended"),
 ];

@@ -222,6 +222,8 @@ pub(crate) fn has_role_tag_alone(region: &RegionView<'_>, id: &str, held: &[Tag]
 
 /// Lists needed to rule out other clusters.
 const READ_FOR_SAFETY: &[Read] = &[
+    Read::DescribeAutoScalingGroups,
+    Read::DescribeLaunchTemplateVersions,
     Read::DescribeInstances,
     Read::DescribeSubnets,
     Read::DescribeVpcs,

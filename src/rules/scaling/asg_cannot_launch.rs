@@ -11,8 +11,8 @@ pub(super) const RULE: Rule = Rule {
     title: "an Auto Scaling group cannot launch instances",
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
-    condition: "A group of the cluster names a launch template, a version, a subnet, a security group or an instance profile that does not exist (or a profile without a role); or its next instance has a tag key with a slash while the instance metadata service shows tags; or it allows IMDSv1 while the account refuses that. Existence of profiles is known only if all roles, or this profile, were read.",
-    impact: "every launch fails, and only the activities of the group show why: a node that is lost is not replaced",
+    condition: "A group of the cluster names a launch template, a version, a subnet, a security group or an instance profile that does not exist (or a profile without a role); or its next instance has a tag key that the metadata service cannot show, such as one with a slash, while `InstanceMetadataTags` is on; or it allows IMDSv1 while the account refuses that. Existence of profiles is known only if all roles, or this profile, were read.",
+    impact: "such launches fail (in that zone, or from that template), and only the activities of the group show why: a node that is lost is not replaced",
     fix: "Correct the group or its launch template.",
     sources: &[
         "Amazon EC2 Auto Scaling User Guide, Troubleshoot: EC2 instance launch failures",
@@ -50,10 +50,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                     let version = version.map(|number| format!("version {} of ", text::printable(number)));
                     let message = format!(
                         "`{name}` launches {}the launch template `{}`, which does not exist",
-                        version.unwrap_or_default(),
+                        version.as_deref().unwrap_or_default(),
                         text::printable(id)
                     );
-                    let fix = "name an existing launch template";
+                    let fix =
+                        if version.is_some() { "name an existing version" } else { "name an existing launch template" };
                     found.push(on_group(region, one, Severity::Warning, message, fix).with_respect_to(id));
                 }
                 Launch::Known(next) => found.extend(defects(region, next).into_iter().map(|defect| {
@@ -110,7 +111,7 @@ fn defects(region: &RegionView<'_>, next: &NextInstance<'_>) -> Vec<Defect> {
         });
     }
     let shows_tags = next.metadata.instance_metadata_tags.as_deref() == Some("enabled");
-    if let Some(tag) = next.tags.iter().find(|tag| shows_tags && tag.key.contains('/')) {
+    if let Some(tag) = next.tags.iter().find(|tag| shows_tags && !can_be_shown(&tag.key)) {
         let of_template = next.version.metadata_options.as_ref();
         let source = match of_template.and_then(|options| options.instance_metadata_tags.as_ref()) {
             Some(_) => "the launch template",
@@ -118,7 +119,7 @@ fn defects(region: &RegionView<'_>, next: &NextInstance<'_>) -> Vec<Defect> {
         };
         found.push(Defect {
             text: format!(
-                "has a tag key with a slash, `{}`, and {source} sets InstanceMetadataTags=enabled for the metadata service",
+                "has the tag key `{}`, which the metadata service cannot show, and {source} sets InstanceMetadataTags=enabled",
                 text::printable(&tag.key)
             ),
             fix: "set InstanceMetadataTags=disabled in the launch template",
@@ -137,6 +138,13 @@ fn defects(region: &RegionView<'_>, next: &NextInstance<'_>) -> Vec<Defect> {
         });
     }
     found
+}
+
+/// True if the metadata service can show a tag with this key.
+/// Source: Amazon EC2 User Guide, "View tags using instance metadata": letters, digits and `-_+=,.@:`.
+fn can_be_shown(key: &str) -> bool {
+    !matches!(key, "." | ".." | "_index")
+        && key.chars().all(|one| one.is_ascii_alphanumeric() || "-_+=,.@:".contains(one))
 }
 
 /// True if the account certainly has no profile of this name with a role.

@@ -1,4 +1,6 @@
-use crate::aws::view::RegionView;
+use std::collections::BTreeSet;
+
+use crate::aws::view::{RegionView, instance_clusters};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
@@ -29,8 +31,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for_each_group(context, region, |one| {
         let mut found = Vec::new();
         for next in one.known() {
-            let others = tags::cluster_ids(&next.tags).map(|(other, _)| other).filter(|other| *other != id);
-            let others: Vec<String> = others.map(|other| format!("`{}`", text::printable(other))).collect();
+            let others: BTreeSet<&str> = instance_clusters(&next.tags).filter(|other| *other != id).collect();
+            let others: Vec<String> = others.into_iter().map(|other| format!("`{}`", text::printable(other))).collect();
             if others.is_empty() {
                 continue;
             }

@@ -1,5 +1,5 @@
 use crate::aws::MetadataOptions;
-use crate::aws::view::{Distribution, RegionView};
+use crate::aws::view::{Distribution, Member, RegionView};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,14 +10,14 @@ pub(super) const RULE: Rule = Rule {
     title: "an Auto Scaling group launches instances whose metadata service is off or out of reach",
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
-    condition: "The launch template of a group, or else the default of the account, turns the metadata service off, or sets a hop limit below 2 with IMDSv2 required, and no node of the group has that today. A low hop limit is not reported where kOps, Cluster API or EKS set it.",
+    condition: "The launch template of a group, or else the default of the account, turns the metadata service off, or sets a hop limit below 2 with IMDSv2 required, and no node of the group has that today (of a group at zero: no node of the cluster). A low hop limit is not reported where kOps, Cluster API or EKS set it.",
     impact: "the cloud controller does not start on the next node, or pods there get no credentials from it",
     fix: "Set `HttpEndpoint=enabled`, and the hop limit that the present nodes have, in the launch template.",
     sources: &[
         "Amazon EC2 User Guide, Where to configure instance metadata options",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildSelfAWSInstance",
     ],
-    example: "the next instance of `servers` (version 2 of `lt-0a`) has the metadata service off; no node of the group has that today",
+    example: "the next instance of `servers` (version 2 of `lt-0a`) has the metadata service off; none of its nodes has that today",
     reads: &[
         Read::DescribeAutoScalingGroups,
         Read::DescribeInstances,
@@ -37,7 +37,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     ];
     for_each_group(context, region, |one| {
         let nodes_have = |defect: &dyn Fn(&MetadataOptions) -> bool| {
-            one.members.iter().any(|member| member.instance.metadata_options.as_ref().is_some_and(defect))
+            let has = |member: &Member<'_>| member.instance.metadata_options.as_ref().is_some_and(defect);
+            // A group at zero launches what the other nodes of the cluster are.
+            if one.members.is_empty() { region.members.iter().any(has) } else { one.members.iter().any(|one| has(one)) }
         };
         let mut found = Vec::new();
         for next in one.known() {
@@ -45,7 +47,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 if !has(&next.metadata) || nodes_have(has) {
                     continue;
                 }
-                let message = format!("{} {text}; no node of the group has that today", next_phrase(one, next));
+                let message = format!("{} {text}; none of its nodes has that today", next_phrase(one, next));
                 let fix = "set HttpEndpoint=enabled, and the hop limit of the present nodes, in the launch template";
                 let violation = on_group(region, one, Severity::Warning, message, fix);
                 let key = Key::from_parts([next.template.id.as_str(), key]);

@@ -6,11 +6,11 @@ use crate::membership::NodeRole;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, is_of_control_plane, next_phrase, on_group, template_resource};
+use super::{GROUP, for_each_group, next_phrase, on_group, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-next-instance-profile",
-    title: "an Auto Scaling group launches nodes without instance profile, or with that of the other role",
+    title: "an Auto Scaling group launches nodes without instance profile, or control-plane nodes with that of the workers",
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
     condition: "The next instance of a group gets no instance profile while its nodes have one; or the group has control-plane nodes, and its next instance gets a profile that only workers have.",
@@ -46,7 +46,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let defect = match next.profile_name() {
                 None if !own.is_empty() => "gets no instance profile".to_owned(),
                 Some(name)
-                    if is_of_control_plane(one)
+                    if one.is_of_control_plane(region)
                         && !own.contains(name)
                         && of_workers.contains(name)
                         && !of_servers.contains(name) =>

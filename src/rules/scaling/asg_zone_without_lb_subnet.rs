@@ -5,7 +5,7 @@ use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, is_of_control_plane, on_group};
+use super::{GROUP, for_each_group, on_group};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-zone-without-lb-subnet",
@@ -33,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for_each_group(context, region, |one| {
-        if is_of_control_plane(one) {
+        if one.is_of_control_plane(region) {
             return Some(Vec::new());
         }
         let subnets = one.launch.subnets.iter().filter_map(|id| region.subnet(id));

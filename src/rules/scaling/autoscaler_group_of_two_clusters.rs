@@ -1,3 +1,4 @@
+use crate::aws::autoscaler::{autoscalers, managed_groups};
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -9,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the autoscaler of another cluster discovers an Auto Scaling group",
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
-    condition: "A group of the cluster has the discovery tags of the cluster autoscaler for another cluster, `k8s.io/cluster-autoscaler/enabled` and `k8s.io/cluster-autoscaler/OTHER`.",
+    condition: "A group of the cluster has the discovery tags of the cluster autoscaler for another cluster, `k8s.io/cluster-autoscaler/enabled` and `k8s.io/cluster-autoscaler/OTHER`. Skipped: groups that the arguments of an autoscaler of this cluster select, whatever their tags.",
     impact: "the other autoscaler takes instances that do not join its cluster for unregistered nodes, and removes them",
     fix: "Replace the tag with that of this cluster.",
     sources: &[
@@ -24,9 +25,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let id = context.cluster_id();
+    let own = autoscalers(context.kubernetes);
     for_each_group(context, region, |one| {
         let named = one.group.tags.iter().filter_map(|tag| tag.key.strip_prefix(DISCOVERY));
         let named: Vec<&str> = named.collect();
+        if own.iter().any(|run| !managed_groups(run, &[one.group]).is_empty()) {
+            return Some(Vec::new());
+        }
         let is_name = |name: &&&str| **name != id && **name != "enabled" && !name.contains('/') && !name.is_empty();
         let found = named.iter().filter(|_| named.contains(&"enabled")).filter(is_name).map(|other| {
             let message = format!(

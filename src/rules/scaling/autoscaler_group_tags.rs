@@ -1,17 +1,18 @@
+use crate::aws::autoscaler::autoscalers;
 use crate::aws::scaling_groups::{ScalingGroup, groups_of_cluster};
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{DISCOVERY, GROUP, for_each_group, is_of_control_plane, on_group};
+use super::{DISCOVERY, GROUP, for_each_group, on_group};
 
 pub(super) const RULE: Rule = Rule {
     id: "autoscaler-group-tags",
     title: "the cluster autoscaler does not discover an Auto Scaling group that its neighbours' tags suggest it should",
     severity: RuleSeverity::depends(Severity::Warning, "warning with one of the two tags, info with none"),
     resources: GROUP,
-    condition: "A group of workers lacks a discovery tag of the cluster autoscaler (`k8s.io/cluster-autoscaler/enabled`, `k8s.io/cluster-autoscaler/<ID>`) that another group of the cluster has together with the first. Skipped: groups of a fixed size, and those with the tag of another cluster.",
+    condition: "A group of workers lacks a discovery tag of the cluster autoscaler (`k8s.io/cluster-autoscaler/enabled`, `k8s.io/cluster-autoscaler/<ID>`) that another group of the cluster has together with the first. Skipped: groups of a fixed size, those with the tag of another cluster, and clusters whose autoscaler was given: its arguments decide.",
     impact: "an autoscaler that selects by both tags never scales the group",
     fix: "Add the missing tags to the group; they need not propagate.",
     sources: &[
@@ -25,6 +26,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
+    if !autoscalers(context.kubernetes).is_empty() {
+        return CheckResult::not_applicable("the arguments of the cluster autoscaler state which groups it manages");
+    }
     let (enabled, own) = (format!("{DISCOVERY}enabled"), format!("{DISCOVERY}{}", context.cluster_id()));
     let has = |one: &ScalingGroup<'_>, key: &str| tags::value(&one.group.tags, key).is_some();
     let groups = groups_of_cluster(region, context.cluster_id()).unwrap_or_default();
@@ -43,7 +47,12 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 .iter()
                 .filter_map(|tag| tag.key.strip_prefix(DISCOVERY))
                 .any(|name| name != "enabled" && !name.contains('/'));
-        if (is_enabled && is_own) || is_fixed || is_another || is_of_control_plane(one) {
+        if (is_enabled && is_own)
+            || is_fixed
+            || is_another
+            || one.is_of_control_plane(region)
+            || tags::has_foreign_cluster_tag(&one.group.tags, context.cluster_id())
+        {
             return Some(Vec::new());
         }
         let name = text::printable(&one.group.name);

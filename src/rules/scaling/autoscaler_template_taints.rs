@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cluster autoscaler does not know the taints of an Auto Scaling group at zero",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "A group that the cluster autoscaler discovers may be scaled to zero, and a taint of all its Nodes has no tag `k8s.io/cluster-autoscaler/node-template/taint/<KEY>`; or such a tag has a value that is not `VALUE:EFFECT`, which the autoscaler ignores. Taints of Kubernetes itself and of the autoscaler are skipped.",
+    condition: "A group that the cluster autoscaler discovers may be scaled to zero, and a taint of all its Nodes has no tag `k8s.io/cluster-autoscaler/node-template/taint/<KEY>`; or such a tag has a value that is not `VALUE:EFFECT`, which the autoscaler ignores. Taints that come and go with the state of a Node are skipped, and so are managed node groups of EKS.",
     impact: "the autoscaler starts nodes of the group for pods that do not tolerate the taint, and they stay pending",
     fix: "Add the tag with the value `VALUE:EFFECT`.",
     sources: &[
@@ -28,11 +28,17 @@ pub(super) const RULE: Rule = Rule {
 
 const TAINT: &str = "k8s.io/cluster-autoscaler/node-template/taint/";
 
-/// Effects that the autoscaler accepts after the last colon.
+/// Effects that the autoscaler accepts after the first colon.
 const EFFECTS: [&str; 3] = ["NoSchedule", "NoExecute", "PreferNoSchedule"];
 
 /// Domains and keys of taints that come and go with the state of a Node.
-const OF_STATE: [&str; 6] = [
+const OF_STATE: [&str; 12] = [
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "ebs.csi.aws.com/",
+    "efs.csi.aws.com/",
+    "node.cilium.io/",
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
     "node-role.kubernetes.io/",
@@ -45,12 +51,13 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for_each_group(context, region, |one| {
         let is_discovered = tags::value(&one.group.tags, &format!("{DISCOVERY}enabled")).is_some();
         let mut found = Vec::new();
-        if !is_discovered {
+        // Of a managed node group of EKS the autoscaler asks EKS for the taints.
+        if !is_discovered || tags::value(&one.group.tags, "eks:nodegroup-name").is_some() {
             return Some(found);
         }
         for tag in &one.group.tags {
             let Some(key) = tag.key.strip_prefix(TAINT) else { continue };
-            let effect = tag.value.rsplit_once(':').map(|(_, effect)| effect);
+            let effect = tag.value.split_once(':').map(|(_, effect)| effect);
             if effect.is_some_and(|effect| EFFECTS.contains(&effect)) {
                 continue;
             }
