@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 mod mock;
 #[path = "../tests/integration/mock_answers.rs"]
 mod mock_answers;
+#[path = "../tests/integration/mock_scaling.rs"]
+mod mock_scaling;
 #[path = "../tests/integration/mock_writes.rs"]
 mod mock_writes;
 
