@@ -30,6 +30,8 @@ fn version(number: u64) -> TemplateVersion {
 fn with_group(reference: &str) -> World {
     let mut world = world("clean-rke2");
     let region = &mut world.inventory.accounts[0].regions[0];
+    let worker = region.instances.iter_mut().find(|one| one.id == "i-0wk0").unwrap();
+    worker.tags.push(Tag { key: "aws:autoscaling:groupName".to_owned(), value: "workers".to_owned() });
     let subnets = vec!["subnet-priva0bb1".to_owned()];
     let template = TemplateReference { id: Some("lt-0a".to_owned()), name: None, version: Some(reference.to_owned()) };
     region.auto_scaling_groups = Some(vec![AutoScalingGroup {
@@ -37,6 +39,7 @@ fn with_group(reference: &str) -> World {
         arn: "arn:aws:autoscaling:eu-central-1:111122223333:autoScalingGroup:0a:autoScalingGroupName/workers"
             .to_owned(),
         max_size: 3,
+        instances: vec!["i-0wk0".to_owned()],
         tags: vec![Tag { key: KEY.to_owned(), value: "owned".to_owned() }],
         launch: Some(LaunchSettings { subnets, templates: vec![template], ..LaunchSettings::default() }),
         ..AutoScalingGroup::default()
