@@ -295,12 +295,21 @@ async fn read_known_account(
 /// Reads what only the cluster's own part of a region needs: attributes of its VPCs, and what its Auto Scaling groups
 /// launch beyond the default and latest versions.
 async fn region_details(region: &mut Region, client: Ec2, needs: &Needs, caller: &Caller) -> Vec<Gap> {
-    let launches = needs.launches.get(&region.name).cloned().unwrap_or_default();
-    let mut gaps = ec2::read_vpc_attributes(&client, region, &needs.vpcs, caller).await;
-    gaps.extend(scaling::read_versions(&client, region, &launches.versions, caller).await);
-    if launches.needs_defaults {
-        gaps.extend(scaling::read_defaults(&client, region, caller).await);
-    }
+    let Region { name, vpcs, launch_templates, metadata_defaults, .. } = region;
+    let launches = needs.launches.get(name).cloned().unwrap_or_default();
+    let defaults = async {
+        if !launches.needs_defaults {
+            return None;
+        }
+        scaling::read_defaults(&client, name, metadata_defaults, caller).await
+    };
+    let (mut gaps, of_versions, of_defaults) = tokio::join!(
+        ec2::read_vpc_attributes(&client, name, vpcs, &needs.vpcs, caller),
+        scaling::read_versions(&client, name, launch_templates, &launches.versions, caller),
+        defaults,
+    );
+    gaps.extend(of_versions);
+    gaps.extend(of_defaults);
     gaps
 }
 

@@ -1,13 +1,12 @@
 //! Rights of the controllers next to the cloud controller: load balancers, storage, autoscaling, DNS.
 
 use crate::aws::AutoScalingGroup;
-use crate::aws::autoscaler::{groups, works_here};
+use crate::aws::autoscaler::{autoscalers, groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
-use crate::aws::companions::{CompanionRole, CompanionRun, companions, is_isolated};
+use crate::aws::companions::{CompanionRole, CompanionRun, is_isolated};
 use crate::aws::grant::{PolicyPurpose, is_protected, place};
 use crate::baseline::{self, usual_for};
 use crate::controller::ControllerVersion;
-use crate::controller::companion::Companion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -46,11 +45,9 @@ fn check_autoscalers(
     };
     let mut found = Vec::new();
     let mut checked = 0;
-    for run in companions(context.kubernetes) {
-        let is_one = run.row.companion == Companion::ClusterAutoscaler;
-        if is_one && works_here(&run, context.view, context.kubernetes) {
-            checked += check(&run, &groups, &mut found);
-        }
+    let autoscalers = autoscalers(context.kubernetes).into_iter();
+    for run in autoscalers.filter(|run| works_here(run, context.view, context.kubernetes)) {
+        checked += check(&run, &groups, &mut found);
     }
     match checked {
         0 => CheckResult::not_applicable("no cluster autoscaler with this argument was given"),

@@ -83,9 +83,6 @@ static FIELDS: [Field; 50] = fields! {
     "storage_class" First r"StorageClass \x22([^\x22]+)\x22";
 };
 
-/// Keys of structured lines that hold the name of an object of a controller.
-const CONTROLLER_KEYS: [&str; 1] = ["controller"];
-
 /// The fields of a record. The encoded message of EC2 is only stated to be there.
 pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'static str, Value> {
     let mut found: BTreeMap<&'static str, Value> = BTreeMap::new();
@@ -134,7 +131,7 @@ pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'s
 /// The Service or Ingress of a structured line of a controller.
 fn object(record: &Record) -> Option<(&'static str, String)> {
     let key = |name: &str| record.keys.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let controller = CONTROLLER_KEYS.iter().find_map(|name| key(name)).or_else(|| key("logger"))?;
+    let controller = key("controller").or_else(|| key("logger"))?;
     let (namespace, name) = (key("namespace")?, key("name")?);
     let controller = controller.to_lowercase();
     if controller.ends_with("service") {

@@ -175,15 +175,14 @@ const IDS: usize = 200;
 /// Reads the DNS attributes of the VPCs that matter.
 pub(super) async fn read_vpc_attributes(
     client: &Client,
-    region: &mut Region,
+    name: &str,
+    vpcs: &mut [Vpc],
     wanted: &BTreeSet<String>,
     caller: &Caller,
 ) -> Vec<Gap> {
     use types::VpcAttributeName::{EnableDnsHostnames, EnableDnsSupport};
     const API: Read = Read::DescribeVpcAttribute;
-    let name = region.name.clone();
-    let name = name.as_str();
-    let vpcs = region.vpcs.iter_mut().filter(|vpc| wanted.contains(&vpc.id));
+    let vpcs = vpcs.iter_mut().filter(|vpc| wanted.contains(&vpc.id));
     let reads = vpcs.map(|vpc| async move {
         let id = vpc.id.clone();
         let ask = |attribute: types::VpcAttributeName| {

@@ -9,7 +9,7 @@ use aws_sdk_ec2::types as ec2_types;
 use futures_util::future::join_all;
 
 use crate::aws::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Region, TemplateReference,
+    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, TemplateReference,
     TemplateVersion, template_groups,
 };
 use crate::inventory::{Gap, Read, Tag};
@@ -68,12 +68,11 @@ pub(super) async fn read_templates(
 /// Reads numbered versions of launch templates.
 pub(super) async fn read_versions(
     client: &Ec2,
-    region: &mut Region,
+    name: &str,
+    templates: &mut Option<Vec<LaunchTemplate>>,
     wanted: &BTreeMap<String, Vec<u64>>,
     caller: &Caller,
 ) -> Vec<Gap> {
-    let name = region.name.clone();
-    let name = name.as_str();
     let reads = wanted.iter().map(|(id, numbers)| async move {
         let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
         let (found, gap) = caller
@@ -93,7 +92,7 @@ pub(super) async fn read_versions(
     let mut gaps = Vec::new();
     for (id, found, gap) in join_all(reads).await {
         gaps.extend(gap);
-        let template = region.launch_templates.iter_mut().flatten().find(|template| template.id == *id);
+        let template = templates.iter_mut().flatten().find(|template| template.id == *id);
         if let Some(template) = template {
             template.versions.extend(found.into_iter().map(|one| one.version));
         }
@@ -102,16 +101,20 @@ pub(super) async fn read_versions(
 }
 
 /// Reads the defaults of the account for the metadata service.
-pub(super) async fn read_defaults(client: &Ec2, region: &mut Region, caller: &Caller) -> Option<Gap> {
+pub(super) async fn read_defaults(
+    client: &Ec2,
+    name: &str,
+    found: &mut Option<MetadataDefaults>,
+    caller: &Caller,
+) -> Option<Gap> {
     const API: Read = Read::GetInstanceMetadataDefaults;
-    let name = region.name.clone();
-    match caller.call(API.action(), &name, || client.get_instance_metadata_defaults().send()).await {
+    match caller.call(API.action(), name, || client.get_instance_metadata_defaults().send()).await {
         // An account without defaults has an empty level.
         Ok(output) => {
-            region.metadata_defaults = Some(output.account_level.map(defaults).unwrap_or_default());
+            *found = Some(output.account_level.map(defaults).unwrap_or_default());
             None
         }
-        Err(error) => Some(error.gap(API, &name, None)),
+        Err(error) => Some(error.gap(API, name, None)),
     }
 }
 

@@ -63,7 +63,8 @@ impl Writer {
         for (name, region) in &mut regions {
             let ids: BTreeSet<String> =
                 vpcs.iter().filter(|(of, _)| of == name).map(|(_, id)| (*id).to_owned()).collect();
-            let gaps = ec2::read_vpc_attributes(&self.session.ec2(name), region, &ids, &self.reads).await;
+            let gaps =
+                ec2::read_vpc_attributes(&self.session.ec2(name), name, &mut region.vpcs, &ids, &self.reads).await;
             if let Some(gap) = gaps.into_iter().next() {
                 return Err(CallError::new(&gap.reason, gap.message));
             }
