@@ -74,14 +74,14 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   }
 
   const { page, said } = await open('demo');
-  assert.equal(await shown(page), 6);
+  assert.equal(await shown(page), 7);
   await search(page, 'i-0d1w3');
   assert.equal(await shown(page), 3, 'a node without a tag, with two groups and a role');
   await search(page, 'subnet-privc0d1');
   assert.equal(await shown(page), 1);
   await search(page, 'no such thing');
   assert.equal(await shown(page), 0);
-  assert.match(await page.textContent('#shown'), /^0 of 6 shown$/);
+  assert.match(await page.textContent('#shown'), /^0 of 7 shown$/);
   await search(page, '');
   await page.uncheck('input[value=warning]');
   assert.equal(await shown(page), 3);
@@ -94,7 +94,7 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   assert.match(await page.textContent('#picked'), /^subnet-pubc0d1 /);
   assert.equal(await shown(page), 1);
   await page.click('#picked');
-  assert.equal(await shown(page), 6);
+  assert.equal(await shown(page), 7);
   // A node shows its own lines.
   await page.locator('[data-find="i-0d1w3"]').hover();
   assert.equal(await page.locator('.edge.on').count(), 2);
@@ -159,6 +159,6 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   // Without scripts everything is there but the filters.
   const still = await open('demo', { javaScriptEnabled: false });
   assert.equal(await still.page.locator('.tools').isVisible(), false);
-  assert.equal(await still.page.locator('[data-finding]').count(), 6);
+  assert.equal(await still.page.locator('[data-finding]').count(), 7);
   await browser.close();
 })().catch(error => { console.error(error); process.exit(1); });
