@@ -38,10 +38,12 @@ pub mod finding {
 }
 pub mod inventory {
     pub use crate::aws::{
-        Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy,
-        Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory,
-        LaunchSettings, LaunchTemplate, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, Region,
-        Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, TemplateReference, TemplateVersion, Volume, Vpc,
+        Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, ElasticIp, IngressPermission,
+        InlinePolicy, Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses,
+        Inventory, LaunchSettings, LaunchTemplate, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing,
+        ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, NetworkLimits, Region, Role, Route,
+        RouteTable, RuleSource, SecurityGroup, Subnet, TargetGroup, TargetHealth, TemplateReference, TemplateVersion,
+        Volume, Vpc,
     };
     pub use crate::inventory::{Gap, Provider, Read, Tag, to_json};
 }

@@ -6,6 +6,7 @@
 mod annotations;
 pub(crate) mod cloud_provider_aws;
 mod decision;
+pub(crate) mod existing;
 pub(crate) mod failures;
 pub(crate) mod load_balancer_controller;
 mod names;

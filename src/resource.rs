@@ -29,6 +29,7 @@ pub enum ResourceKind {
     RamRole,
     RamUser,
     LoadBalancer,
+    TargetGroup,
     Service,
     Node,
     Cluster,
@@ -66,7 +67,7 @@ enum Arn {
 
 impl ResourceKind {
     /// All kinds, in the order of the enum.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Instance,
         Self::Subnet,
         Self::Vpc,
@@ -83,6 +84,7 @@ impl ResourceKind {
         Self::RamRole,
         Self::RamUser,
         Self::LoadBalancer,
+        Self::TargetGroup,
         Self::Service,
         Self::Node,
         Self::Cluster,
@@ -130,6 +132,7 @@ impl ResourceKind {
             Self::RamRole => named("ram-role", "RAM role"),
             Self::RamUser => named("ram-user", "RAM user"),
             Self::LoadBalancer => named("load-balancer", "load balancer"),
+            Self::TargetGroup => named("target-group", "target group"),
             Self::Service => outside("service"),
             Self::Node => outside("node"),
             Self::Cluster => outside("cluster"),

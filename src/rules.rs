@@ -13,6 +13,7 @@ mod alibaba_node;
 mod alibaba_policy;
 mod alibaba_service;
 pub(crate) mod aws;
+mod balancer_traffic;
 mod check_result;
 mod cloud_controller;
 mod cluster_configuration;
@@ -24,6 +25,7 @@ mod instance_tags;
 mod karpenter;
 mod kubernetes_context;
 mod load_balancer_subnets;
+mod load_balancers;
 pub(crate) mod messages;
 mod metadata;
 mod network;
@@ -79,7 +81,7 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 27] = [
+    let families: [&'static [Rule]; 28] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_kubernetes::RULES,
@@ -101,6 +103,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         node_arguments::RULES,
         orphans::RULES,
         ownership::RULES,
+        load_balancers::RULES,
         scaling::RULES,
         security_groups::RULES,
         service::RULES,

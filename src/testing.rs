@@ -13,6 +13,7 @@ use crate::tags::Tag;
 pub(crate) mod alibaba;
 pub(crate) mod aws;
 pub(crate) mod lint;
+pub(crate) mod load_balancers;
 
 /// Sets a tag.
 pub(crate) fn tag(tags: &mut Vec<Tag>, key: &str, value: &str) {

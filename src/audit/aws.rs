@@ -14,6 +14,7 @@ use crate::controller::companion::CompanionRow;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider};
 use crate::membership::Apart;
+use crate::model::existing::Existing;
 use crate::resource::ResourceKind;
 use crate::rules::aws::Context;
 use crate::rules::{self, Outcomes};
@@ -76,11 +77,13 @@ fn run<'v>(
         RoleAudits::default()
     };
     let companions = audited_companions(view, auditor.kubernetes, auditor.role_audit);
+    let existing = Existing::new(view, auditor.kubernetes, auditor.role_audit.controller_version);
     let context = Context {
         view,
         gaps,
         roles: &roles,
         companions: &companions,
+        existing: &existing,
         role_options: auditor.role_audit,
         controller_version: auditor.role_audit.controller_version,
         credentials_elsewhere: auditor.role_audit.credentials_elsewhere,

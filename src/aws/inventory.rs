@@ -8,6 +8,7 @@ use crate::tags::Tag;
 
 mod identity;
 mod instance;
+mod load_balancing;
 mod lookup;
 mod network;
 mod scaling;
@@ -15,6 +16,9 @@ mod unlisted;
 
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
 pub use instance::{AttachedInterface, Instance, InstanceState, InterfaceAddresses, MetadataOptions};
+pub use load_balancing::{
+    ElasticIp, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, NetworkLimits, TargetGroup, TargetHealth,
+};
 pub(crate) use lookup::Tagged;
 pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, Route, RouteTable, RuleSource, SecurityGroup,
@@ -118,6 +122,15 @@ pub struct Region {
     /// Defaults of the account for the metadata service; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata_defaults: Option<MetadataDefaults>,
+    /// Load balancers and target groups; absent if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_balancing: Option<LoadBalancing>,
+    /// Elastic IP addresses; absent if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elastic_ips: Option<Vec<ElasticIp>>,
+    /// Limits of the account; absent if none was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<NetworkLimits>,
     /// Ids that other resources name, that were requested by id, and that no longer exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
@@ -283,8 +296,9 @@ impl Region {
                 group.instances.sort();
                 group.tags.sort();
                 if let Some(launch) = &mut group.launch {
-                    for list in [&mut launch.propagated, &mut launch.subnets, &mut launch.zones, &mut launch.suspended]
-                    {
+                    let LaunchSettings { propagated, subnets, zones, target_groups, load_balancers, suspended, .. } =
+                        launch;
+                    for list in [propagated, subnets, zones, target_groups, load_balancers, suspended] {
                         list.sort();
                         list.dedup();
                     }
@@ -304,6 +318,13 @@ impl Region {
                     }
                 }
             }
+        }
+        if let Some(balancing) = &mut self.load_balancing {
+            balancing.canonicalise();
+        }
+        if let Some(addresses) = &mut self.elastic_ips {
+            addresses.sort();
+            addresses.dedup_by(|a, b| a.id == b.id);
         }
         self.gone.sort();
         self.gone.dedup();

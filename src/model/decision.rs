@@ -178,6 +178,9 @@ pub(crate) struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Decision {
     pub(crate) object: ObjectName,
+    /// Name by which the AWS Load Balancer Controller tags the resources: `NAMESPACE/NAME`, or a group of Ingresses.
+    #[serde(skip)]
+    pub(crate) stack: String,
     /// Further objects that share the load balancer: the Ingresses of a group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) members: Vec<ObjectName>,
@@ -204,6 +207,9 @@ pub(crate) struct Decision {
     /// Subnets, in the order of the request.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) subnets: Answer<Vec<String>>,
+    /// Subnets that the controller would choose if the load balancer did not exist, where it keeps those of an existing one.
+    #[serde(skip)]
+    pub(crate) subnets_if_new: Answer<Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) subnets_passed_over: Vec<PassedOver>,
     /// Security groups of the load balancer, in order.
@@ -247,6 +253,7 @@ impl Decision {
     /// A decision about an object of which nothing is decided yet.
     pub(crate) fn new(object: ObjectName, controller: ModelledController, version: String) -> Self {
         Self {
+            stack: format!("{}/{}", object.namespace, object.name),
             object,
             members: Vec::new(),
             controller,
@@ -260,6 +267,7 @@ impl Decision {
             ip_address_type: Answer::NotReached,
             name: Answer::NotReached,
             subnets: Answer::NotReached,
+            subnets_if_new: Answer::NotReached,
             subnets_passed_over: Vec::new(),
             lb_groups: Answer::NotReached,
             new_group: Answer::NotReached,

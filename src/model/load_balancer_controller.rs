@@ -49,6 +49,11 @@ impl<'a> Config<'a> {
         Self { version, run, cluster_name }
     }
 
+    /// `--cluster-name`; the cluster id if it is not known.
+    pub(crate) fn cluster_name(&self) -> &'a str {
+        self.cluster_name
+    }
+
     /// Version of the controller in the evidence.
     pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
         only_run(evidence).and_then(|run| run.version)

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::aws::load_balancers::{MadeFor, Maker, Names};
 use crate::aws::view::{ClusterView, RegionView};
-use crate::aws::{Instance, Region, RouteTable, SecurityGroup, Subnet};
+use crate::aws::{Instance, LoadBalancer, LoadBalancerKind, Region, RouteTable, SecurityGroup, Subnet};
 use crate::inventory::{Gap, Read};
 use crate::kubernetes::Evidence;
 use crate::membership::NodeRole;
@@ -73,6 +74,15 @@ pub(super) fn region_of<'a>(view: &'a ClusterView<'a>) -> Result<&'a RegionView<
         ([], _) => Err(NoRegion::Unclear(names(&all))),
         (several, _) => Err(NoRegion::Several(names(several))),
     }
+}
+
+/// The load balancer of an object.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Held<'a> {
+    /// Load balancers were not read.
+    NotRead,
+    None,
+    One(&'a LoadBalancer),
 }
 
 impl<'a> World<'a> {
@@ -151,6 +161,34 @@ impl<'a> World<'a> {
             (Some(only), None) => Answer::Is(only),
             _ => Answer::Unknown,
         }
+    }
+
+    /// The load balancer of a stack of the AWS Load Balancer Controller.
+    /// Source: aws-load-balancer-controller `pkg/deploy/tracking/provider.go#StackTags`.
+    pub(super) fn load_balancer_of(&self, cluster_name: &str, made_for: MadeFor<'_>) -> Held<'a> {
+        let unread = [Read::DescribeLoadBalancers, Read::DescribeLoadBalancerTags];
+        let is_unread = unread.iter().any(|read| self.must_have(*read, "subnets").is_err());
+        let Some(balancing) = self.here().load_balancing.as_ref().filter(|_| !is_unread) else { return Held::NotRead };
+        let names = Names { cluster_id: self.cluster_id, cluster_name };
+        let is_its = |one: &&LoadBalancer| {
+            let claims = names.claims(one.tags.as_deref().unwrap_or_default());
+            claims.iter().any(|claim| claim.maker == Maker::LoadBalancerController && claim.made_for == made_for)
+        };
+        let mut found = balancing.load_balancers.iter().filter(is_its);
+        match (found.next(), found.next()) {
+            (None, _) => Held::None,
+            (Some(only), None) => Held::One(only),
+            // The controller takes the first of a list without an order.
+            (Some(_), Some(_)) => Held::NotRead,
+        }
+    }
+
+    /// The Network Load Balancer with a name.
+    pub(super) fn network_load_balancer(&self, name: &str) -> Held<'a> {
+        let is_unread = self.must_have(Read::DescribeLoadBalancers, "lb_groups").is_err();
+        let Some(balancing) = self.here().load_balancing.as_ref().filter(|_| !is_unread) else { return Held::NotRead };
+        let is_it = |one: &&LoadBalancer| one.kind == LoadBalancerKind::Network && one.name == name;
+        balancing.load_balancers.iter().find(is_it).map_or(Held::None, Held::One)
     }
 
     /// Stops if a list of the region is not known.

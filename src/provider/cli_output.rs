@@ -13,6 +13,7 @@ use crate::json_input::{self, JsonError};
 use crate::nodes::region_from_zone;
 
 mod convert;
+mod load_balancing;
 mod scaling;
 mod shapes;
 
@@ -91,6 +92,7 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
     let details = answers.details.take();
     let mut target = answers.into_region(&region_name, &mut files);
     scaling::read(&mut files, &mut target)?;
+    load_balancing::read(&mut files, &mut target)?;
     if let Some(details) = details {
         let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
         let read = Call::GetAccountAuthorizationDetails;

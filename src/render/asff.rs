@@ -237,6 +237,7 @@ fn resource(resource: &ResourceRef) -> Value {
         | ResourceKind::RamRole
         | ResourceKind::RamUser
         | ResourceKind::LoadBalancer
+        | ResourceKind::TargetGroup
         | ResourceKind::Service
         | ResourceKind::Node
         | ResourceKind::Cluster

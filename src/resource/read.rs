@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::resource::ResourceKind::{
     self, AutoScalingGroup, Instance, InstanceProfile, LaunchTemplate, LoadBalancer, NetworkInterface, RamRole,
-    RamUser, Role, RouteTable, SecurityGroup, Subnet, VSwitch, Volume, Vpc,
+    RamUser, Role, RouteTable, SecurityGroup, Subnet, TargetGroup, VSwitch, Volume, Vpc,
 };
 
 /// For each read: its name, its IAM action, and the kinds that are incomplete if it fails.
@@ -46,6 +46,8 @@ macro_rules! reads {
 
 reads! {
     DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [AutoScalingGroup];
+    DescribeAccountAttributes = "ec2:DescribeAccountAttributes" [];
+    DescribeAddresses = "ec2:DescribeAddresses" [];
     DescribeAvailabilityZones = "ec2:DescribeAvailabilityZones" [];
     DescribeDhcpOptions = "ec2:DescribeDhcpOptions" [];
     DescribeInstanceProfileAssociations = "ec2:DescribeIamInstanceProfileAssociations" [];
@@ -66,6 +68,15 @@ reads! {
     EcsDescribeNetworkInterfaces = "ecs:DescribeNetworkInterfaces" [NetworkInterface];
     EcsDescribeRegions = "ecs:DescribeRegions" [];
     EcsDescribeSecurityGroups = "ecs:DescribeSecurityGroups" [SecurityGroup];
+    DescribeAccountLimits = "elasticloadbalancing:DescribeAccountLimits" [];
+    DescribeInstanceHealth = "elasticloadbalancing:DescribeInstanceHealth" [];
+    DescribeListeners = "elasticloadbalancing:DescribeListeners" [];
+    DescribeLoadBalancerAttributes = "elasticloadbalancing:DescribeLoadBalancerAttributes" [];
+    DescribeLoadBalancers = "elasticloadbalancing:DescribeLoadBalancers" [LoadBalancer];
+    // The tags determine which load balancers are the cluster's.
+    DescribeLoadBalancerTags = "elasticloadbalancing:DescribeTags" [];
+    DescribeTargetGroups = "elasticloadbalancing:DescribeTargetGroups" [TargetGroup];
+    DescribeTargetHealth = "elasticloadbalancing:DescribeTargetHealth" [];
     GetAccountAuthorizationDetails = "iam:GetAccountAuthorizationDetails" [];
     GetInstanceProfile = "iam:GetInstanceProfile" [InstanceProfile, Role];
     GetPolicy = "iam:GetPolicy" [];

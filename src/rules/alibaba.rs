@@ -93,6 +93,7 @@ pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name
         ResourceKind::LoadBalancer => Some(format!("acs:slb:{region}:{account}:loadbalancer/{id}")),
         ResourceKind::Service
         | ResourceKind::Subnet
+        | ResourceKind::TargetGroup
         | ResourceKind::AutoScalingGroup
         | ResourceKind::LaunchTemplate
         | ResourceKind::InstanceProfile

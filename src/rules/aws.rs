@@ -7,6 +7,7 @@ use crate::aws::view::{ClusterView, RegionView};
 use crate::controller::ControllerVersion;
 use crate::inventory::{Gap, Provider};
 use crate::kubernetes::Evidence;
+use crate::model::existing::Existing;
 use crate::nodes::KubernetesNode;
 use crate::role_audit::RoleAuditOptions;
 use crate::tags;
@@ -41,6 +42,8 @@ pub struct Context<'a> {
     pub roles: &'a RoleAudits<'a>,
     /// Controllers with separate roles, compared with what they need.
     pub(crate) companions: &'a [AuditedCompanion<'a>],
+    /// The load balancers of the controllers.
+    pub(crate) existing: &'a Existing<'a>,
     /// Options of the comparison of roles.
     pub role_options: &'a RoleAuditOptions,
     pub controller_version: Option<ControllerVersion>,

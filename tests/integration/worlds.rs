@@ -290,7 +290,7 @@ impl Builder {
                 from_port: None,
                 to_port: None,
                 ranges: Vec::new(),
-                groups: vec![RuleSource { source: id.into(), description: None }],
+                groups: vec![RuleSource { source: id.into(), ..RuleSource::default() }],
             }],
             tags,
         });
@@ -1282,6 +1282,7 @@ fn broken() -> World {
             ranges: vec![RuleSource {
                 source: "0.0.0.0/0".into(),
                 description: Some("kubernetes.io/rule/nlb/client=x".into()),
+                ..RuleSource::default()
             }],
             groups: Vec::new(),
         })

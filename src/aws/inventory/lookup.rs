@@ -58,7 +58,8 @@ macro_rules! tagged_kinds {
             pub fn of_kind(&self, kind: ResourceKind) -> Box<dyn Iterator<Item = Tagged<'_>> + '_> {
                 match kind {
                     $(ResourceKind::$kind => Box::new(self.$list.iter().map(Tagged::$kind)),)*
-                    ResourceKind::AutoScalingGroup
+                    ResourceKind::TargetGroup
+                    | ResourceKind::AutoScalingGroup
                     | ResourceKind::LaunchTemplate
                     | ResourceKind::InstanceProfile
                     | ResourceKind::Role

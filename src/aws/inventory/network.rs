@@ -96,11 +96,14 @@ pub struct IngressPermission {
 }
 
 /// A source of an ingress permission, with the description of that rule.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleSource {
     /// CIDR, prefix list id or group id.
     pub source: String,
+    /// Account of a source group, unless it is the account of the group that has the rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

@@ -45,6 +45,12 @@ pub struct LaunchSettings {
     /// True while the group is being deleted (`Status`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_being_deleted: bool,
+    /// ARNs of target groups in which the group registers its instances, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_groups: Vec<String>,
+    /// Names of Classic Load Balancers with which it registers them, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_balancers: Vec<String>,
     /// Processes that are suspended, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspended: Vec<String>,

@@ -13,6 +13,7 @@ use super::{Request, Stop};
 use crate::model::annotations::{go_quoted, split};
 use crate::model::decision::{Answer, Decision, IngressRule, NewGroup};
 use crate::model::names;
+use crate::model::world::Held;
 
 /// Maximum number of groups whose orders are tried.
 const MAX_ORDERED: usize = 6;
@@ -86,7 +87,18 @@ impl<'a> Request<'a> {
     pub(super) fn groups_of_nlb(&self, decision: &mut Decision, ranges: &[String]) -> Result<(), Stop> {
         decision.new_group = Answer::Is(None);
         let mode = self.config.text("NLBSecurityGroupMode", "lb_groups")?.filter(|_| self.config.is_since(35, 0));
-        let exists = !self.service.ingress.is_empty();
+        // Without a list of load balancers, an address shows that there is one.
+        let held = match self.world.network_load_balancer(&names::default_load_balancer(&self.service.uid)) {
+            Held::NotRead if self.service.ingress.is_empty() => Held::None,
+            held => held,
+        };
+        let exists = matches!(held, Held::NotRead);
+        if let Held::One(balancer) = held
+            && (mode.is_none() || mode == Some("Managed") && balancer.security_groups.is_empty())
+        {
+            decision.lb_groups = Answer::Is(balancer.security_groups.clone());
+            return Ok(());
+        }
         match mode {
             Some("Managed") => {}
             Some(other) => {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aws::load_balancers::MadeFor;
 use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
 
 use super::groups::{GroupSearch, Groups, node_groups};
@@ -14,7 +15,7 @@ use crate::model::annotations::{Annotations, go_list, go_set};
 use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, ObjectName};
 use crate::model::names;
 use crate::model::objects::ingress_name;
-use crate::model::world::World;
+use crate::model::world::{Held, World};
 
 mod actions;
 mod attributes;
@@ -130,6 +131,7 @@ fn decide(world: World<'_>, config: &Config<'_>, mut group: Group<'_>) -> Decisi
         names.next().unwrap_or_else(|| ObjectName { kind: "Ingress", namespace: String::new(), name: String::new() });
     let mut decision = Decision::new(first, ModelledController::LoadBalancerController, config.version.to_string());
     decision.members = names.collect();
+    decision.stack = group.id();
     decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
     decision.handled = true;
     decision.kind = Answer::Is("alb");
@@ -140,6 +142,18 @@ fn decide(world: World<'_>, config: &Config<'_>, mut group: Group<'_>) -> Decisi
         decision.stopped(stop);
     }
     decision
+}
+
+impl<'a> Request<'a> {
+    /// The load balancer of the group.
+    fn held(&self) -> Held<'a> {
+        let made_for = match (&self.group.explicit, self.group.members.first()) {
+            (Some(name), _) => MadeFor::IngressGroup(name),
+            (None, Some(only)) => MadeFor::Ingress(&only.name.namespace, &only.name.name),
+            (None, None) => return Held::None,
+        };
+        self.world.load_balancer_of(self.config.cluster_name, made_for)
+    }
 }
 
 impl Request<'_> {

@@ -3,6 +3,7 @@
 //! `service_utils.go#IsServiceSupported`.
 
 use crate::aws::Subnet;
+use crate::aws::load_balancers::MadeFor;
 use crate::kubernetes::Service;
 use crate::service_annotations::PREFIX;
 
@@ -12,7 +13,7 @@ use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::Annotations;
 use crate::model::decision::{Answer, Decision, ModelledController, ObjectName};
 use crate::model::names;
-use crate::model::world::World;
+use crate::model::world::{Held, World};
 
 mod groups;
 mod listeners;
@@ -88,12 +89,12 @@ pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
 
 impl Request<'_> {
     fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
-        let exists = !self.service.ingress.is_empty();
+        let held = self.held();
         decision.step(
             "scheme",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerScheme",
         );
-        let scheme = self.scheme(exists)?;
+        let scheme = self.scheme(held)?;
         decision.scheme = Answer::Is(scheme.name());
         let ip_address_type = match self.annotations.get("aws-load-balancer-ip-address-type") {
             None => "ipv4",
@@ -117,13 +118,19 @@ impl Request<'_> {
         };
         let subnets = match self.annotations.list("aws-load-balancer-subnets") {
             Some(named) => search.by_name_or_id(&named)?,
-            None if exists => {
-                return Stop::unknown(
-                    "subnets",
-                    "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
-                );
-            }
-            None => search.discovered(decision)?,
+            None => match held {
+                Held::NotRead => {
+                    return Stop::unknown(
+                        "subnets",
+                        "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
+                    );
+                }
+                Held::One(balancer) if balancer.scheme.as_deref() == Some(scheme.name()) => {
+                    decision.subnets_if_new = search.if_new(decision);
+                    search.by_name_or_id(&balancer.subnets)?
+                }
+                Held::One(_) | Held::None => search.discovered(decision)?,
+            },
         };
         decision.subnets = Answer::Is(subnets.iter().map(|subnet| subnet.id.clone()).collect());
         self.validate_attributes()?;
@@ -131,7 +138,7 @@ impl Request<'_> {
             "lb_groups",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
         );
-        let groups = self.groups(decision, exists, is_dual_stack)?;
+        let groups = self.groups(decision, held, is_dual_stack)?;
         self.annotations.map("aws-load-balancer-additional-resource-tags")?;
         self.validate_addresses(scheme, &subnets, is_dual_stack)?;
         decision.step(
@@ -167,7 +174,16 @@ impl Request<'_> {
         }
     }
 
-    fn scheme(&self, exists: bool) -> Result<Scheme, Stop> {
+    /// The load balancer of the Service. Without a list of load balancers, an address shows that there is one.
+    fn held(&self) -> Held<'_> {
+        let Service { namespace, name, .. } = self.service;
+        match self.world.load_balancer_of(self.config.cluster_name, MadeFor::Service(namespace, name)) {
+            Held::NotRead if self.service.ingress.is_empty() => Held::None,
+            held => held,
+        }
+    }
+
+    fn scheme(&self, held: Held<'_>) -> Result<Scheme, Stop> {
         if let Some(raw) = self.annotations.get("aws-load-balancer-scheme") {
             return match Scheme::parse(raw) {
                 Some(scheme) => Ok(scheme),
@@ -177,13 +193,16 @@ impl Request<'_> {
         if let Some(is_internal) = self.annotations.switch("aws-load-balancer-internal")? {
             return Ok(if is_internal { Scheme::Internal } else { Scheme::InternetFacing });
         }
-        if exists {
-            return Stop::unknown(
-                "scheme",
-                "an existing load balancer keeps its scheme, and load balancers were not read",
-            );
+        match held {
+            Held::NotRead => {
+                Stop::unknown("scheme", "an existing load balancer keeps its scheme, and load balancers were not read")
+            }
+            Held::One(balancer) => match balancer.scheme.as_deref().and_then(Scheme::parse) {
+                Some(scheme) => Ok(scheme),
+                None => Stop::error("invalid load balancer scheme"),
+            },
+            Held::None => Ok(default_scheme(self.config)),
         }
-        Ok(default_scheme(self.config))
     }
 
     /// Annotations about attributes that the controller refuses.

@@ -10,7 +10,7 @@ use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
 
 use super::{Config, Kind, Scheme, Stop};
 use crate::model::annotations::{go_list, go_quoted};
-use crate::model::decision::{Decision, PassedOver};
+use crate::model::decision::{Answer, Decision, PassedOver};
 use crate::model::world::World;
 use crate::policy::matches as has_value;
 
@@ -193,6 +193,13 @@ impl<'s> Search<'s> {
         let all: Vec<&Subnet> = self.world.subnets(self.vpc)?.iter().filter(has).copied().collect();
         let keys: Vec<&String> = wanted.keys().collect();
         self.choose(all, &keys, decision)
+    }
+
+    /// Subnets for a new load balancer, for a decision that keeps those of an existing one.
+    pub(super) fn if_new(&self, decision: &Decision) -> Answer<Vec<String>> {
+        let mut apart = decision.clone();
+        let found = self.discovered(&mut apart).ok();
+        Answer::from(found.map(|found| found.iter().map(|subnet| subnet.id.clone()).collect()))
     }
 
     /// Subnets by role tag, or by reachability if there is none with the tag: `#ResolveViaDiscovery`.

@@ -266,6 +266,7 @@ fn rules_of_a_network_load_balancer_leave_groups_that_no_target_uses() {
             ranges: vec![crate::aws::RuleSource {
                 source: "0.0.0.0/0".to_owned(),
                 description: Some(description.clone()),
+                ..crate::aws::RuleSource::default()
             }],
             groups: Vec::new(),
         }];

@@ -22,7 +22,8 @@ fn balancer(version: &str, more: &[(&str, &str)], spec: Value, change: impl FnOn
 }
 
 fn permission(protocol: &str, port: Option<i32>, source: &str, description: Option<&str>) -> IngressPermission {
-    let source = RuleSource { source: source.to_owned(), description: description.map(str::to_owned) };
+    let source =
+        RuleSource { source: source.to_owned(), description: description.map(str::to_owned), ..RuleSource::default() };
     let is_group = source.source.starts_with("sg-");
     IngressPermission {
         protocol: protocol.to_owned(),

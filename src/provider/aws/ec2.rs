@@ -354,26 +354,37 @@ pub(super) fn security_group(raw: types::SecurityGroup) -> Option<SecurityGroup>
         name: raw.group_name.unwrap_or_default(),
         description: raw.description.unwrap_or_default(),
         vpc_id: raw.vpc_id,
+        ingress: raw
+            .ip_permissions
+            .unwrap_or_default()
+            .into_iter()
+            .map(|one| permission(one, raw.owner_id.as_deref()))
+            .collect(),
         owner_id: raw.owner_id,
-        ingress: raw.ip_permissions.unwrap_or_default().into_iter().map(permission).collect(),
         tags: tags(raw.tags),
     })
 }
 
-fn permission(raw: types::IpPermission) -> IngressPermission {
+fn permission(raw: types::IpPermission, owner: Option<&str>) -> IngressPermission {
     let ipv4 = raw.ip_ranges.unwrap_or_default().into_iter().map(|range| (range.cidr_ip, range.description));
     let ipv6 = raw.ipv6_ranges.unwrap_or_default().into_iter().map(|range| (range.cidr_ipv6, range.description));
     let lists = raw.prefix_list_ids.unwrap_or_default().into_iter().map(|list| (list.prefix_list_id, list.description));
-    let pairs = raw.user_id_group_pairs.unwrap_or_default().into_iter().map(|pair| (pair.group_id, pair.description));
     let source = |(source, description): (Option<String>, Option<String>)| {
-        source.map(|source| RuleSource { source, description })
+        source.map(|source| RuleSource { source, account_id: None, description })
+    };
+    let group = |pair: types::UserIdGroupPair| {
+        Some(RuleSource {
+            source: pair.group_id?,
+            account_id: pair.user_id.filter(|id| owner.is_some_and(|owner| owner != id)),
+            description: pair.description,
+        })
     };
     IngressPermission {
         protocol: raw.ip_protocol.unwrap_or_default(),
         from_port: raw.from_port,
         to_port: raw.to_port,
         ranges: ipv4.chain(ipv6).chain(lists).filter_map(source).collect(),
-        groups: pairs.filter_map(source).collect(),
+        groups: raw.user_id_group_pairs.unwrap_or_default().into_iter().filter_map(group).collect(),
     }
 }
 

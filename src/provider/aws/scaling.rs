@@ -146,6 +146,8 @@ fn group(raw: types::AutoScalingGroup) -> Option<AutoScalingGroup> {
             subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
             zones: raw.availability_zones.unwrap_or_default(),
             templates: base.into_iter().chain(overrides).map(reference).collect(),
+            target_groups: raw.target_group_arns.unwrap_or_default(),
+            load_balancers: raw.load_balancer_names.unwrap_or_default(),
             is_being_deleted: raw.status.is_some(),
             suspended: suspended.filter_map(|process| process.process_name).collect(),
         }),

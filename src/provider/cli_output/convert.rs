@@ -90,6 +90,8 @@ pub(super) fn metadata_options(raw: RawMetadataOptions) -> MetadataOptions {
 }
 
 pub(super) fn security_group(raw: RawGroup) -> SecurityGroup {
+    let owner = raw.owner_id.clone();
+    let range_source = |source, description| RuleSource { source, account_id: None, description };
     let permission = |raw: RawPermission| IngressPermission {
         protocol: raw.ip_protocol,
         from_port: raw.from_port,
@@ -97,22 +99,18 @@ pub(super) fn security_group(raw: RawGroup) -> SecurityGroup {
         ranges: raw
             .ip_ranges
             .into_iter()
-            .map(|range| RuleSource { source: range.cidr_ip, description: range.description })
-            .chain(
-                raw.ipv6_ranges
-                    .into_iter()
-                    .map(|range| RuleSource { source: range.cidr_ipv6, description: range.description }),
-            )
-            .chain(
-                raw.prefix_list_ids
-                    .into_iter()
-                    .map(|list| RuleSource { source: list.prefix_list_id, description: list.description }),
-            )
+            .map(|range| range_source(range.cidr_ip, range.description))
+            .chain(raw.ipv6_ranges.into_iter().map(|range| range_source(range.cidr_ipv6, range.description)))
+            .chain(raw.prefix_list_ids.into_iter().map(|list| range_source(list.prefix_list_id, list.description)))
             .collect(),
         groups: raw
             .user_id_group_pairs
             .into_iter()
-            .map(|pair| RuleSource { source: pair.group_id, description: pair.description })
+            .map(|pair| RuleSource {
+                source: pair.group_id,
+                account_id: pair.user_id.filter(|id| owner.as_deref().is_some_and(|owner| owner != id)),
+                description: pair.description,
+            })
             .collect(),
     };
     SecurityGroup {

@@ -125,6 +125,8 @@ fn group(raw: RawScalingGroup) -> AutoScalingGroup {
         subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
         zones: raw.availability_zones,
         templates: base.into_iter().chain(overrides).map(reference).collect(),
+        target_groups: raw.target_group_arns,
+        load_balancers: raw.load_balancer_names,
         is_being_deleted: raw.status.is_some(),
         suspended: raw.suspended_processes.into_iter().map(|process| process.process_name).collect(),
     };

@@ -132,7 +132,7 @@ shapes! {
     Cidr { cidr_ip: String, description: Option<String> }
     CidrV6 { #[serde(rename = "CidrIpv6")] cidr_ipv6: String, description: Option<String> }
     PrefixList { prefix_list_id: String, description: Option<String> }
-    GroupPair { group_id: String, description: Option<String> }
+    GroupPair { group_id: String, user_id: Option<String>, description: Option<String> }
     RouteTables { route_tables: Vec<RawTable>, next_token: Option<String> }
     RawTable {
         route_table_id: String,
@@ -203,6 +203,10 @@ shapes! {
         availability_zones: Vec<String>,
         #[serde(default)]
         suspended_processes: Vec<RawSuspended>,
+        #[serde(default, rename = "TargetGroupARNs")]
+        target_group_arns: Vec<String>,
+        #[serde(default)]
+        load_balancer_names: Vec<String>,
         status: Option<String>,
         launch_template: Option<RawTemplateReference>,
         mixed_instances_policy: Option<RawMixedPolicy>,

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::aws::Tagged;
 use crate::aws::view::RegionView;
+use crate::aws::{AttachedInterface, Tagged, TargetGroup};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
@@ -32,6 +32,23 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::region(check)
 };
 
+/// Tag of the AWS Load Balancer Controller.
+const CLUSTER: &str = "elbv2.k8s.aws/cluster";
+
+/// True if a target group of the controller with a cluster name has a node as a target, or a Pod on a node, or may have
+/// one. A cluster that was deleted leaves load balancers of its own name behind.
+fn sends_to_members(region: &RegionView<'_>, name: &str) -> bool {
+    let Some(balancing) = &region.region.load_balancing else { return true };
+    let interfaces = || region.members.iter().flat_map(|member| &member.instance.network_interfaces);
+    let has = |one: &AttachedInterface, id: &String| {
+        one.addresses.as_ref().is_none_or(|held| held.ipv4.contains(id) || held.ipv6.contains(id))
+    };
+    let is_here = |id: &String| region.member(id).is_some() || interfaces().any(|one| has(one, id));
+    let of_name = |group: &&TargetGroup| tags::value(group.tags.as_deref().unwrap_or_default(), CLUSTER) == Some(name);
+    let mut groups = balancing.target_groups.iter().filter(of_name);
+    groups.any(|group| group.targets.as_ref().is_none_or(|all| all.iter().any(|target| is_here(&target.id))))
+}
+
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let reach = in_reach(region);
@@ -53,19 +70,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         })
         .flat_map(|interface| interface.security_groups.iter().map(String::as_str))
         .collect();
+    let sends_here = |name: &str| sends_to_members(region, name);
     let mut names: BTreeMap<(&str, String), Vec<Tagged<'_>>> = BTreeMap::new();
     for resource in region.tagged() {
         let key = match resource {
-            Tagged::SecurityGroup(group) if reach(resource) && in_use.contains(group.id.as_str()) => {
-                "elbv2.k8s.aws/cluster"
-            }
+            Tagged::SecurityGroup(group) if reach(resource) && in_use.contains(group.id.as_str()) => CLUSTER,
             // A former cluster may have left a detached volume behind.
             Tagged::Volume(volume) if volume.attached_to.iter().any(|id| region.member(id).is_some()) => {
                 "ebs.csi.aws.com/cluster-name"
             }
             _ => continue,
         };
-        if let Some(name) = tags::value(resource.tags(), key).filter(|name| *name != own) {
+        let name = tags::value(resource.tags(), key).filter(|name| *name != own);
+        if let Some(name) = name.filter(|name| key != CLUSTER || sends_here(name)) {
             names.entry((key, name.to_owned())).or_default().push(resource);
         }
     }
@@ -98,10 +115,21 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| tag(&mut c.group(aws::TAGGED_GROUP).tags, "elbv2.k8s.aws/cluster", "brvo"));
+        // Its target group has the nodes.
+        aws::fires(&RULE, |c| {
+            tag(&mut c.group(aws::TAGGED_GROUP).tags, "elbv2.k8s.aws/cluster", "brvo");
+            c.add_network();
+            tag(c.target_group().tags.as_mut().unwrap(), "elbv2.k8s.aws/cluster", "brvo");
+        });
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| tag(&mut c.group(aws::TAGGED_GROUP).tags, "elbv2.k8s.aws/cluster", aws::ID));
+        // A cluster that was deleted left it behind.
+        aws::silent(&RULE, |c| {
+            tag(&mut c.group(aws::TAGGED_GROUP).tags, "elbv2.k8s.aws/cluster", "brvo");
+            c.add_network();
+        });
     }
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::aws::Tagged;
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
@@ -10,13 +12,13 @@ const DEFAULT_RULE_QUOTA: usize = 60;
 
 pub(super) const RULE: Rule = Rule {
     id: "sg-rules-near-limit",
-    title: "the nodes' security group is nearly full",
+    title: "a security group of the nodes or of a load balancer is nearly full",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning; info above the default quota, which must have been raised",
+        "warning; info above the default quota if the quota was not read: it must have been raised",
     ),
     resources: GROUP,
-    condition: "A group attached to members has at least 80 percent of the default quota of 60 ingress rules, counted per source.",
+    condition: "A group of members, or of a load balancer that a controller of the cluster made, has at least 80 percent of the quota of ingress rules, counted per source: the quota of the account where it was given (`list-service-quotas.json`), else the default of 60.",
     impact: "the controller cannot add the next load balancer's rules: `RulesPerSecurityGroupLimitExceeded`",
     fix: "Set `DisableSecurityGroupIngress` or `ElbSecurityGroup` in the cloud config, clear stale rules, or raise the quota.",
     sources: &[
@@ -30,10 +32,15 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
-    region
-        .members_by_group()
-        .into_keys()
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
+    let known = region.region.limits.as_ref().and_then(|limits| limits.rules_per_group);
+    let known = known.and_then(|quota| usize::try_from(quota).ok());
+    let quota = known.unwrap_or(DEFAULT_RULE_QUOTA);
+    let here = context.existing.balancers.iter().filter(|one| std::ptr::eq(one.region, region));
+    let of_balancers = here.flat_map(|one| one.balancer.security_groups.iter().map(String::as_str));
+    let groups: BTreeSet<&str> = region.member_groups().iter().copied().chain(of_balancers).collect();
+    groups
+        .into_iter()
         .filter_map(|id| {
             let group = region.security_group(id)?;
             // EC2 counts IPv4 and IPv6 rules separately: each has the quota.
@@ -44,7 +51,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 v4 += permission.ranges.len() - of_v6 + permission.groups.len();
             }
             let rules = v4.max(v6);
-            if rules * 5 < DEFAULT_RULE_QUOTA * 4 {
+            if rules * 5 < quota * 4 {
                 return None;
             }
             // A prefix list counts as its maximum number of entries, which is not read.
@@ -55,8 +62,9 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 .filter(|range| range.source.starts_with("pl-"))
                 .count();
             let mut message = format!(
-                "security group `{id}` has {}; the default quota is {DEFAULT_RULE_QUOTA}",
-                text::count(rules, "ingress rule")
+                "security group `{id}` has {}; the {} quota is {quota}",
+                text::count(rules, "ingress rule"),
+                if known.is_some() { "account's" } else { "default" }
             );
             if lists > 0 {
                 message.push_str(&format!(
@@ -65,7 +73,8 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 ));
             }
             // A count above the default shows that the quota was raised, but not its value.
-            let severity = if rules > DEFAULT_RULE_QUOTA { Severity::Info } else { Severity::Warning };
+            let is_raised = known.is_none() && rules > DEFAULT_RULE_QUOTA;
+            let severity = if is_raised { Severity::Info } else { Severity::Warning };
             let fix = Fix::none(
                 "clear stale rules, raise the quota, or set `DisableSecurityGroupIngress` in the cloud config",
             );

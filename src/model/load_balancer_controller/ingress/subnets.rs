@@ -9,6 +9,7 @@ use crate::model::annotations::go_list;
 use crate::model::decision::Decision;
 use crate::model::load_balancer_controller::Kind;
 use crate::model::load_balancer_controller::subnets::Search;
+use crate::model::world::Held;
 
 impl Request<'_> {
     pub(super) fn subnets<'s>(
@@ -61,11 +62,22 @@ impl Request<'_> {
             self.world.given.with_address.contains(&member.name)
                 || member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some()
         };
-        if self.group.members.iter().any(has_address) {
-            return Stop::unknown(
-                "subnets",
-                "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
-            );
+        match self.held() {
+            Held::NotRead if self.group.members.iter().any(has_address) => {
+                return Stop::unknown(
+                    "subnets",
+                    "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
+                );
+            }
+            Held::One(balancer) if balancer.scheme.as_deref() == Some(scheme.name()) => {
+                decision.subnets_if_new = search.if_new(decision);
+                let subnets: Option<Vec<_>> = balancer.subnets.iter().map(|id| self.world.subnet(id)).collect();
+                return match subnets {
+                    Some(subnets) => Ok(subnets),
+                    None => Stop::unknown("subnets", "a subnet of the existing load balancer was not read"),
+                };
+            }
+            Held::NotRead | Held::One(_) | Held::None => {}
         }
         search.discovered(decision).map_err(|stop| match stop {
             Stop::Error(message) => Stop::Error(format!("couldn't auto-discover subnets: {message}")),

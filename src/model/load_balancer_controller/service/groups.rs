@@ -6,6 +6,7 @@ use super::Request;
 use crate::model::decision::{Answer, Decision, IngressRule, Stop};
 use crate::model::load_balancer_controller::Kind;
 use crate::model::load_balancer_controller::groups::{GroupSearch, Groups};
+use crate::model::world::Held;
 use crate::model::{UID, names};
 
 impl Request<'_> {
@@ -13,7 +14,7 @@ impl Request<'_> {
     pub(super) fn groups(
         &self,
         decision: &mut Decision,
-        exists: bool,
+        held: Held<'_>,
         is_dual_stack: bool,
     ) -> Result<Option<Groups>, Stop> {
         let is_off = self.annotations.switch("aws-load-balancer-disable-nlb-sg")?.unwrap_or_default();
@@ -21,13 +22,21 @@ impl Request<'_> {
         let has_groups = self.config.is_since(2, 6)
             && self.config.gate("NLBSecurityGroup", true)
             && !(is_off && self.config.is_since(2, 14));
-        if exists {
-            return Stop::unknown(
-                "lb_groups",
-                "an existing load balancer without groups stays without, and load balancers were not read",
-            );
+        let stays_without = match held {
+            Held::NotRead => {
+                return Stop::unknown(
+                    "lb_groups",
+                    "an existing load balancer without groups stays without, and load balancers were not read",
+                );
+            }
+            Held::One(balancer) => balancer.security_groups.is_empty(),
+            Held::None => false,
+        };
+        let is_gated = self.config.is_since(2, 6) && !self.config.gate("NLBSecurityGroup", true);
+        if is_gated && matches!(held, Held::One(_)) && !stays_without {
+            return Stop::error("conflicting security groups configuration");
         }
-        if !has_groups {
+        if !has_groups || stays_without {
             decision.lb_groups = Answer::Is(Vec::new());
             decision.new_group = Answer::Is(None);
             return Ok(None);

@@ -162,7 +162,8 @@ impl Writer {
                 let found = page(answer.reservations, None, ec2::reservation)?;
                 region.instances.extend(found.items.into_iter().flatten());
             }
-            ResourceKind::AutoScalingGroup
+            ResourceKind::TargetGroup
+            | ResourceKind::AutoScalingGroup
             | ResourceKind::LaunchTemplate
             | ResourceKind::InstanceProfile
             | ResourceKind::VSwitch

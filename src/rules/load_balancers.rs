@@ -1,0 +1,129 @@
+//! Load balancers of the controllers: what exists, compared with what their Services ask for.
+
+use std::collections::BTreeSet;
+
+use crate::aws::view::RegionView;
+use crate::aws::{LoadBalancer, TargetGroup};
+use crate::finding::{Fix, ResourceRef, Severity};
+use crate::inventory::Read;
+use crate::kubernetes::{Ingress, Service};
+use crate::model::existing::Balancer;
+use crate::resource::ResourceKind;
+use crate::text;
+
+use super::aws::Context;
+use super::{CheckResult, Rule, Violation};
+
+mod lb_addresses_differ;
+mod lb_certificate_differs;
+mod lb_deleted;
+mod lb_group_lacks_listener_port;
+mod lb_internet_facing_without_route;
+mod lb_left_behind;
+mod lb_listener_not_requested;
+mod lb_node_not_registered;
+mod lb_node_port_differs;
+mod lb_node_skipped;
+mod lb_not_active;
+mod lb_of_two_controllers;
+mod lb_registered_by_scaling_group;
+mod lb_scheme_differs;
+mod lb_subnets_differ;
+mod lb_target_group_unused;
+mod lb_target_not_node;
+mod lb_target_type_differs;
+mod lb_targets_unhealthy;
+mod lb_zone_not_enabled;
+mod limit_near;
+mod sg_rule_stale;
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/load_balancers.rs"));
+
+const BALANCER: &[ResourceKind] = &[ResourceKind::LoadBalancer];
+
+/// The lists that show which load balancers are the cluster's.
+const BALANCERS: Read = Read::DescribeLoadBalancers;
+const TAGS: Read = Read::DescribeLoadBalancerTags;
+
+/// Names in a message before `and N more`.
+const MOST_NAMES: usize = 5;
+
+/// Runs a check on each load balancer of the cluster. One of which the check cannot know enough gives `None`, and does not
+/// count as checked.
+fn for_each(context: &Context<'_>, check: impl Fn(&Balancer<'_>) -> Option<Vec<Violation>>) -> CheckResult {
+    if !context.existing.was_read {
+        return CheckResult::not_applicable("the load balancers were not read");
+    }
+    if context.existing.balancers.is_empty() {
+        return CheckResult::not_applicable("no load balancer belongs to a controller of the cluster");
+    }
+    let checked: Vec<Vec<Violation>> = context.existing.balancers.iter().filter_map(check).collect();
+    if checked.is_empty() {
+        return CheckResult::not_applicable(
+            "what the load balancers are for was not given, or their details were not read",
+        );
+    }
+    CheckResult::counted(checked.len(), checked.into_iter().flatten())
+}
+
+/// Runs a check on each load balancer that is the one of its Service.
+fn for_each_of_service(
+    context: &Context<'_>,
+    check: impl Fn(&Balancer<'_>, &Service) -> Option<Vec<Violation>>,
+) -> CheckResult {
+    for_each(context, |one| {
+        let service = one.service.filter(|service| service.is_load_balancer() && service.deleted_at.is_none())?;
+        if one.is_meant() { check(one, service) } else { None }
+    })
+}
+
+/// A finding about a load balancer.
+fn on_balancer(one: &Balancer<'_>, severity: Severity, message: String, fix: impl Into<String>) -> Violation {
+    Violation::new(severity, resource(one), message, Fix::none(fix))
+}
+
+fn resource(one: &Balancer<'_>) -> ResourceRef {
+    ResourceRef {
+        arn: one.balancer.arn.clone(),
+        ..in_region(one.region, ResourceKind::LoadBalancer, &one.balancer.name)
+    }
+}
+
+fn group_resource(region: &RegionView<'_>, group: &TargetGroup) -> ResourceRef {
+    ResourceRef { arn: Some(group.arn.clone()), ..in_region(region, ResourceKind::TargetGroup, &group.name) }
+}
+
+fn in_region(region: &RegionView<'_>, kind: ResourceKind, id: &str) -> ResourceRef {
+    ResourceRef {
+        region: Some(region.region.name.clone()),
+        account_id: Some(region.account.account_id.clone()),
+        ..ResourceRef::bare(kind, id)
+    }
+}
+
+/// "`NAME` (Service `shop/web`)".
+fn described(one: &Balancer<'_>) -> String {
+    let name = text::printable(&one.balancer.name);
+    match one.claim() {
+        Some(claim) => format!("`{name}` ({})", text::printable(&claim.made_for.describe())),
+        None => format!("`{name}`"),
+    }
+}
+
+/// True if the status of a Service has the host name of a load balancer.
+fn is_address_of(service: &Service, balancer: &LoadBalancer) -> bool {
+    service.ingress.iter().any(|address| match address {
+        Ingress::Hostname(host) => host.eq_ignore_ascii_case(&balancer.dns_name),
+        Ingress::Address(_) => false,
+    })
+}
+
+/// The first of some names, and the number of the others.
+fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: BTreeSet<&str> = names.into_iter().collect();
+    let first: Vec<String> = names.iter().take(MOST_NAMES).map(|name| text::printable(name).into_owned()).collect();
+    match names.len().checked_sub(MOST_NAMES).filter(|more| *more > 0) {
+        Some(more) => format!("{} and {more} more", first.join(", ")),
+        None => first.join(", "),
+    }
+}

@@ -1,0 +1,83 @@
+use std::collections::BTreeSet;
+
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{BALANCER, BALANCERS, TAGS, described, for_each_of_service, on_balancer};
+
+/// Annotation of both controllers: ARNs of certificates, of which the first is the default one of a listener.
+const CERTIFICATE: &str = "service.beta.kubernetes.io/aws-load-balancer-ssl-cert";
+
+pub(super) const RULE: Rule = Rule {
+    id: "lb-certificate-differs",
+    title: "a listener has another certificate than the Service asks for",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: BALANCER,
+    condition: "The default certificate of a TLS or HTTPS listener is not the first one of the annotation `aws-load-balancer-ssl-cert` of the Service.",
+    impact: "clients get the old certificate, and an error once it expires",
+    fix: "Make the controller sync the Service; see its events for the reason why it did not.",
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#buildListener",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_listener.go#buildListenerCertificates",
+    ],
+    example: "the listener 443 of `a1b2c3` (Service `shop/web`) has the certificate …/0b instead of …/0a",
+    reads: &[BALANCERS, TAGS, Read::DescribeListeners],
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    for_each_of_service(context, |one, service| {
+        let listeners = one.balancer.listeners.as_ref()?;
+        let wanted = service.annotations.get(CERTIFICATE).and_then(|value| value.split(',').next()).map(str::trim);
+        let Some(wanted) = wanted.filter(|arn| arn.starts_with("arn:")) else { return Some(Vec::new()) };
+        let asked: BTreeSet<i64> = service.ports.iter().map(|port| port.port).collect();
+        let other = listeners.iter().filter(|listener| asked.contains(&i64::from(listener.port)));
+        let other =
+            other.filter(|one| !one.certificates.is_empty() && one.certificates.iter().all(|arn| arn != wanted));
+        let found = other.map(|listener| {
+            let held = listener.certificates.first().map(String::as_str).unwrap_or_default();
+            let message = format!(
+                "the listener {} of {} has the certificate {} instead of {}",
+                listener.port,
+                described(one),
+                text::printable(held),
+                text::printable(wanted)
+            );
+            let fix = "make the controller sync the Service; see its events for the reason why it did not";
+            on_balancer(one, Severity::Warning, message, fix).with_respect_to(listener.port.to_string())
+        });
+        Some(found.collect())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+    use crate::testing::load_balancers::{SERVICE, TLS_SERVICE};
+
+    fn certificate(name: &str) -> Vec<String> {
+        vec![format!("arn:aws:acm:us-east-1:111122223333:certificate/{name}")]
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| {
+            c.add_classic().listeners.as_mut().unwrap()[0].certificates = certificate("0b");
+            c.manifests = TLS_SERVICE;
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.add_classic().listeners.as_mut().unwrap()[0].certificates = certificate("0a");
+            c.manifests = TLS_SERVICE;
+        });
+        // Nobody asks for one.
+        aws::silent(&RULE, |c| {
+            c.add_classic().listeners.as_mut().unwrap()[0].certificates = certificate("0b");
+            c.manifests = SERVICE;
+        });
+    }
+}

@@ -1,0 +1,197 @@
+use crate::aws::load_balancers::{MadeFor, Maker};
+use crate::kubernetes::{DocumentKind, Service, covers_all_namespaces};
+use crate::model::existing::Balancer;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::tags;
+
+use super::{BALANCER, BALANCERS, TAGS, for_each, on_balancer};
+
+pub(super) const RULE: Rule = Rule {
+    id: "lb-left-behind",
+    title: "a load balancer was left behind",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: BALANCER,
+    condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster, not even an empty Auto Scaling group. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Load balancers of installers, which name no Service, are skipped.",
+    impact: "it is paid for, and its security groups and subnets cannot be deleted while it exists; no controller deletes it",
+    fix: "Delete it, then its target groups, the rules that name its security group, and the group.",
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancerDeleted",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/stack_deployer.go#Deploy",
+        "https://github.com/kubernetes/kubernetes/issues/95042",
+        "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1629",
+    ],
+    example: "`a1b2c3` was created for Service `shop/old` on 2026-11-20, and that Service does not exist",
+    reads: &[BALANCERS, TAGS, Read::DescribeInstances],
+    ..Rule::cluster(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    let is_dead = is_dead(context);
+    for_each(context, |one| {
+        let claim = one.claim()?;
+        let reason = if is_dead {
+            Some(format!("nothing of `{}` runs here", text::printable(context.cluster_id())))
+        } else {
+            match claim.made_for {
+                MadeFor::Service(namespace, name) => of_service(context, one, namespace, name)?,
+                MadeFor::Ingress(..) | MadeFor::IngressGroup(_) => of_ingress(context, claim.made_for)?,
+            }
+        };
+        let Some(reason) = reason else { return Some(Vec::new()) };
+        let since = one.balancer.created_at.as_deref().and_then(|time| time.split('T').next());
+        let since = since.map(|day| format!(" on {}", text::printable(day))).unwrap_or_default();
+        let mut message = format!(
+            "`{}` was created for {}{since}, and {reason}",
+            text::printable(&one.balancer.name),
+            text::printable(&claim.made_for.describe())
+        );
+        let attributes = one.balancer.attributes.as_ref();
+        if attributes.and_then(|all| all.get("deletion_protection.enabled")).is_some_and(|value| value == "true") {
+            message.push_str("; its deletion protection is on");
+        }
+        let fix = "if nothing else uses it, delete it, then its target groups, the rules that name its security group, and the group";
+        let groups = one.groups.iter().map(|group| super::group_resource(one.region, group));
+        Some(vec![on_balancer(one, Severity::Warning, message, fix).related(groups)])
+    })
+}
+
+/// True if nothing that was read is a node of the cluster, or launches one.
+fn is_dead(context: &Context<'_>) -> bool {
+    let cluster = context.cluster_id();
+    let is_without_groups = |groups: &Vec<crate::aws::AutoScalingGroup>| {
+        !groups.iter().any(|group| tags::has_cluster_tag(&group.tags, cluster))
+    };
+    context.view.nodes.is_none_or(<[_]>::is_empty)
+        && context.kubernetes.services.is_none()
+        && context.view.regions.iter().all(|region| {
+            let mut live = region.region.instances.iter().filter(|one| one.state.is_live());
+            region.members.is_empty()
+                && !live.any(|one| tags::has_cluster_tag(&one.tags, cluster))
+                && region.region.auto_scaling_groups.as_ref().is_some_and(is_without_groups)
+        })
+}
+
+/// The reason for which no Service has the load balancer; `Some(None)` if one has it, `None` if it is not known.
+fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: &str) -> Option<Option<String>> {
+    let services = context.kubernetes.services.as_deref()?;
+    let Some(service) = one.service else {
+        // Only objects of the API have a uid: manifests are a part of a cluster.
+        let in_namespace: Vec<&Service> =
+            services.iter().filter(|other| other.namespace == namespace && !other.uid.is_empty()).collect();
+        return if covers_all_namespaces(services) {
+            Some(Some("that Service does not exist".to_owned()))
+        } else if in_namespace.is_empty() {
+            None
+        } else {
+            let number = text::count(in_namespace.len(), "Service");
+            let namespace = text::printable(namespace);
+            Some(Some(format!(
+                "`{}` is not among the {number} of namespace {namespace} that were given: probably it does not exist",
+                text::printable(name)
+            )))
+        };
+    };
+    if service.uid.is_empty() {
+        return None;
+    }
+    if service.deleted_at.is_some() {
+        return Some(None);
+    }
+    if !service.is_load_balancer() {
+        return Some(Some(format!("the Service is of type {} today", text::printable(&service.service_type))));
+    }
+    let has_other_address = !service.ingress.is_empty() && !super::is_address_of(service, one.balancer);
+    if has_other_address && !one.is_meant() {
+        return Some(Some("the Service has another load balancer today".to_owned()));
+    }
+    let is_left_by_first = one.claim().is_some_and(|claim| claim.maker == Maker::CloudController)
+        && one.decision.as_ref().is_some_and(|decision| !decision.handled);
+    if has_other_address && is_left_by_first {
+        return Some(Some("another controller has the Service today".to_owned()));
+    }
+    Some(None)
+}
+
+/// The same for Ingresses, which count only if those of the cluster were listed.
+fn of_ingress(context: &Context<'_>, made_for: MadeFor<'_>) -> Option<Option<String>> {
+    let evidence = context.kubernetes;
+    let is_listed = evidence.document_lists.contains(&DocumentKind::Ingress)
+        && evidence.services.as_deref().is_some_and(covers_all_namespaces);
+    let of_cluster = evidence.documents_by_kind(DocumentKind::Ingress);
+    let mut of_cluster = of_cluster.filter(|document| document.object().text(&["metadata", "uid"]).is_some());
+    let exists = of_cluster.any(|document| {
+        let object = document.object();
+        let (namespace, name) = (object.text(&["metadata", "namespace"]), object.text(&["metadata", "name"]));
+        match made_for {
+            MadeFor::Ingress(of, named) => namespace == Some(of) && name == Some(named),
+            MadeFor::IngressGroup(group) => {
+                let annotation = object.text(&["metadata", "annotations", "alb.ingress.kubernetes.io/group.name"]);
+                annotation == Some(group)
+            }
+            MadeFor::Service(..) => false,
+        }
+    });
+    // A group may come from the class too.
+    let may_come_from_class = matches!(made_for, MadeFor::IngressGroup(_))
+        && evidence.documents_by_kind(DocumentKind::IngressClassParams).next().is_some();
+    match (exists, is_listed && !may_come_from_class) {
+        (true, _) => Some(None),
+        (false, true) => Some(Some("no such Ingress exists".to_owned())),
+        (false, false) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws::{self, ID};
+    use crate::testing::load_balancers::{CLUSTER_IP, OTHER_SERVICE, SERVICE, WHOLE_CLUSTER};
+
+    #[test]
+    fn fires() {
+        // The Services of all namespaces do not hold it.
+        aws::fires(&RULE, |c| {
+            c.add_network();
+            c.manifests = WHOLE_CLUSTER;
+        });
+        // Those of its namespace do not.
+        aws::fires(&RULE, |c| {
+            c.add_classic();
+            c.manifests = OTHER_SERVICE;
+        });
+        aws::fires(&RULE, |c| {
+            c.add_classic();
+            c.manifests = CLUSTER_IP;
+        });
+        // A cluster without nodes.
+        aws::fires(&RULE, |c| {
+            c.add_network();
+            c.forget_nodes();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            c.add_classic();
+            c.manifests = SERVICE;
+        });
+        // A group at zero belongs to a living cluster.
+        aws::does_not_apply(&RULE, |c| {
+            c.add_network();
+            c.forget_nodes();
+            c.add_scaling_group("workers", &[(&format!("kubernetes.io/cluster/{ID}"), "owned")]);
+        });
+        // Nothing is known of its Service.
+        aws::does_not_apply(&RULE, |c| {
+            c.add_network();
+        });
+        // The API server's own load balancer names no Service.
+        aws::does_not_apply(&RULE, |c| {
+            let balancer = c.add_network();
+            balancer.tags.as_mut().unwrap().retain(|tag| tag.key != "kubernetes.io/service-name");
+            c.manifests = WHOLE_CLUSTER;
+        });
+    }
+}

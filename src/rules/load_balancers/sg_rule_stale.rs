@@ -1,0 +1,155 @@
+use std::collections::BTreeSet;
+
+use crate::aws::SecurityGroup;
+use crate::aws::view::RegionView;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::tags;
+
+use super::{BALANCERS, listed};
+
+/// Descriptions of the rules that the cloud controller writes for Network Load Balancers, before the name.
+/// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#NLBClientRuleDescription`,
+/// `#NLBHealthCheckRuleDescription`, `#NLBMtuDiscoveryRuleDescription`.
+const OF_NETWORK: [&str; 3] =
+    ["kubernetes.io/rule/nlb/client=", "kubernetes.io/rule/nlb/health=", "kubernetes.io/rule/nlb/mtu="];
+
+/// Description of a rule of the AWS Load Balancer Controller.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/targetgroupbinding/networking_manager.go`.
+const OF_BINDING: &str = "elbv2.k8s.aws/targetGroupBinding=";
+
+pub(super) const RULE: Rule = Rule {
+    id: "sg-rule-stale",
+    title: "rules of the nodes' security group belong to a load balancer that does not exist",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::SecurityGroup],
+    condition: "A rule of a security group of nodes was written for a Network Load Balancer that does not exist (`kubernetes.io/rule/nlb/…=NAME`), its source is a security group of the same account that does not exist, or it was written by the AWS Load Balancer Controller for a shared group that is on no network interface.",
+    impact: "the rule counts against the limit of the group, lets traffic in that nothing sends, and keeps its source group from being deleted",
+    fix: "Revoke the rules.",
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB",
+        "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4526",
+    ],
+    example: "2 rules of `sg-0a` are left of the Network Load Balancer a1b2c3, which does not exist",
+    reads: &[BALANCERS, Read::DescribeInstances, Read::DescribeNetworkInterfaces, Read::DescribeSecurityGroups],
+    subjects: Subjects::MemberGroups,
+    ..Rule::region(check)
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
+    let Some(balancing) = &region.region.load_balancing else {
+        return CheckResult::not_applicable("the load balancers were not read");
+    };
+    let names: BTreeSet<&str> = balancing.load_balancers.iter().map(|one| one.name.as_str()).collect();
+    let used: BTreeSet<&str> =
+        region.network_interfaces().iter().flat_map(|one| one.security_groups.iter().map(String::as_str)).collect();
+    let groups = region.member_groups().iter().filter_map(|id| region.security_group(id));
+    groups
+        .flat_map(|group| {
+            let mut found = Vec::new();
+            found.extend(of_network(region, group, &names));
+            found.extend(of_groups(region, group, &used));
+            found
+        })
+        .collect()
+}
+
+/// Rules of Network Load Balancers that do not exist.
+fn of_network(region: &RegionView<'_>, group: &SecurityGroup, names: &BTreeSet<&str>) -> Option<Violation> {
+    let named =
+        |description: &str| OF_NETWORK.iter().find_map(|prefix| description.strip_prefix(prefix)).map(str::to_owned);
+    let descriptions = group.ingress.iter().flat_map(|permission| permission.ranges.iter().chain(&permission.groups));
+    let stale: Vec<String> = descriptions
+        .filter_map(|source| named(source.description.as_deref()?))
+        .filter(|name| !names.contains(name.as_str()))
+        .collect();
+    if stale.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "{} of `{}` {} left of the Network Load Balancer {}, which does not exist",
+        text::count(stale.len(), "rule"),
+        group.id,
+        if stale.len() == 1 { "is" } else { "are" },
+        listed(stale.iter().map(String::as_str))
+    );
+    let resource = region.resource(crate::aws::Tagged::SecurityGroup(group));
+    Some(Violation::new(Severity::Info, resource, message, Fix::none("revoke the rules")))
+}
+
+/// Rules whose source is a group that does not exist, or a shared group of load balancers on no network interface.
+fn of_groups(region: &RegionView<'_>, group: &SecurityGroup, used: &BTreeSet<&str>) -> Vec<Violation> {
+    let sources = group.ingress.iter().flat_map(|permission| &permission.groups);
+    let mut found: Vec<Violation> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for source in sources.filter(|source| source.account_id.is_none() && seen.insert(source.source.as_str())) {
+        let id = source.source.as_str();
+        let is_binding = source.description.as_deref().is_some_and(|text| text.starts_with(OF_BINDING));
+        let message = match region.security_group(id) {
+            None => format!("a rule of `{}` has the source `{}`, which does not exist", group.id, text::printable(id)),
+            Some(shared) if is_binding && !used.contains(id) => {
+                let cluster = tags::value(&shared.tags, "elbv2.k8s.aws/cluster").unwrap_or_default();
+                format!(
+                    "a rule of `{}` is left of the AWS Load Balancer Controller of `{}`: its source group `{id}` is on no network interface",
+                    group.id,
+                    text::printable(cluster)
+                )
+            }
+            Some(_) => continue,
+        };
+        let resource = region.resource(crate::aws::Tagged::SecurityGroup(group));
+        let related = region.bare(ResourceKind::SecurityGroup, id);
+        let violation = Violation::new(Severity::Info, resource, message, Fix::none("revoke the rule"));
+        found.push(violation.related([related]).with_respect_to(id));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::aws::{IngressPermission, RuleSource};
+    use crate::testing::aws::{self, Cluster, TAGGED_GROUP};
+
+    fn rule(c: &mut Cluster, source: &str, description: Option<&str>, account: Option<&str>) {
+        c.add_network();
+        let source = RuleSource {
+            source: source.to_owned(),
+            description: description.map(str::to_owned),
+            account_id: account.map(str::to_owned),
+        };
+        let permission = IngressPermission {
+            protocol: "tcp".to_owned(),
+            from_port: Some(30443),
+            to_port: Some(30443),
+            ranges: Vec::new(),
+            groups: Vec::new(),
+        };
+        let is_group = source.source.starts_with("sg-");
+        let permission = if is_group {
+            IngressPermission { groups: vec![source], ..permission }
+        } else {
+            IngressPermission { ranges: vec![source], ..permission }
+        };
+        c.group(TAGGED_GROUP).ingress.push(permission);
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client=a0never"), None));
+        aws::fires(&RULE, |c| rule(c, "sg-0never", None, None));
+        aws::fires(&RULE, |c| {
+            c.add_group("sg-0shared");
+            rule(c, "sg-0shared", Some("elbv2.k8s.aws/targetGroupBinding=shared"), None);
+        });
+    }
+
+    #[test]
+    fn silent() {
+        aws::silent(&RULE, |c| {
+            rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client=a5e4dbfc9c2ae4642b0335607860aef6"), None);
+        });
+        // A group of another account is not listed.
+        aws::silent(&RULE, |c| rule(c, "sg-0peer", None, Some("444455556666")));
+    }
+}
