@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 mod mock;
 #[path = "../tests/integration/mock_answers.rs"]
 mod mock_answers;
+#[path = "../tests/integration/mock_balancing.rs"]
+mod mock_balancing;
 #[path = "../tests/integration/mock_scaling.rs"]
 mod mock_scaling;
 #[path = "../tests/integration/mock_writes.rs"]

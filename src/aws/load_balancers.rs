@@ -1,5 +1,8 @@
 //! The controllers that made a load balancer or a target group, by the tags that they wrote.
 
+#[cfg(feature = "aws")]
+use std::collections::BTreeSet;
+
 use crate::inventory::Tag;
 use crate::tags::{self, CLUSTER_TAG_PREFIX};
 
@@ -95,6 +98,17 @@ impl Names<'_> {
         };
         of_cloud_controller().into_iter().chain(of_load_balancer_controller()).collect()
     }
+}
+
+/// True if a resource with these tags may be one of a controller of some clusters: it has the tag of one of them, with a
+/// Service, or it is near and the AWS Load Balancer Controller, whose cluster name may be another, made it. Without
+/// clusters, those of all count.
+#[cfg(feature = "aws")]
+pub(crate) fn may_belong(held: &[Tag], clusters: Option<&BTreeSet<String>>, is_near: bool) -> bool {
+    let is_of = |id: &str| clusters.is_none_or(|clusters| clusters.contains(id));
+    let is_tagged = held.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).any(is_of);
+    let of_controller = tags::value(held, CLUSTER).is_some_and(|name| is_near || is_of(name));
+    is_tagged && tags::value(held, SERVICE_NAME).is_some() || of_controller
 }
 
 #[cfg(test)]

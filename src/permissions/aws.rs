@@ -18,6 +18,16 @@ pub static SCAN: &[Permission] = &[
         without: Some("asg-*, autoscaler-*"),
     },
     Permission {
+        action: "ec2:DescribeAccountAttributes",
+        purpose: "limits of Elastic IP addresses, and of security groups per network interface",
+        without: Some("limit-near, in part"),
+    },
+    Permission {
+        action: "ec2:DescribeAddresses",
+        purpose: "the number of Elastic IP addresses",
+        without: Some("limit-near, in part"),
+    },
+    Permission {
         action: "ec2:DescribeAvailabilityZones",
         purpose: "distinguishes local and wavelength zones from ordinary ones",
         without: Some("subnets for load balancers"),
@@ -74,6 +84,41 @@ pub static SCAN: &[Permission] = &[
         action: "ec2:GetInstanceMetadataDefaults",
         purpose: "metadata options that launch templates leave to the account",
         without: Some("asg-next-instance-metadata, asg-cannot-launch"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DescribeAccountLimits",
+        purpose: "how many load balancers and target groups the account may have",
+        without: Some("limit-near, in part"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DescribeInstanceHealth",
+        purpose: "the health of the nodes behind Classic Load Balancers",
+        without: Some("lb-target*, lb-zone-not-enabled"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DescribeListeners",
+        purpose: "ports and certificates of load balancers",
+        without: Some("lb-certificate-differs, lb-group-lacks-listener-port, lb-listener-not-requested"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DescribeLoadBalancers",
+        purpose: "the load balancers of Services and Ingresses",
+        without: Some("lb-*, sg-rule-stale, limit-near"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DescribeTags",
+        purpose: "whose a load balancer or target group is",
+        without: Some("lb-*"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DescribeTargetGroups",
+        purpose: "the target groups of load balancers",
+        without: Some("lb-target*, lb-node-*"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DescribeTargetHealth",
+        purpose: "the targets and their health",
+        without: Some("lb-target*, lb-node-not-registered, lb-zone-not-enabled"),
     },
     Permission {
         action: "iam:GetAccountAuthorizationDetails",

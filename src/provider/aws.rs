@@ -24,6 +24,7 @@ mod call;
 mod config;
 mod ec2;
 mod iam;
+mod load_balancing;
 mod profile;
 mod scaling;
 mod strict;
@@ -248,7 +249,10 @@ async fn read_known_account(
     };
     let started: Vec<_> = regions
         .iter()
-        .map(|name| ec2::read_region(session.ec2(name), session.autoscaling(name), name, caller))
+        .map(|name| {
+            let balancing = session.load_balancing(name);
+            ec2::read_region(session.ec2(name), session.autoscaling(name), balancing, name, caller)
+        })
         .collect();
     let mut waiting = started.into_iter();
     loop {
@@ -272,9 +276,9 @@ async fn read_known_account(
     };
     needs.add_profiles_of_launches(&account);
     let details = account.regions.iter_mut().map(|region| {
-        let client = session.ec2(&region.name);
+        let (client, balancing) = (session.ec2(&region.name), session.load_balancing(&region.name));
         let needs = &needs;
-        async move { region_details(region, client, needs, caller).await }
+        async move { region_details(region, &client, &balancing, needs, caller).await }
     });
     let wanted = wanted_identities(request, &account_id, &needs.profiles);
     let (detail_gaps, roles) = tokio::join!(join_all(details), iam::read(&session, caller, &wanted, request.iam_reads));
@@ -294,21 +298,30 @@ async fn read_known_account(
 
 /// Reads what only the cluster's own part of a region needs: attributes of its VPCs, and what its Auto Scaling groups
 /// launch beyond the default and latest versions.
-async fn region_details(region: &mut Region, client: Ec2, needs: &Needs, caller: &Caller) -> Vec<Gap> {
-    let Region { name, vpcs, launch_templates, metadata_defaults, .. } = region;
+async fn region_details(
+    region: &mut Region,
+    client: &Ec2,
+    balancing: &load_balancing::Clients,
+    needs: &Needs,
+    caller: &Caller,
+) -> Vec<Gap> {
+    let wanted = load_balancing::wanted(region, needs.clusters.as_ref(), &needs.vpcs);
+    let Region { name, vpcs, launch_templates, metadata_defaults, load_balancing, .. } = region;
     let launches = needs.launches.get(name).cloned().unwrap_or_default();
     let defaults = async {
         if !launches.needs_defaults {
             return None;
         }
-        scaling::read_defaults(&client, name, metadata_defaults, caller).await
+        scaling::read_defaults(client, name, metadata_defaults, caller).await
     };
-    let (mut gaps, of_versions, of_defaults) = tokio::join!(
-        ec2::read_vpc_attributes(&client, name, vpcs, &needs.vpcs, caller),
-        scaling::read_versions(&client, name, launch_templates, &launches.versions, caller),
+    let (mut gaps, of_versions, of_defaults, of_balancers) = tokio::join!(
+        ec2::read_vpc_attributes(client, name, vpcs, &needs.vpcs, caller),
+        scaling::read_versions(client, name, launch_templates, &launches.versions, caller),
         defaults,
+        load_balancing::read_details(balancing, name, load_balancing, &wanted, caller),
     );
     gaps.extend(of_versions);
+    gaps.extend(of_balancers);
     gaps.extend(of_defaults);
     gaps
 }
@@ -339,13 +352,15 @@ async fn ask_again(partial: &mut Inventory, gaps: &[Gap], session: &Session, cal
     found
 }
 
-/// Instance profiles, VPCs and launch templates to read in detail.
+/// Instance profiles, VPCs, launch templates and load balancers to read in detail.
 #[derive(Default)]
 struct Needs {
     profiles: BTreeSet<String>,
     vpcs: BTreeSet<String>,
     /// By region.
     launches: BTreeMap<String, LaunchNeeds>,
+    /// Ids of the clusters of a scan; absent if everything is read.
+    clusters: Option<BTreeSet<String>>,
 }
 
 impl Needs {
@@ -389,6 +404,7 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
                 needs.launches.entry(region.region.name.clone()).or_default().merge(of_groups);
             }
         }
+        needs.clusters = Some(ids);
         for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
             let of_neighbours = launch_needs_of_neighbours(region, &needs.vpcs);
             needs.launches.entry(region.name.clone()).or_default().merge(of_neighbours);

@@ -71,7 +71,6 @@ reads! {
     DescribeAccountLimits = "elasticloadbalancing:DescribeAccountLimits" [];
     DescribeInstanceHealth = "elasticloadbalancing:DescribeInstanceHealth" [];
     DescribeListeners = "elasticloadbalancing:DescribeListeners" [];
-    DescribeLoadBalancerAttributes = "elasticloadbalancing:DescribeLoadBalancerAttributes" [];
     DescribeLoadBalancers = "elasticloadbalancing:DescribeLoadBalancers" [LoadBalancer];
     // The tags determine which load balancers are the cluster's.
     DescribeLoadBalancerTags = "elasticloadbalancing:DescribeTags" [];

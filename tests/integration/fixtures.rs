@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tagaudit::internals::audit::{Audit, Auditor, Purpose};
 use tagaudit::internals::estate::EstateRef;
 use tagaudit::internals::finding::Severity;
-use tagaudit::internals::inventory::{Gap, Inventory, Provider, Read};
+use tagaudit::internals::inventory::{Gap, Inventory, LoadBalancing, Provider, Read};
 use tagaudit::internals::kubernetes::Evidence;
 use tagaudit::internals::nodes::{self, KubernetesNode};
 use tagaudit::internals::report::Report;
@@ -216,6 +216,19 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::DescribeAutoScalingGroups => region.auto_scaling_groups = None,
         Read::DescribeLaunchTemplateVersions => region.launch_templates = None,
         Read::GetInstanceMetadataDefaults => region.metadata_defaults = None,
+        Read::DescribeLoadBalancers => region.load_balancing = None,
+        Read::DescribeAddresses => region.elastic_ips = None,
+        Read::DescribeAccountAttributes => region.limits = None,
+        Read::DescribeLoadBalancerTags
+        | Read::DescribeTargetGroups
+        | Read::DescribeListeners
+        | Read::DescribeTargetHealth
+        | Read::DescribeInstanceHealth
+        | Read::DescribeAccountLimits => {
+            if let Some(balancing) = &mut region.load_balancing {
+                lose_details(balancing, read);
+            }
+        }
         Read::DescribeVpcAttribute => {
             for vpc in &mut region.vpcs {
                 (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);
@@ -234,6 +247,24 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         reason: "UnauthorizedOperation".into(),
         message: "You are not authorized to perform this operation.".into(),
     });
+}
+
+/// The same for what is read of load balancers beyond their list.
+fn lose_details(balancing: &mut LoadBalancing, read: Read) {
+    match read {
+        Read::DescribeLoadBalancerTags => {
+            balancing.load_balancers.iter_mut().for_each(|one| one.tags = None);
+            balancing.target_groups.iter_mut().for_each(|group| group.tags = None);
+        }
+        Read::DescribeTargetGroups => balancing.target_groups.clear(),
+        Read::DescribeListeners => {
+            let others = balancing.load_balancers.iter_mut().filter(|one| one.arn.is_some());
+            others.for_each(|one| one.listeners = None);
+        }
+        Read::DescribeTargetHealth => balancing.target_groups.iter_mut().for_each(|group| group.targets = None),
+        Read::DescribeInstanceHealth => balancing.load_balancers.iter_mut().for_each(|one| one.health = None),
+        _ => balancing.limits = None,
+    }
 }
 
 /// The reads that a rule can ask for.

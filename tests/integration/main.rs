@@ -58,6 +58,8 @@ mod lint_services;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]
+mod live_balancing;
+#[cfg(feature = "aws")]
 mod live_scaling;
 #[cfg(feature = "aws")]
 mod many;
@@ -67,6 +69,8 @@ mod migration_worlds;
 mod mock;
 #[cfg(feature = "aws")]
 mod mock_answers;
+#[cfg(feature = "aws")]
+mod mock_balancing;
 #[cfg(feature = "aws")]
 mod mock_scaling;
 #[cfg(feature = "aws")]

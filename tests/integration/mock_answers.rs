@@ -59,6 +59,8 @@ pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Resu
     let expected = match service {
         "autoscaling" => "2011-01-01",
         "ec2" => "2016-11-15",
+        "elasticloadbalancing" if version == "2012-06-01" => "2012-06-01",
+        "elasticloadbalancing" => "2015-12-01",
         "iam" => "2010-05-08",
         "sts" => "2011-06-15",
         _ => return refuse(400, "UnknownService", service),
@@ -73,6 +75,7 @@ pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Resu
     match service {
         "autoscaling" => super::mock_scaling::autoscaling(action, context),
         "ec2" => ec2(action, context),
+        "elasticloadbalancing" => super::mock_balancing::balancing(action, version, context),
         "iam" => iam(action, context),
         _ => sts(action, context),
     }
@@ -140,6 +143,12 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
     }
     if action == "GetInstanceMetadataDefaults" {
         return super::mock_scaling::metadata_defaults(action, region, context);
+    }
+    if action == "DescribeAddresses" {
+        return super::mock_balancing::addresses(action, region, context);
+    }
+    if action == "DescribeAccountAttributes" {
+        return super::mock_balancing::attributes(action, region, context);
     }
     if action == "DescribeAvailabilityZones" {
         context.only(&[])?;

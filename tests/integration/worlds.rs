@@ -8,9 +8,9 @@ use serde_json::json;
 use tagaudit::internals::inventory::{
     Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy,
     Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory,
-    LaunchSettings, LaunchTemplate, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, Provider, Read,
-    Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, TemplateReference, TemplateVersion,
-    Volume, Vpc,
+    LaunchSettings, LaunchTemplate, LoadBalancing, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface,
+    NetworkLimits, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag,
+    TemplateReference, TemplateVersion, Volume, Vpc,
 };
 
 use crate::started_nodes::{ENDING_SERVER, EXTERNAL_AGENT, EXTERNAL_SERVER, started_with};
@@ -92,6 +92,17 @@ fn with_groups(mut world: World) -> World {
             };
             region.metadata_defaults = templates.iter().any(is_open).then(MetadataDefaults::default);
             (region.auto_scaling_groups, region.launch_templates) = (Some(groups), Some(templates));
+            let limits = [
+                ("application-load-balancers", 50),
+                ("classic-load-balancers", 20),
+                ("network-load-balancers", 50),
+                ("target-groups", 3000),
+            ];
+            let limits = limits.map(|(name, limit)| (name.to_owned(), limit)).into();
+            region.load_balancing = Some(LoadBalancing { limits: Some(limits), ..LoadBalancing::default() });
+            region.elastic_ips = Some(Vec::new());
+            region.limits =
+                Some(NetworkLimits { elastic_ips: Some(5), groups_per_interface: Some(5), rules_per_group: None });
         }
     }
     world.inventory.canonicalise();
@@ -137,8 +148,7 @@ fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<L
                     name: Some(name.to_owned()),
                     version: Some("$Latest".to_owned()),
                 }],
-                is_being_deleted: false,
-                suspended: Vec::new(),
+                ..LaunchSettings::default()
             }),
             tags,
         });

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::ingress::{alb, ingress};
 use super::{UID, decision, holds, service};
+use crate::aws::LoadBalancing;
 use crate::inventory::Tag;
 use crate::model::ModelledController::{CloudProviderAws, LoadBalancerController};
 use crate::testing::aws::{Cluster, KEY, OTHER_KEY, PLAIN_GROUP, PRIVATE, PUBLIC, PUBLIC_B, TAGGED_GROUP, WORKER};
@@ -334,6 +335,33 @@ fn an_existing_load_balancer_keeps_what_was_not_read() {
     service["status"] = json!({"loadBalancer": {"ingress": [{"hostname": "x.elb.eu-central-1.amazonaws.com"}]}});
     let found = decision(LoadBalancerController, "2.13.4", service, |_| {});
     holds(&found, json!({"error": "unknown", "scheme": null, "subnets": null}));
+}
+
+/// It keeps its scheme and its zones, although a new one would get others.
+#[test]
+fn an_existing_load_balancer_that_was_read_keeps_scheme_and_subnets() {
+    let mut service = service(&external(&[]), json!({}));
+    service["status"] = json!({"loadBalancer": {"ingress": [{"hostname": "x.elb.eu-central-1.amazonaws.com"}]}});
+    let with_balancer = |scheme: &'static str| {
+        decision(LoadBalancerController, "2.13.4", service.clone(), move |c| {
+            let cluster = c.id;
+            let (namespace, name) = ("default", "web");
+            let balancer = c.add_network();
+            let tags = balancer.tags.as_mut().unwrap();
+            tags.clear();
+            tag(tags, "elbv2.k8s.aws/cluster", cluster);
+            tag(tags, "service.k8s.aws/stack", &format!("{namespace}/{name}"));
+            balancer.scheme = Some(scheme.to_owned());
+            balancer.subnets = vec!["subnet-privb0bb1".to_owned()];
+            balancer.security_groups = vec!["sg-0bb2".to_owned()];
+        })
+    };
+    holds(&with_balancer("internal"), json!({"scheme": "internal", "subnets": ["subnet-privb0bb1"]}));
+    // None exists: a new one is internal, in both zones.
+    let new = decision(LoadBalancerController, "2.13.4", service.clone(), |c| {
+        c.region().load_balancing = Some(LoadBalancing::default());
+    });
+    holds(&new, json!({"scheme": "internal", "subnets": ["subnet-priva0bb1", "subnet-privb0bb1"]}));
 }
 
 #[test]

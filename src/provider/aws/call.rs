@@ -32,6 +32,14 @@ const IAM_AT_ONCE: usize = 10;
 /// Longest error message that is kept.
 const MAX_MESSAGE: usize = 400;
 
+/// Prefix of the actions of Elastic Load Balancing, whose calls share one bucket.
+const LOAD_BALANCING: &str = "elasticloadbalancing:";
+/// Calls of Elastic Load Balancing at once, and then per second: half of what it allows an account and region, because the
+/// controllers of the cluster draw on the same bucket. Both versions of the API share this half.
+/// Source: Elastic Load Balancing User Guide, Request throttling for the ELB API: 40 at once, then 10 per second.
+const LOAD_BALANCING_BURST: f64 = 20.0;
+const LOAD_BALANCING_RATE: f64 = 5.0;
+
 /// Error of a read.
 #[derive(Debug, Clone)]
 pub(super) struct CallError {
@@ -178,7 +186,7 @@ impl Caller {
         F: Future<Output = Result<O, SdkError<E, HttpResponse>>>,
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
-        self.limit(api, region).await;
+        self.limit(api, region, self.rate, self.capacity).await;
         let started = Instant::now();
         let result = send().await;
         self.log(api, region, started, result.as_ref().err().map(|error| describe(error).code));
@@ -200,18 +208,17 @@ impl Caller {
     }
 
     /// Waits until the API of a region may be called again.
-    async fn limit(&self, api: &'static str, region: &str) {
+    async fn limit(&self, api: &'static str, region: &str, rate: f64, capacity: f64) {
         let wait = {
             let mut buckets = self.buckets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let now = Instant::now();
             let bucket =
-                buckets.entry((region.to_owned(), api)).or_insert_with(|| Bucket { tokens: self.capacity, at: now });
-            bucket.tokens =
-                (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * self.rate).min(self.capacity);
+                buckets.entry((region.to_owned(), api)).or_insert_with(|| Bucket { tokens: capacity, at: now });
+            bucket.tokens = (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * rate).min(capacity);
             bucket.at = now;
             // A caller in debt waits; later callers queue up behind it.
             bucket.tokens -= 1.0;
-            (bucket.tokens < 0.0).then(|| Duration::from_secs_f64(-bucket.tokens / self.rate))
+            (bucket.tokens < 0.0).then(|| Duration::from_secs_f64(-bucket.tokens / rate))
         };
         if let Some(wait) = wait {
             tokio::time::sleep(wait).await;
@@ -233,7 +240,9 @@ impl Caller {
         let attempt = async {
             let _permit = if is_iam { self.iam.acquire().await.ok() } else { None };
             if api.starts_with("ec2:") {
-                self.limit(api, region).await;
+                self.limit(api, region, self.rate, self.capacity).await;
+            } else if api.starts_with(LOAD_BALANCING) {
+                self.limit(LOAD_BALANCING, region, LOAD_BALANCING_RATE, LOAD_BALANCING_BURST).await;
             }
             let mut tries = 0;
             loop {

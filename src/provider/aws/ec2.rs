@@ -14,6 +14,7 @@ use crate::aws::{
 use crate::inventory::{Gap, Read, Tag};
 
 use super::call::{CallError, Caller, page};
+use super::load_balancing::Clients as Balancing;
 
 /// Page size of most lists: the most that EC2 returns.
 const PAGE: i32 = 1_000;
@@ -26,6 +27,7 @@ const VOLUME_PAGE: i32 = 500;
 pub(super) async fn read_region(
     client: Client,
     autoscaling: aws_sdk_autoscaling::Client,
+    balancing: Balancing,
     name: &str,
     caller: &Caller,
 ) -> (Region, Vec<Gap>) {
@@ -54,7 +56,22 @@ pub(super) async fn read_region(
             Err(error) => (Vec::new(), Some(error.gap(Read::DescribeAvailabilityZones, name, None))),
         }
     };
-    let (instances, subnets, vpcs, groups, tables, dhcp, interfaces, volumes, associations, zones, scaling, templates) = tokio::join!(
+    let (
+        instances,
+        subnets,
+        vpcs,
+        groups,
+        tables,
+        dhcp,
+        interfaces,
+        volumes,
+        associations,
+        zones,
+        scaling,
+        templates,
+        balancers,
+        addresses,
+    ) = tokio::join!(
         list!(Read::DescribeInstances, c => c.describe_instances().max_results(PAGE).include_managed_resources(true), reservations, reservation),
         list!(Read::DescribeSubnets, c => c.describe_subnets().max_results(PAGE), subnets, subnet),
         list!(Read::DescribeVpcs, c => c.describe_vpcs().max_results(PAGE), vpcs, vpc),
@@ -67,8 +84,10 @@ pub(super) async fn read_region(
         zones,
         super::scaling::read_groups(&autoscaling, name, caller),
         super::scaling::read_templates(&client, name, caller),
+        super::load_balancing::read_lists(&balancing, name, caller),
+        super::load_balancing::read_addresses(&client, name, caller),
     );
-    let gaps = [
+    let lists = [
         instances.1,
         subnets.1,
         vpcs.1,
@@ -96,10 +115,13 @@ pub(super) async fn read_region(
         availability_zones: zones.0,
         auto_scaling_groups: scaling.0,
         launch_templates: templates.0,
-        metadata_defaults: None,
-        gone: Vec::new(),
+        load_balancing: balancers.0,
+        elastic_ips: addresses.0,
+        limits: addresses.1,
+        ..Region::default()
     };
-    (region, gaps.into_iter().flatten().collect())
+    let gaps = lists.into_iter().flatten().chain(balancers.1).chain(addresses.2);
+    (region, gaps.collect())
 }
 
 /// Reads by id the resources that others name but the lists lack: instances start and stop between two lists. Existing

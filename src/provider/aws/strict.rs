@@ -28,18 +28,29 @@ pub(super) struct Untrusted {
 pub(super) struct Strict;
 
 /// Element that holds the list of each operation: an answer without it means "unknown", not "none".
+/// Two versions of Elastic Load Balancing have an operation of the same name.
 const LISTS: &[(&str, &str)] = &[
+    ("DescribeAccountAttributes", "accountAttributeSet"),
+    ("DescribeAccountLimits", "Limits"),
+    ("DescribeAddresses", "addressesSet"),
     ("DescribeAutoScalingGroups", "AutoScalingGroups"),
     ("DescribeAvailabilityZones", "availabilityZoneInfo"),
     ("DescribeDhcpOptions", "dhcpOptionsSet"),
     ("DescribeIamInstanceProfileAssociations", "iamInstanceProfileAssociationSet"),
     ("DescribeInstances", "reservationSet"),
+    ("DescribeInstanceHealth", "InstanceStates"),
     ("DescribeLaunchTemplateVersions", "launchTemplateVersionSet"),
+    ("DescribeListeners", "Listeners"),
+    ("DescribeLoadBalancers", "LoadBalancerDescriptions"),
+    ("DescribeLoadBalancers", "LoadBalancers"),
     ("DescribeNetworkInterfaces", "networkInterfaceSet"),
     ("DescribeRegions", "regionInfo"),
     ("DescribeRouteTables", "routeTableSet"),
     ("DescribeSecurityGroups", "securityGroupInfo"),
     ("DescribeSubnets", "subnetSet"),
+    ("DescribeTags", "TagDescriptions"),
+    ("DescribeTargetGroups", "TargetGroups"),
+    ("DescribeTargetHealth", "TargetHealthDescriptions"),
     ("DescribeVolumes", "volumeSet"),
     ("DescribeVpcs", "vpcSet"),
     ("GetAccountAuthorizationDetails", "RoleDetailList"),
@@ -100,12 +111,14 @@ fn check(operation: &str, body: &[u8]) -> Result<(), Untrusted> {
     if memchr::memmem::find(body, b"<return>false</return>").is_some() && WRITES.contains(&operation) {
         return refuse("reports that nothing was done");
     }
-    if let Some((_, list)) = LISTS.iter().find(|(name, _)| *name == operation) {
+    let mut lists = LISTS.iter().filter(|(name, _)| *name == operation).map(|(_, list)| *list).peekable();
+    let has = |list: &str| {
         let element = format!("<{list}");
         let found = memchr::memmem::find(body, element.as_bytes()).and_then(|at| body.get(at + element.len()));
-        if !found.is_some_and(|next| matches!(next, b'>' | b'/' | b' ')) {
-            return refuse("contains no list, not even an empty one");
-        }
+        found.is_some_and(|next| matches!(next, b'>' | b'/' | b' '))
+    };
+    if lists.peek().is_some() && !lists.any(has) {
+        return refuse("contains no list, not even an empty one");
     }
     Ok(())
 }
@@ -123,6 +136,12 @@ mod tests {
         }
         assert!(check("DescribeSubnets", b"<DescribeSubnetsResponse></DescribeSubnetsResponse>").is_err());
         assert!(check("DescribeSubnets", b"<DescribeSubnetsResponse><subnetSetX/></DescribeSubnetsResponse>").is_err());
+        for list in ["LoadBalancers", "LoadBalancerDescriptions"] {
+            let body = format!("<DescribeLoadBalancersResponse><{list}/></DescribeLoadBalancersResponse>");
+            assert!(check("DescribeLoadBalancers", body.as_bytes()).is_ok());
+        }
+        let without = b"<DescribeLoadBalancersResponse></DescribeLoadBalancersResponse>";
+        assert!(check("DescribeLoadBalancers", without).is_err());
         assert!(check("DescribeSubnets", b"<html></html>").is_err());
         let done = |said: bool| format!("<CreateTagsResponse><return>{said}</return></CreateTagsResponse>");
         assert!(check("CreateTags", done(true).as_bytes()).is_ok());

@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
 const CLUSTER: &str = "elbv2.k8s.aws/cluster";
 
 /// True if a target group of the controller with a cluster name has a node as a target, or a Pod on a node, or may have
-/// one. A cluster that was deleted leaves load balancers of its own name behind.
+/// one. A cluster that was deleted leaves load balancers behind, with the name of that cluster.
 fn sends_to_members(region: &RegionView<'_>, name: &str) -> bool {
     let Some(balancing) = &region.region.load_balancing else { return true };
     let interfaces = || region.members.iter().flat_map(|member| &member.instance.network_interfaces);

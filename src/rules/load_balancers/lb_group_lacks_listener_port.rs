@@ -1,18 +1,22 @@
 use std::collections::BTreeSet;
 
-use crate::aws::SecurityGroup;
+use crate::aws::{LoadBalancerKind, SecurityGroup};
 use crate::rules::aws::Context;
 use crate::rules::balancer_traffic::covers;
 use crate::rules::prelude::*;
 
 use super::{BALANCER, BALANCERS, TAGS, described, for_each, listed, on_balancer};
 
+/// Annotation of the AWS Load Balancer Controller.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/annotations/constants.go#SvcLBSuffixEnforceSecurityGroupInboundRulesOnPrivateLinkTraffic`.
+const PRIVATE_LINK: &str = "service.beta.kubernetes.io/aws-load-balancer-inbound-sg-rules-on-private-link-traffic";
+
 pub(super) const RULE: Rule = Rule {
     id: "lb-group-lacks-listener-port",
     title: "the security groups of a load balancer do not let a listener's port in",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "A load balancer of the cluster has security groups, and no rule of them covers the port of a TCP, TLS, HTTP or HTTPS listener, from any source.",
+    condition: "A load balancer of the cluster has security groups, and no rule of them covers the port of a TCP, TLS, HTTP or HTTPS listener, from any source. A Network Load Balancer counts only if its Service was given and does not turn the rules off for PrivateLink.",
     impact: "clients cannot connect to that port; the cloud controller adds the rule again only when it syncs the Service",
     fix: "Let the port in, or make the controller sync the object.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#setSecurityGroupIngress"],
@@ -27,6 +31,14 @@ fn check(context: &Context<'_>) -> CheckResult {
         let held = &one.balancer.security_groups;
         if held.is_empty() {
             return Some(Vec::new());
+        }
+        // Rules may be off for clients of a Network Load Balancer that come by PrivateLink.
+        let is_by_rules = one.balancer.kind != LoadBalancerKind::Network
+            || one
+                .service
+                .is_some_and(|service| service.annotations.get(PRIVATE_LINK).is_none_or(|value| value != "off"));
+        if !is_by_rules {
+            return None;
         }
         let groups: Vec<&SecurityGroup> = held.iter().map(|id| one.region.security_group(id)).collect::<Option<_>>()?;
         let admits = |port: u16| {

@@ -1,4 +1,5 @@
 use crate::aws::load_balancers::{MadeFor, Maker};
+use crate::aws::{LoadBalancerKind, TargetHealth};
 use crate::kubernetes::{DocumentKind, Service, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
@@ -12,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer was left behind",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster, not even an empty Auto Scaling group. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Load balancers of installers, which name no Service, are skipped.",
+    condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster: no instance, no Auto Scaling group, no control plane of EKS, no healthy target. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Load balancers of installers, which name no Service, are skipped.",
     impact: "it is paid for, and its security groups and subnets cannot be deleted while it exists; no controller deletes it",
     fix: "Delete it, then its target groups, the rules that name its security group, and the group.",
     sources: &[
@@ -22,7 +23,16 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1629",
     ],
     example: "`a1b2c3` was created for Service `shop/old` on 2026-11-20, and that Service does not exist",
-    reads: &[BALANCERS, TAGS, Read::DescribeInstances],
+    reads: &[
+        BALANCERS,
+        TAGS,
+        Read::DescribeAutoScalingGroups,
+        Read::DescribeInstanceHealth,
+        Read::DescribeInstances,
+        Read::DescribeNetworkInterfaces,
+        Read::DescribeTargetGroups,
+        Read::DescribeTargetHealth,
+    ],
     ..Rule::cluster(check)
 };
 
@@ -31,6 +41,9 @@ fn check(context: &Context<'_>) -> CheckResult {
     for_each(context, |one| {
         let claim = one.claim()?;
         let reason = if is_dead {
+            if serves_something(one)? {
+                return Some(Vec::new());
+            }
             Some(format!("nothing of `{}` runs here", text::printable(context.cluster_id())))
         } else {
             match claim.made_for {
@@ -56,7 +69,18 @@ fn check(context: &Context<'_>) -> CheckResult {
     })
 }
 
-/// True if nothing that was read is a node of the cluster, or launches one.
+/// True if a target is healthy: Pods run where nothing else shows it, such as on Fargate. `None` if targets were not read.
+fn serves_something(one: &Balancer<'_>) -> Option<bool> {
+    let read: Option<Vec<&TargetHealth>> = if one.balancer.kind == LoadBalancerKind::Classic {
+        one.balancer.health.as_ref().map(|all| all.iter().collect())
+    } else {
+        let all: Option<Vec<&Vec<TargetHealth>>> = one.groups.iter().map(|group| group.targets.as_ref()).collect();
+        all.map(|all| all.into_iter().flatten().collect())
+    };
+    Some(read?.iter().any(|target| matches!(target.state.as_str(), "healthy" | "InService")))
+}
+
+/// True if nothing that was read is a node of the cluster, launches one, or is its control plane.
 fn is_dead(context: &Context<'_>) -> bool {
     let cluster = context.cluster_id();
     let is_without_groups = |groups: &Vec<crate::aws::AutoScalingGroup>| {
@@ -66,7 +90,9 @@ fn is_dead(context: &Context<'_>) -> bool {
         && context.kubernetes.services.is_none()
         && context.view.regions.iter().all(|region| {
             let mut live = region.region.instances.iter().filter(|one| one.state.is_live());
+            let of_eks = format!("Amazon EKS {cluster}");
             region.members.is_empty()
+                && !region.network_interfaces().iter().any(|one| one.description == of_eks)
                 && !live.any(|one| tags::has_cluster_tag(&one.tags, cluster))
                 && region.region.auto_scaling_groups.as_ref().is_some_and(is_without_groups)
         })
@@ -146,7 +172,7 @@ fn of_ingress(context: &Context<'_>, made_for: MadeFor<'_>) -> Option<Option<Str
 mod tests {
     use super::RULE;
     use crate::testing::aws::{self, ID};
-    use crate::testing::load_balancers::{CLUSTER_IP, OTHER_SERVICE, SERVICE, WHOLE_CLUSTER};
+    use crate::testing::load_balancers::{CLUSTER_IP, OTHER_SERVICE, SERVICE, WHOLE_CLUSTER, unhealthy};
 
     #[test]
     fn fires() {
@@ -167,12 +193,24 @@ mod tests {
         // A cluster without nodes.
         aws::fires(&RULE, |c| {
             c.add_network();
+            unhealthy(c.target_group(), &[]);
             c.forget_nodes();
         });
     }
 
     #[test]
     fn silent() {
+        // Pods on Fargate, or a control plane of EKS without nodes.
+        aws::silent(&RULE, |c| {
+            c.add_network();
+            c.forget_nodes();
+        });
+        aws::does_not_apply(&RULE, |c| {
+            c.add_network();
+            unhealthy(c.target_group(), &[]);
+            c.forget_nodes();
+            c.interface("eni-0eks", "in-use", "Amazon EKS c-m-4x8z2k9q");
+        });
         aws::silent(&RULE, |c| {
             c.add_classic();
             c.manifests = SERVICE;

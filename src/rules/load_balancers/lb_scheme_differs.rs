@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
     condition: "A Service asks the cloud controller for an internal load balancer and has an internet-facing one, or the other way round.",
-    impact: "the cloud controller never changes the scheme of an existing load balancer: what was meant to be internal stays reachable from the internet",
+    impact: "the cloud controller never changes the scheme of an existing load balancer: a load balancer that should be internal stays reachable from the internet",
     fix: "Delete the Service and create it again, in a maintenance window: the load balancer gets another address.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer"],
     example: "`a1b2c3` (Service `shop/web`) is internet-facing, and the Service asks for internal",

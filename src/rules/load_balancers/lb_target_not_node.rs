@@ -52,6 +52,11 @@ fn instances<'a>(one: &Balancer<'a>) -> Option<Vec<&'a TargetHealth>> {
     Some(targets.filter(|target| target.state != "draining").collect())
 }
 
+fn is_new(target: &TargetHealth) -> bool {
+    let description = target.description.as_deref().unwrap_or_default();
+    target.state == "initial" || description.contains("registration is still in progress")
+}
+
 fn violation(context: &Context<'_>, one: &Balancer<'_>, target: &TargetHealth) -> Option<Violation> {
     let instance = one.region.instance(&target.id);
     let name = text::printable(&target.id);
@@ -70,6 +75,8 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, target: &TargetHealth) -
         // It starts, or ends, right now.
         Some(found) if !matches!(found.state, crate::aws::InstanceState::Stopped) => return None,
         Some(_) => (Severity::Info, format!("`{name}` is a target of {balancer} and is stopped")),
+        // It was registered after the instances were listed.
+        None if is_new(target) => return None,
         None => (Severity::Warning, format!("`{name}` is a target of {balancer} and does not exist")),
     };
     let fix = "stop what registers it, and make the controller sync the Service";
@@ -104,6 +111,11 @@ mod tests {
 
     #[test]
     fn silent() {
+        aws::silent(&RULE, |c| {
+            c.add_network();
+            add_target(c.target_group(), "i-0new");
+            c.target_group().targets.as_mut().unwrap().last_mut().unwrap().state = "initial".to_owned();
+        });
         aws::silent(&RULE, |c| {
             c.add_network();
         });

@@ -1,0 +1,212 @@
+//! Load balancers of a live account, answered by the mock.
+
+use tagaudit::internals::inventory::{
+    Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, Tag, TargetGroup, TargetHealth,
+};
+
+use super::live::{rules, scan, world};
+use super::mock::{Fault, Mock};
+use super::worlds::World;
+
+const KEY: &str = "kubernetes.io/cluster/c-m-4x8z2k9q";
+const NODES: [&str; 4] = ["i-0cp0", "i-0cp1", "i-0wk0", "i-0wk1"];
+
+fn tags(cluster: &str, service: &str) -> Option<Vec<Tag>> {
+    let tag = |key: &str, value: &str| Tag { key: key.to_owned(), value: value.to_owned() };
+    Some(vec![tag(cluster, "owned"), tag("kubernetes.io/service-name", service)])
+}
+
+fn arn(kind: &str, name: &str) -> String {
+    format!("arn:aws:elasticloadbalancing:eu-central-1:111122223333:{kind}/{name}/0a")
+}
+
+/// A Network Load Balancer with its target group.
+fn network(balancing: &mut LoadBalancing, name: &str, cluster: &str) {
+    let balancer = arn("loadbalancer/net", name);
+    let group = arn("targetgroup", name);
+    let target = |id: &str| TargetHealth {
+        id: id.to_owned(),
+        port: Some(30443),
+        state: "healthy".to_owned(),
+        ..TargetHealth::default()
+    };
+    balancing.load_balancers.push(LoadBalancer {
+        kind: LoadBalancerKind::Network,
+        name: name.to_owned(),
+        arn: Some(balancer.clone()),
+        dns_name: format!("{name}.elb.eu-central-1.amazonaws.com"),
+        vpc_id: Some("vpc-0bb1".to_owned()),
+        scheme: Some("internet-facing".to_owned()),
+        state: Some("active".to_owned()),
+        created_at: Some("2026-11-20T10:00:00Z".to_owned()),
+        subnets: vec!["subnet-puba0bb1".to_owned(), "subnet-pubb0bb1".to_owned()],
+        zones: vec!["eu-central-1a".to_owned(), "eu-central-1b".to_owned()],
+        allocations: vec!["eipalloc-0a".to_owned()],
+        tags: tags(cluster, "shop/web"),
+        listeners: Some(vec![Listener {
+            port: 443,
+            protocol: "TLS".to_owned(),
+            certificates: vec!["arn:aws:acm:eu-central-1:111122223333:certificate/0a".to_owned()],
+            target_groups: vec![group.clone()],
+            instance_port: None,
+        }]),
+        ..LoadBalancer::default()
+    });
+    balancing.target_groups.push(TargetGroup {
+        arn: group,
+        name: name.to_owned(),
+        port: Some(30443),
+        protocol: Some("TCP".to_owned()),
+        target_type: Some("instance".to_owned()),
+        vpc_id: Some("vpc-0bb1".to_owned()),
+        health_check_port: Some("traffic-port".to_owned()),
+        health_check_protocol: Some("TCP".to_owned()),
+        load_balancers: vec![balancer],
+        tags: tags(cluster, "shop/web"),
+        targets: Some(NODES.iter().map(|id| target(id)).collect()),
+    });
+}
+
+/// A Classic Load Balancer.
+fn classic(balancing: &mut LoadBalancing, name: &str, cluster: &str) {
+    let state = |id: &str| TargetHealth { id: id.to_owned(), state: "InService".to_owned(), ..TargetHealth::default() };
+    balancing.load_balancers.push(LoadBalancer {
+        kind: LoadBalancerKind::Classic,
+        name: name.to_owned(),
+        dns_name: format!("{name}.eu-central-1.elb.amazonaws.com"),
+        vpc_id: Some("vpc-0bb1".to_owned()),
+        scheme: Some("internet-facing".to_owned()),
+        created_at: Some("2026-11-20T10:00:00Z".to_owned()),
+        subnets: vec!["subnet-puba0bb1".to_owned(), "subnet-pubb0bb1".to_owned()],
+        zones: vec!["eu-central-1a".to_owned(), "eu-central-1b".to_owned()],
+        tags: tags(cluster, "shop/old"),
+        listeners: Some(vec![Listener {
+            port: 80,
+            protocol: "TCP".to_owned(),
+            instance_port: Some(30080),
+            ..Listener::default()
+        }]),
+        instances: NODES.iter().map(|id| (*id).to_owned()).collect(),
+        health: Some(NODES.iter().map(|id| state(id)).collect()),
+        ..LoadBalancer::default()
+    });
+}
+
+/// A cluster with a load balancer of each kind, beside those of another one.
+fn with_balancers() -> World {
+    let mut world = world("clean-rke2");
+    let region = &mut world.inventory.accounts[0].regions[0];
+    let group = region.security_groups.iter_mut().find(|group| group.id == "sg-0bb1").unwrap();
+    let mut open = group.ingress[0].clone();
+    open.groups.clear();
+    open.ranges =
+        vec![tagaudit::internals::inventory::RuleSource { source: "10.0.0.0/16".to_owned(), ..Default::default() }];
+    group.ingress.push(open);
+    let balancing = region.load_balancing.get_or_insert_default();
+    network(balancing, "a5e4dbfc9c2ae4642b0335607860aef6", KEY);
+    classic(balancing, "a0c0ffee", KEY);
+    network(balancing, "other", "kubernetes.io/cluster/other");
+    classic(balancing, "another", "kubernetes.io/cluster/other");
+    world.inventory.canonicalise();
+    world
+}
+
+fn balancing(world: &mut World) -> &mut LoadBalancing {
+    world.inventory.accounts[0].regions[0].load_balancing.as_mut().unwrap()
+}
+
+fn found(report: &serde_json::Value) -> Vec<&str> {
+    rules(report).into_iter().filter(|rule| rule.starts_with("lb-")).collect()
+}
+
+/// Details are read for the load balancers of the cluster alone.
+#[test]
+fn details_are_read_of_the_load_balancers_of_the_cluster() {
+    let world = with_balancers();
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &[]);
+    assert_eq!(found(&report), Vec::<&str>::new(), "{report:#}");
+    for (action, calls) in [
+        // One of each version.
+        ("DescribeLoadBalancers", 2),
+        ("DescribeAccountLimits", 2),
+        ("DescribeTags", 2),
+        ("DescribeTargetGroups", 1),
+        ("DescribeListeners", 1),
+        ("DescribeTargetHealth", 1),
+        ("DescribeInstanceHealth", 1),
+    ] {
+        assert_eq!(mock.count(&format!("elasticloadbalancing:{action}")), calls, "{action}");
+    }
+}
+
+#[test]
+fn unhealthy_targets_are_found_in_both_versions() {
+    let mut world = with_balancers();
+    for target in balancing(&mut world).target_groups.iter_mut().flat_map(|group| &mut group.targets).flatten() {
+        target.state = "unhealthy".to_owned();
+        target.reason = Some("Target.FailedHealthChecks".to_owned());
+    }
+    for state in balancing(&mut world).load_balancers.iter_mut().flat_map(|one| &mut one.health).flatten() {
+        state.state = "OutOfService".to_owned();
+        state.reason = Some("Instance".to_owned());
+        state.description = Some(
+            "Instance has failed at least the UnhealthyThreshold number of health checks consecutively.".to_owned(),
+        );
+    }
+    let (_, report) = scan(&Mock::serve(&world.inventory), &world, &[]);
+    assert_eq!(found(&report), ["lb-targets-unhealthy", "lb-targets-unhealthy"], "{report:#}");
+}
+
+/// The list may end within a page, and tags are asked for in batches of twenty.
+#[test]
+fn long_lists_are_read_to_their_end() {
+    let mut world = with_balancers();
+    for index in 0..45 {
+        network(balancing(&mut world), &format!("other-{index}"), "kubernetes.io/cluster/other");
+    }
+    world.inventory.canonicalise();
+    let mock = Mock::serve(&world.inventory).page(10);
+    let (_, report) = scan(&mock, &world, &[]);
+    assert_eq!(found(&report), Vec::<&str>::new(), "{report:#}");
+    // 47 load balancers and as many target groups, and two Classic Load Balancers.
+    assert_eq!(mock.count("elasticloadbalancing:DescribeTags"), 94_usize.div_ceil(20) + 1);
+    assert_eq!(mock.count("elasticloadbalancing:DescribeTargetHealth"), 1);
+}
+
+#[test]
+fn a_call_that_is_refused_costs_only_the_rules_that_need_it() {
+    let denied = || Fault::Error(403, "AccessDenied", "not authorized to perform this operation");
+    for action in ["DescribeLoadBalancers", "DescribeTags", "DescribeTargetHealth", "DescribeTargetGroups"] {
+        let mut world = with_balancers();
+        for target in balancing(&mut world).target_groups.iter_mut().flat_map(|group| &mut group.targets).flatten() {
+            target.state = "unhealthy".to_owned();
+        }
+        for fault in [denied(), Fault::WithoutList] {
+            let mock = Mock::serve(&world.inventory).fault(&format!("elasticloadbalancing:{action}"), fault);
+            let (code, report) = scan(&mock, &world, &[]);
+            assert_eq!((code, found(&report)), (Some(3), Vec::new()), "{action}: {report:#}");
+            let outcomes = report["rules"].as_array().unwrap();
+            let outcome = outcomes.iter().find(|one| one["rule"] == "lb-targets-unhealthy").unwrap();
+            assert_eq!(outcome["outcome"], "not_audited", "{action}");
+        }
+    }
+}
+
+/// A load balancer that was deleted between the list and its tags fails the whole call.
+#[test]
+fn a_load_balancer_that_is_deleted_meanwhile_hides_no_other() {
+    let mut world = with_balancers();
+    for target in balancing(&mut world).target_groups.iter_mut().flat_map(|group| &mut group.targets).flatten() {
+        target.state = "unhealthy".to_owned();
+    }
+    let mock = Mock::serve(&world.inventory).meanwhile("elasticloadbalancing:DescribeTags", 1, |inventory| {
+        let balancing = inventory.accounts[0].regions[0].load_balancing.as_mut().unwrap();
+        balancing.load_balancers.retain(|one| one.name != "other");
+        balancing.target_groups.retain(|one| one.name != "other");
+        balancing.load_balancers.retain(|one| one.name != "another");
+    });
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_ne!(code, Some(3), "{report:#}");
+    assert_eq!(found(&report), ["lb-targets-unhealthy"], "{report:#}");
+}
