@@ -219,7 +219,7 @@ impl Balancer<'_> {
         let scheme = decision.scheme.known().is_some_and(|known| self.balancer.scheme.as_deref() != Some(*known));
         let is_type = |group: &&TargetGroup, known: &str| group.target_type.as_deref() == Some(known);
         let target_type =
-            decision.target_type.known().is_some_and(|known| !self.groups.iter().all(|one| is_type(&one, known)));
+            decision.target_type.known().is_some_and(|known| !self.groups.iter().all(|one| is_type(one, known)));
         let not_followed = decision.subnets_if_new.known().is_some_and(|known| {
             let known: BTreeSet<&String> = known.iter().collect();
             known != self.balancer.subnets.iter().collect()

@@ -247,13 +247,7 @@ async fn read_known_account(
         managed_policies: Vec::new(),
         ..Account::default()
     };
-    let started: Vec<_> = regions
-        .iter()
-        .map(|name| {
-            let balancing = session.load_balancing(name);
-            ec2::read_region(session.ec2(name), session.autoscaling(name), balancing, name, caller)
-        })
-        .collect();
+    let started: Vec<_> = regions.iter().map(|name| ec2::read_region(&session, name, caller)).collect();
     let mut waiting = started.into_iter();
     loop {
         let batch: Vec<_> = waiting.by_ref().take(REGIONS_AT_ONCE).collect();

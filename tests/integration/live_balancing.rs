@@ -11,9 +11,9 @@ use super::worlds::World;
 const KEY: &str = "kubernetes.io/cluster/c-m-4x8z2k9q";
 const NODES: [&str; 4] = ["i-0cp0", "i-0cp1", "i-0wk0", "i-0wk1"];
 
-fn tags(cluster: &str, service: &str) -> Option<Vec<Tag>> {
+fn tags(cluster: &str, service: &str) -> Vec<Tag> {
     let tag = |key: &str, value: &str| Tag { key: key.to_owned(), value: value.to_owned() };
-    Some(vec![tag(cluster, "owned"), tag("kubernetes.io/service-name", service)])
+    vec![tag(cluster, "owned"), tag("kubernetes.io/service-name", service)]
 }
 
 fn arn(kind: &str, name: &str) -> String {
@@ -42,7 +42,7 @@ fn network(balancing: &mut LoadBalancing, name: &str, cluster: &str) {
         subnets: vec!["subnet-puba0bb1".to_owned(), "subnet-pubb0bb1".to_owned()],
         zones: vec!["eu-central-1a".to_owned(), "eu-central-1b".to_owned()],
         allocations: vec!["eipalloc-0a".to_owned()],
-        tags: tags(cluster, "shop/web"),
+        tags: Some(tags(cluster, "shop/web")),
         listeners: Some(vec![Listener {
             port: 443,
             protocol: "TLS".to_owned(),
@@ -62,7 +62,7 @@ fn network(balancing: &mut LoadBalancing, name: &str, cluster: &str) {
         health_check_port: Some("traffic-port".to_owned()),
         health_check_protocol: Some("TCP".to_owned()),
         load_balancers: vec![balancer],
-        tags: tags(cluster, "shop/web"),
+        tags: Some(tags(cluster, "shop/web")),
         targets: Some(NODES.iter().map(|id| target(id)).collect()),
     });
 }
@@ -79,7 +79,7 @@ fn classic(balancing: &mut LoadBalancing, name: &str, cluster: &str) {
         created_at: Some("2026-11-20T10:00:00Z".to_owned()),
         subnets: vec!["subnet-puba0bb1".to_owned(), "subnet-pubb0bb1".to_owned()],
         zones: vec!["eu-central-1a".to_owned(), "eu-central-1b".to_owned()],
-        tags: tags(cluster, "shop/old"),
+        tags: Some(tags(cluster, "shop/old")),
         listeners: Some(vec![Listener {
             port: 80,
             protocol: "TCP".to_owned(),

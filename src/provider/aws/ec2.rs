@@ -14,7 +14,7 @@ use crate::aws::{
 use crate::inventory::{Gap, Read, Tag};
 
 use super::call::{CallError, Caller, page};
-use super::load_balancing::Clients as Balancing;
+use super::config::Session;
 
 /// Page size of most lists: the most that EC2 returns.
 const PAGE: i32 = 1_000;
@@ -24,13 +24,8 @@ const ROUTE_TABLE_PAGE: i32 = 100;
 const VOLUME_PAGE: i32 = 500;
 
 /// Reads a region. Failed reads are in the gaps.
-pub(super) async fn read_region(
-    client: Client,
-    autoscaling: aws_sdk_autoscaling::Client,
-    balancing: Balancing,
-    name: &str,
-    caller: &Caller,
-) -> (Region, Vec<Gap>) {
+pub(super) async fn read_region(session: &Session, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
+    let client = session.ec2(name);
     /// Reads one list: the request for a page, the answer's list and token, and the conversion of an item.
     macro_rules! list {
         ($api:expr, $client:ident => $request:expr, $list:ident, $convert:expr) => {
@@ -46,32 +41,7 @@ pub(super) async fn read_region(
             )
         };
     }
-    let zones = async {
-        let answer = caller
-            .call(Read::DescribeAvailabilityZones.action(), name, || client.describe_availability_zones().send())
-            .await;
-        let taken = answer.and_then(|output| page(output.availability_zones, None, availability_zone));
-        match taken {
-            Ok(page) => (page.items, None),
-            Err(error) => (Vec::new(), Some(error.gap(Read::DescribeAvailabilityZones, name, None))),
-        }
-    };
-    let (
-        instances,
-        subnets,
-        vpcs,
-        groups,
-        tables,
-        dhcp,
-        interfaces,
-        volumes,
-        associations,
-        zones,
-        scaling,
-        templates,
-        balancers,
-        addresses,
-    ) = tokio::join!(
+    let (instances, subnets, vpcs, groups, tables, dhcp, interfaces, volumes, associations, zones, others) = tokio::join!(
         list!(Read::DescribeInstances, c => c.describe_instances().max_results(PAGE).include_managed_resources(true), reservations, reservation),
         list!(Read::DescribeSubnets, c => c.describe_subnets().max_results(PAGE), subnets, subnet),
         list!(Read::DescribeVpcs, c => c.describe_vpcs().max_results(PAGE), vpcs, vpc),
@@ -81,26 +51,11 @@ pub(super) async fn read_region(
         list!(Read::DescribeNetworkInterfaces, c => c.describe_network_interfaces().max_results(PAGE).include_managed_resources(true), network_interfaces, network_interface),
         list!(Read::DescribeVolumes, c => c.describe_volumes().max_results(VOLUME_PAGE).include_managed_resources(true), volumes, volume),
         list!(Read::DescribeInstanceProfileAssociations, c => c.describe_iam_instance_profile_associations().max_results(PAGE), iam_instance_profile_associations, association),
-        zones,
-        super::scaling::read_groups(&autoscaling, name, caller),
-        super::scaling::read_templates(&client, name, caller),
-        super::load_balancing::read_lists(&balancing, name, caller),
-        super::load_balancing::read_addresses(&client, name, caller),
+        read_zones(&client, name, caller),
+        read_others(session, &client, name, caller),
     );
-    let lists = [
-        instances.1,
-        subnets.1,
-        vpcs.1,
-        groups.1,
-        tables.1,
-        dhcp.1,
-        interfaces.1,
-        volumes.1,
-        associations.1,
-        zones.1,
-        scaling.1,
-        templates.1,
-    ];
+    let lists =
+        [instances.1, subnets.1, vpcs.1, groups.1, tables.1, dhcp.1, interfaces.1, volumes.1, associations.1, zones.1];
     let region = Region {
         name: name.to_owned(),
         instances: instances.0.into_iter().flatten().collect(),
@@ -113,14 +68,39 @@ pub(super) async fn read_region(
         volumes: volumes.0,
         instance_profile_associations: associations.0,
         availability_zones: zones.0,
-        auto_scaling_groups: scaling.0,
+        ..others.0
+    };
+    (region, lists.into_iter().flatten().chain(others.1).collect())
+}
+
+/// Reads the zones of a region, in one page.
+async fn read_zones(client: &Client, name: &str, caller: &Caller) -> (Vec<AvailabilityZone>, Option<Gap>) {
+    const API: Read = Read::DescribeAvailabilityZones;
+    let answer = caller.call(API.action(), name, || client.describe_availability_zones().send()).await;
+    match answer.and_then(|output| page(output.availability_zones, None, availability_zone)) {
+        Ok(page) => (page.items, None),
+        Err(error) => (Vec::new(), Some(error.gap(API, name, None))),
+    }
+}
+
+/// Reads what launches instances and what sends traffic to them, with the limits of the account; a region with nothing else.
+async fn read_others(session: &Session, client: &Client, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
+    let (autoscaling, balancing) = (session.autoscaling(name), session.load_balancing(name));
+    let (groups, templates, balancers, addresses) = tokio::join!(
+        super::scaling::read_groups(&autoscaling, name, caller),
+        super::scaling::read_templates(client, name, caller),
+        super::load_balancing::read_lists(&balancing, name, caller),
+        super::load_balancing::read_addresses(client, name, caller),
+    );
+    let region = Region {
+        auto_scaling_groups: groups.0,
         launch_templates: templates.0,
         load_balancing: balancers.0,
         elastic_ips: addresses.0,
         limits: addresses.1,
         ..Region::default()
     };
-    let gaps = lists.into_iter().flatten().chain(balancers.1).chain(addresses.2);
+    let gaps = groups.1.into_iter().chain(templates.1).chain(balancers.1).chain(addresses.2);
     (region, gaps.collect())
 }
 

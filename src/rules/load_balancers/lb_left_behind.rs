@@ -1,6 +1,6 @@
 use crate::aws::load_balancers::{MadeFor, Maker};
 use crate::aws::{LoadBalancerKind, TargetHealth};
-use crate::kubernetes::{DocumentKind, Service, covers_all_namespaces};
+use crate::kubernetes::{DocumentKind, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -40,18 +40,22 @@ fn check(context: &Context<'_>) -> CheckResult {
     let is_dead = is_dead(context);
     for_each(context, |one| {
         let claim = one.claim()?;
-        let reason = if is_dead {
+        let use_of_it = if is_dead {
             if serves_something(one)? {
                 return Some(Vec::new());
             }
-            Some(format!("nothing of `{}` runs here", text::printable(context.cluster_id())))
+            Use::Left(format!("nothing of `{}` runs here", text::printable(context.cluster_id())))
         } else {
             match claim.made_for {
-                MadeFor::Service(namespace, name) => of_service(context, one, namespace, name)?,
-                MadeFor::Ingress(..) | MadeFor::IngressGroup(_) => of_ingress(context, claim.made_for)?,
+                MadeFor::Service(namespace, name) => of_service(context, one, namespace, name),
+                MadeFor::Ingress(..) | MadeFor::IngressGroup(_) => of_ingress(context, claim.made_for),
             }
         };
-        let Some(reason) = reason else { return Some(Vec::new()) };
+        let reason = match use_of_it {
+            Use::Unknown => return None,
+            Use::Current => return Some(Vec::new()),
+            Use::Left(reason) => reason,
+        };
         let since = one.balancer.created_at.as_deref().and_then(|time| time.split('T').next());
         let since = since.map(|day| format!(" on {}", text::printable(day))).unwrap_or_default();
         let mut message = format!(
@@ -98,49 +102,56 @@ fn is_dead(context: &Context<'_>) -> bool {
         })
 }
 
-/// The reason for which no Service has the load balancer; `Some(None)` if one has it, `None` if it is not known.
-fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: &str) -> Option<Option<String>> {
-    let services = context.kubernetes.services.as_deref()?;
+/// The use of a load balancer by the object that it was created for.
+enum Use {
+    Unknown,
+    Current,
+    /// The reason for which nothing uses it.
+    Left(String),
+}
+
+/// The use of a load balancer by its Service.
+fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: &str) -> Use {
+    let Some(services) = context.kubernetes.services.as_deref() else { return Use::Unknown };
     let Some(service) = one.service else {
         // Only objects of the API have a uid: manifests are a part of a cluster.
-        let in_namespace: Vec<&Service> =
-            services.iter().filter(|other| other.namespace == namespace && !other.uid.is_empty()).collect();
+        let in_namespace = services.iter().filter(|other| other.namespace == namespace && !other.uid.is_empty());
+        let number = in_namespace.count();
         return if covers_all_namespaces(services) {
-            Some(Some("that Service does not exist".to_owned()))
-        } else if in_namespace.is_empty() {
-            None
+            Use::Left("that Service does not exist".to_owned())
+        } else if number == 0 {
+            Use::Unknown
         } else {
-            let number = text::count(in_namespace.len(), "Service");
-            let namespace = text::printable(namespace);
-            Some(Some(format!(
-                "`{}` is not among the {number} of namespace {namespace} that were given: probably it does not exist",
-                text::printable(name)
-            )))
+            let number = text::count(number, "Service");
+            let (namespace, name) = (text::printable(namespace), text::printable(name));
+            Use::Left(format!(
+                "`{name}` is not among the {number} of namespace {namespace} that were given: probably it does not exist"
+            ))
         };
     };
     if service.uid.is_empty() {
-        return None;
+        return Use::Unknown;
     }
     if service.deleted_at.is_some() {
-        return Some(None);
+        return Use::Current;
     }
     if !service.is_load_balancer() {
-        return Some(Some(format!("the Service is of type {} today", text::printable(&service.service_type))));
+        return Use::Left(format!("the Service is of type {} today", text::printable(&service.service_type)));
     }
     let has_other_address = !service.ingress.is_empty() && !super::is_address_of(service, one.balancer);
     if has_other_address && !one.is_meant() {
-        return Some(Some("the Service has another load balancer today".to_owned()));
+        return Use::Left("the Service has another load balancer today".to_owned());
     }
     let is_left_by_first = one.claim().is_some_and(|claim| claim.maker == Maker::CloudController)
         && one.decision.as_ref().is_some_and(|decision| !decision.handled);
     if has_other_address && is_left_by_first {
-        return Some(Some("another controller has the Service today".to_owned()));
+        return Use::Left("another controller has the Service today".to_owned());
     }
-    Some(None)
+    Use::Current
 }
 
 /// The same for Ingresses, which count only if those of the cluster were listed.
-fn of_ingress(context: &Context<'_>, made_for: MadeFor<'_>) -> Option<Option<String>> {
+fn of_ingress(context: &Context<'_>, made_for: MadeFor<'_>) -> Use {
     let evidence = context.kubernetes;
     let is_listed = evidence.document_lists.contains(&DocumentKind::Ingress)
         && evidence.services.as_deref().is_some_and(covers_all_namespaces);
@@ -162,9 +173,9 @@ fn of_ingress(context: &Context<'_>, made_for: MadeFor<'_>) -> Option<Option<Str
     let may_come_from_class = matches!(made_for, MadeFor::IngressGroup(_))
         && evidence.documents_by_kind(DocumentKind::IngressClassParams).next().is_some();
     match (exists, is_listed && !may_come_from_class) {
-        (true, _) => Some(None),
-        (false, true) => Some(Some("no such Ingress exists".to_owned())),
-        (false, false) => None,
+        (true, _) => Use::Current,
+        (false, true) => Use::Left("no such Ingress exists".to_owned()),
+        (false, false) => Use::Unknown,
     }
 }
 

@@ -56,11 +56,11 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
 
 /// Rules of Network Load Balancers that do not exist.
 fn of_network(region: &RegionView<'_>, group: &SecurityGroup, names: &BTreeSet<&str>) -> Option<Violation> {
-    let named =
+    let balancer_of =
         |description: &str| OF_NETWORK.iter().find_map(|prefix| description.strip_prefix(prefix)).map(str::to_owned);
     let descriptions = group.ingress.iter().flat_map(|permission| permission.ranges.iter().chain(&permission.groups));
     let stale: Vec<String> = descriptions
-        .filter_map(|source| named(source.description.as_deref()?))
+        .filter_map(|source| balancer_of(source.description.as_deref()?))
         .filter(|name| !names.contains(name.as_str()))
         .collect();
     if stale.is_empty() {

@@ -67,7 +67,7 @@ pub(super) fn balancer(raw: types::LoadBalancer) -> Option<LoadBalancer> {
         _ => return None,
     };
     let zones = raw.availability_zones.unwrap_or_default();
-    let addresses = zones.iter().flat_map(|zone| zone.load_balancer_addresses());
+    let addresses = zones.iter().flat_map(types::AvailabilityZone::load_balancer_addresses);
     Some(LoadBalancer {
         kind,
         allocations: addresses.filter_map(|one| one.allocation_id.clone()).collect(),
