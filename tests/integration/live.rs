@@ -117,7 +117,13 @@ fn every_list_is_asked_for_with_a_page_size() {
     scan(&mock, &world, &[]);
     for call in mock.calls() {
         let name = call.name();
-        let unpaged = ["ec2:DescribeAvailabilityZones", "ec2:DescribeVpcAttribute", "ec2:DescribeRegions"];
+        let unpaged = [
+            "ec2:DescribeAccountAttributes",
+            "ec2:DescribeAddresses",
+            "ec2:DescribeAvailabilityZones",
+            "ec2:DescribeVpcAttribute",
+            "ec2:DescribeRegions",
+        ];
         if (call.service == "ec2" && !unpaged.contains(&name.as_str())) || name.starts_with("iam:List") {
             let size = if call.service == "ec2" { "MaxResults" } else { "MaxItems" };
             assert!(call.parameters.contains_key(size), "{name}");
@@ -199,6 +205,10 @@ fn a_scan_asks_for_nothing_outside_its_printed_policy_and_never_writes() {
     let mock = Mock::serve(&world.inventory);
     scan(&mock, &world, &["--kubernetes", &path.display().to_string()]);
     used.extend(mock.calls().iter().map(super::mock::Call::name));
+    let world = super::live_balancing::with_balancers();
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &[]);
+    used.extend(mock.calls().iter().map(super::mock::Call::name));
     let mock = Mock::serve(&world.inventory);
     run(&mock, &[], &["clusters", "--all-regions"]);
     used.extend(mock.calls().iter().map(super::mock::Call::name));
@@ -241,9 +251,10 @@ fn nothing_is_asked_twice_and_only_the_roles_of_the_cluster_are_read() {
             call.parameters
         );
     }
-    // Identity, twelve lists, two attributes of one VPC; all roles by name, for that of the controller; two profiles with a role
+    // Identity, twelve lists and one of target groups, load balancers and limits of two APIs, addresses and limits of EC2; two
+    // attributes of one VPC; all roles by name, for that of the controller; two profiles with a role
     // each, one inline and two managed policies.
-    assert_eq!(mock.calls().len(), 1 + 12 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2);
+    assert_eq!(mock.calls().len(), 1 + 12 + 1 + 4 + 2 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2);
 }
 
 fn actions_of<'r>(report: &'r Value, role: &str) -> Option<&'r Value> {

@@ -93,7 +93,7 @@ fn classic(balancing: &mut LoadBalancing, name: &str, cluster: &str) {
 }
 
 /// A cluster with a load balancer of each kind, beside those of another one.
-fn with_balancers() -> World {
+pub(crate) fn with_balancers() -> World {
     let mut world = world("clean-rke2");
     let region = &mut world.inventory.accounts[0].regions[0];
     let group = region.security_groups.iter_mut().find(|group| group.id == "sg-0bb1").unwrap();
