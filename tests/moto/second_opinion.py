@@ -91,7 +91,8 @@ def fix(run, ec2, iam, groups, instances, conflict):
     actions = documents["tagaudit-baseline-worker"]["Statement"][0]["Action"]
     assert "ecr:BatchGetImage" in actions, actions
     undone = run("undo", "journal.jsonl", *agreed)
-    assert undone.returncode == 0, (undone.returncode, undone.stderr)
+    # What moto cannot answer is not audited.
+    assert undone.returncode in (0, 3), (undone.returncode, undone.stderr)
     assert state(ec2, iam) == before, "undo did not restore what was there"
 
 
@@ -115,7 +116,9 @@ def main():
         run = subprocess.run(common, env=environment, capture_output=True, text=True, timeout=120)
         assert run.returncode == 1, (run.returncode, run.stderr)
         report = json.loads(run.stdout)
-        assert report["complete"], report["not_audited"]
+        # moto has no limits of Classic Load Balancers.
+        unread = {entry["what"] for entry in report["not_audited"]}
+        assert unread <= {"elasticloadbalancing:DescribeAccountLimits"}, report["not_audited"]
         counted = report["summary"]["resources"]
         assert counted["subnet"] == len(ec2.describe_subnets()["Subnets"]), counted
         assert counted["security-group"] == len(ec2.describe_security_groups()["SecurityGroups"]), counted
@@ -130,7 +133,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             recorded = os.path.join(folder, "inventory.json")
             record = [TAGAUDIT, "record", "-q", "-o", recorded, "--region", REGION, "--endpoint-url", endpoint]
-            subprocess.run(record, env=environment, check=True, timeout=120)
+            ended = subprocess.run(record, env=environment, timeout=120)
+            assert ended.returncode in (0, 3), ended.returncode
             offline = common[:4] + ["--inventory", recorded] + common[8:]
             again = json.loads(subprocess.run(offline, env=environment, capture_output=True, text=True, timeout=120).stdout)
             assert again["findings"] == report["findings"], "live and recorded findings differ"
