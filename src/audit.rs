@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::role_overview::RoleOverview;
+use crate::aws::view::{ClusterView, Held};
 use crate::baseline::BaselineError;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
@@ -54,6 +55,8 @@ pub struct Auditor<'a> {
     pub installer: Option<Installer>,
     /// Origin of the evidence.
     pub source: SourceKind,
+    /// The nodes before a change that is tried on a copy, in AWS; `None` for everything else.
+    pub held: Option<&'a Held>,
 }
 
 /// Results of the rules of one cloud, with the parts of an audit that its inventory gives.
@@ -136,6 +139,12 @@ impl<'a> Auditor<'a> {
         aws::role_overview(self, inventory)
     }
 
+    /// The cluster in an inventory of AWS.
+    #[must_use]
+    pub(crate) fn view(&self, inventory: &'a crate::aws::Inventory) -> ClusterView<'a> {
+        aws::view(self, inventory)
+    }
+
     /// Contradiction between the cluster's tag and its Nodes, if both name instances and have none in common.
     #[must_use]
     pub fn apart(&self, estate: EstateRef<'_>) -> Option<Apart> {
@@ -167,6 +176,7 @@ impl<'a> Auditor<'a> {
                 cloud_routes: false,
                 installer: None,
                 source: self.source,
+                held: None,
             }
         } else {
             Auditor { rules: &rules, ..*self }

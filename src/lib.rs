@@ -22,6 +22,7 @@ mod estate;
 mod example;
 mod finding;
 mod fix;
+mod guard;
 #[doc(hidden)]
 pub mod internals;
 mod inventory;

@@ -21,8 +21,8 @@ use crate::rules::{self, Outcomes};
 
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unseen};
 
-fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
-    ClusterView::new(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors)
+pub(super) fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
+    ClusterView::after(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors, auditor.held)
 }
 
 pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apart> {

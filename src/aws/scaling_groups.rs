@@ -63,7 +63,8 @@ impl<'a> ScalingGroup<'a> {
     }
 }
 
-/// The groups of the cluster in a region: those with a tagged node of it, and those that launch instances with the profile
+/// The groups of the cluster in a region: those with tagged nodes of it (of a group that is tagged for another cluster
+/// alone, the most: one wrong tag makes no group), and those that launch instances with the profile
 /// of a node and whose tags, or those of the next instance, are those of this cluster and of no other. Groups that are
 /// being deleted do not count. `None` if the groups were not read.
 pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str) -> Option<Vec<ScalingGroup<'a>>> {
@@ -80,7 +81,10 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
         let members = by_name.remove(group.name.as_str()).unwrap_or_default();
         let next = launches(group, launch, region.region);
         let one = ScalingGroup { group, launch, members, next };
-        let has_node = one.members.iter().any(|member| tags::has_cluster_tag(&member.instance.tags, cluster_id));
+        let tagged = one.members.iter().filter(|member| tags::has_cluster_tag(&member.instance.tags, cluster_id)).count();
+        let is_of_others = !tags::has_cluster_tag(&group.tags, cluster_id)
+            && instance_clusters(&group.tags).any(|name| !tags::is_slip(name, cluster_id));
+        let has_node = tagged > 0 && (!is_of_others || 2 * tagged > group.instances.len());
         let is_ours = |held: &[Tag]| {
             tags::has_cluster_tag(held, cluster_id) && instance_clusters(held).all(|name| name == cluster_id)
         };

@@ -16,6 +16,7 @@ use crate::tags;
 mod certain;
 mod distribution;
 mod evidence;
+mod held;
 mod members;
 mod neighbours;
 mod roles;
@@ -25,6 +26,7 @@ use members::members;
 
 pub(crate) use distribution::Distribution;
 pub use evidence::Evidence;
+pub(crate) use held::Held;
 pub(crate) use members::instance_clusters;
 pub(crate) use neighbours::Neighbour;
 pub(crate) use neighbours::named as named_clusters;
@@ -101,11 +103,23 @@ impl<'a> ClusterView<'a> {
         nodes: Option<&'a [KubernetesNode]>,
         selectors: &[NodeRoleSelector],
     ) -> Self {
+        Self::after(inventory, cluster_id, nodes, selectors, None)
+    }
+
+    /// Finds the cluster in an inventory after a change: the nodes of before, where they are known, are still its nodes.
+    #[must_use]
+    pub(crate) fn after(
+        inventory: &'a Inventory,
+        cluster_id: &'a str,
+        nodes: Option<&'a [KubernetesNode]>,
+        selectors: &[NodeRoleSelector],
+        held: Option<&Held>,
+    ) -> Self {
         let regions = inventory
             .accounts
             .iter()
             .flat_map(|account| account.regions.iter().map(move |region| (account, region)))
-            .map(|(account, region)| RegionView::new(account, region, cluster_id, nodes, selectors))
+            .map(|(account, region)| RegionView::new(account, region, cluster_id, nodes, (selectors, held)))
             .collect();
         Self { inventory, cluster_id, nodes, regions, shared: shared(inventory) }
     }
@@ -204,8 +218,9 @@ impl<'a> RegionView<'a> {
         region: &'a Region,
         cluster_id: &'a str,
         nodes: Option<&'a [KubernetesNode]>,
-        selectors: &[NodeRoleSelector],
+        (selectors, held): (&[NodeRoleSelector], Option<&Held>),
     ) -> Self {
+        let roles_before = |instance: &Instance| held.and_then(|held| held.roles(account, region, &instance.id));
         let groups: HashMap<&str, &SecurityGroup> =
             region.security_groups.iter().map(|group| (group.id.as_str(), group)).collect();
         let etcd_hosts: HashSet<&str> = region
@@ -214,7 +229,17 @@ impl<'a> RegionView<'a> {
             .filter(|volume| volume.tags.iter().any(|tag| tag.key.starts_with("k8s.io/etcd/")))
             .flat_map(|volume| volume.attached_to.iter().map(String::as_str))
             .collect();
-        let found = members(region, cluster_id, nodes);
+        let mut found = members(region, cluster_id, nodes);
+        if held.is_some() {
+            let known: HashSet<&str> = found.iter().map(|(instance, ..)| instance.id.as_str()).collect();
+            let lost = region.instances.iter().filter(|one| one.state.is_live() && !known.contains(one.id.as_str()));
+            let lost: Vec<_> = lost
+                .filter(|instance| roles_before(instance).is_some() && !held.is_some_and(|held| held.is_moved(instance)))
+                .map(|instance| (instance, Evidence::BeforeChange, None))
+                .collect();
+            found.extend(lost);
+            found.sort_by(|(a, ..), (b, ..)| a.id.cmp(&b.id));
+        }
         let distribution = distribution(&found, &groups, cluster_id);
         let members: Vec<Member<'_>> = found
             .into_iter()
@@ -222,7 +247,9 @@ impl<'a> RegionView<'a> {
             .map(|(instance, evidence, node)| Member {
                 instance,
                 evidence,
-                roles: roles::assign(instance, node, selectors, &groups, &etcd_hosts, cluster_id),
+                roles: roles_before(instance)
+                    .filter(|before| !before.roles.is_unknown())
+                    .unwrap_or_else(|| roles::assign(instance, node, selectors, &groups, &etcd_hosts, cluster_id)),
                 node,
             })
             .collect();

@@ -14,6 +14,7 @@ use crate::membership::NodeRoleSelector;
 use crate::provider::IamReads;
 use crate::rules::alibaba::Installer;
 
+pub(super) mod ask;
 pub(super) mod command;
 pub(super) mod config;
 pub(super) mod fix;

@@ -5,6 +5,7 @@ pub(super) mod catalogue;
 pub(super) mod config;
 pub(super) mod example;
 pub(super) mod fix;
+pub(super) mod guard;
 pub(super) mod lint;
 pub(super) mod many;
 pub(super) mod merge;

@@ -124,6 +124,7 @@ impl<'a> Scope<'a> {
             cloud_routes: self.audit.cloud_routes,
             installer: self.audit.installer.map(Into::into),
             source,
+            held: None,
         }
     }
 

@@ -161,7 +161,7 @@ fn details(page: &mut String, finding: &Found<'_>) {
 /// which also keep addresses, mentions and references from becoming links.
 ///
 /// Text between backticks is shown as code.
-fn escape_inline(text: &str) -> String {
+pub(super) fn escape_inline(text: &str) -> String {
     let shown = text::printable(text);
     let mut parts: Vec<&str> = shown.split('`').collect();
     // An unpaired backtick is a plain backtick.

@@ -153,6 +153,7 @@ impl Cluster {
                 cloud_routes: true,
                 installer: self.installer,
                 source: SourceKind::Inventory,
+                held: None,
             };
             audit_rule(&auditor, EstateRef::Alibaba(&self.inventory))
         })

@@ -372,6 +372,7 @@ impl Cluster {
                 cloud_routes: self.cloud_routes,
                 installer: None,
                 source: SourceKind::Inventory,
+                held: None,
             };
             audit_rule(&auditor, EstateRef::Aws(&self.inventory))
         })

@@ -9,6 +9,8 @@ pub enum Evidence {
     ClusterTag,
     /// A Kubernetes Node names it.
     Node,
+    /// It was a node before a change that is tried on a copy.
+    BeforeChange,
     /// It carries a tag that can only be a misspelt cluster tag.
     NearMissTag,
     /// It is in the Auto Scaling group of a member.
@@ -24,9 +26,10 @@ pub enum Evidence {
 
 impl Evidence {
     /// Every kind of evidence, strongest first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ClusterTag,
         Self::Node,
+        Self::BeforeChange,
         Self::NearMissTag,
         Self::AutoScalingGroup,
         Self::ProfileAndSecurityGroup,
@@ -37,7 +40,7 @@ impl Evidence {
     #[must_use]
     pub fn confidence(self) -> Confidence {
         match self {
-            Self::ClusterTag | Self::Node => Confidence::Certain,
+            Self::ClusterTag | Self::Node | Self::BeforeChange => Confidence::Certain,
             Self::NearMissTag | Self::AutoScalingGroup => Confidence::Strong,
             // A management server or build machine may also have the nodes' profile and a common group.
             Self::ProfileAndSecurityGroup | Self::MostlyShared | Self::TaggedSecurityGroup => Confidence::Probable,
@@ -50,6 +53,7 @@ impl Evidence {
         match self {
             Self::ClusterTag => "it carries the cluster tag",
             Self::Node => "a Kubernetes Node names it",
+            Self::BeforeChange => "it was a node before the change",
             Self::NearMissTag => "it carries a tag that can only be a misspelt cluster tag",
             Self::AutoScalingGroup => "it is in the Auto Scaling group of other nodes",
             Self::ProfileAndSecurityGroup => "it shares instance profile, VPC and a security group with other nodes",

@@ -9,12 +9,13 @@ use crate::controller::ControllerVersion;
 use crate::render::{FindingsFormat, ReportFormat};
 use crate::target::ShardArgument;
 
+use super::ask::{GuardArgs, SimulateArgs, WhyArgs};
 use super::fix::{ApplyArgs, FixArgs, UndoArgs};
 use super::outputs::Outputs;
 use super::policy::PolicyCommand;
 use super::values::{cluster_id, role_arn, service_account};
 use super::{
-    AuditArgs, ConfigurationArgs, EvidenceArgs, FailOn, OutputArgs, ProviderName, SourceArgs, TargetArgs, TerminalArgs,
+    AuditArgs, ConfigurationArgs, FailOn, OutputArgs, ProviderName, SourceArgs, TargetArgs, TerminalArgs,
     VerdictArgs,
 };
 
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Roles(Box<RolesArgs>),
     /// Show what the controllers do with Services and Ingresses: subnets, security groups, rules, targets, or the error
     Simulate(Box<SimulateArgs>),
+    /// Show what a Terraform or OpenTofu plan breaks: it is tried on a copy of the account, and all clusters are audited before and after
+    Guard(Box<GuardArgs>),
     /// Explain lines of a log, events or a pasted error: the component that writes them, and the rules that find the cause
     Why(WhyArgs),
     /// Record an inventory, to audit it elsewhere
@@ -153,48 +156,6 @@ pub(crate) struct RolesArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) audit: AuditArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimulateArgs {
-    /// Services and Ingresses in YAML or JSON, such as the output of `helm template`: files, folders, or `-` for standard
-    /// input. They replace objects of the same name in the cluster. Without any, those of the cluster are simulated
-    #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
-    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
-    pub(crate) cluster_id: String,
-    /// Namespace of the objects in the files that state none
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", help_heading = "Scope")]
-    pub(crate) namespace: String,
-    /// Ask this controller only [default: those that run in the cluster]
-    #[arg(long, value_enum, help_heading = "Scope")]
-    pub(crate) controller: Option<ControllerName>,
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
-    #[command(flatten)]
-    pub(crate) evidence: EvidenceArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-/// `--controller`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ControllerName {
-    /// Cloud controller of AWS
-    Ccm,
-    /// AWS Load Balancer Controller
-    Lbc,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WhyArgs {
-    /// File with lines as they were pasted: a log, the output of `kubectl describe` or `kubectl get events`, an error;
-    /// `-` for standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -62,6 +62,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Clusters(args) => clusters(args),
         Command::Roles(args) => super::roles::run(args),
         Command::Simulate(args) => super::simulate::run(args),
+        Command::Guard(args) => super::guard::run(args),
         Command::Why(args) => super::why::run(args),
         Command::Record(args) => record(args),
         Command::Lint(args) => lint(args),

@@ -9,7 +9,7 @@ use crate::model::objects::Objects;
 use crate::model::simulate::{Options, simulate};
 use crate::render;
 
-use crate::cli::args::command::{ControllerName, SimulateArgs};
+use crate::cli::args::ask::{ControllerName, SimulateArgs};
 use crate::cli::args::{AuditArgs, Format};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::output::emit;

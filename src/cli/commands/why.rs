@@ -4,7 +4,7 @@ use crate::render;
 use crate::why;
 
 use crate::cli::args::Format;
-use crate::cli::args::command::WhyArgs;
+use crate::cli::args::ask::WhyArgs;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
 use crate::cli::io::output::emit;

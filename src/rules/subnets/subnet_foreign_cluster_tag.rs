@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a subnet is tagged for other clusters only",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error if a zone of the members has no other subnet for load balancers, warning if it has none for internet-facing ones, else info",
+        "error if a zone of the members has no other subnet for load balancers, warning if it has none for internet-facing ones and nodes live in the subnet (else `subnet-az-uncovered` reports the zone), else info",
     ),
     resources: SUBNET,
     condition: "A subnet in a VPC of the members has cluster tags, none of them this cluster's. A foreign `KubernetesCluster` tag does not count.",
@@ -48,7 +48,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         if subnet.tags.iter().any(near) {
             continue;
         }
-        let severity = coverage.severity(subnet);
+        let severity = coverage.severity(subnet, hosts.contains_key(subnet.id.as_str()));
         let ids = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
         groups.entry((std::cmp::Reverse(severity), (&subnet.vpc_id, ids))).or_default().push(subnet);
     }
@@ -127,8 +127,9 @@ impl<'r> Coverage<'r> {
         coverage
     }
 
-    /// Severity of a foreign tag. Nodes live in any subnet: subnet tags only decide the placement of load balancers.
-    fn severity(&self, subnet: &Subnet) -> Severity {
+    /// Severity of a foreign tag. Nodes live in any subnet: subnet tags only decide the placement of load balancers. Of a
+    /// subnet without nodes `subnet-az-uncovered` reports the zone.
+    fn severity(&self, subnet: &Subnet, has_nodes: bool) -> Severity {
         let (zone, vpc) = (subnet.availability_zone.as_str(), subnet.vpc_id.as_str());
         // A scheme that has no subnet anywhere is unused, or a separate finding.
         let has_any = |scheme: Scheme| self.covered.iter().any(|(one, other, _)| *one == vpc && *other == scheme);
@@ -136,7 +137,7 @@ impl<'r> Coverage<'r> {
         let is_public = self.public.contains(subnet.id.as_str());
         if lacks(Scheme::Internal) {
             Severity::Error
-        } else if is_public && has_any(Scheme::InternetFacing) && lacks(Scheme::InternetFacing) {
+        } else if has_nodes && is_public && has_any(Scheme::InternetFacing) && lacks(Scheme::InternetFacing) {
             Severity::Warning
         } else {
             Severity::Info

@@ -1,0 +1,89 @@
+//! Commands that answer a question before or after something happens.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::values::cluster_id;
+use super::{AuditArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// Services and Ingresses in YAML or JSON, such as the output of `helm template`: files, folders, or `-` for standard
+    /// input. They replace objects of the same name in the cluster. Without any, those of the cluster are simulated
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
+    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
+    pub(crate) cluster_id: String,
+    /// Namespace of the objects in the files that state none
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", help_heading = "Scope")]
+    pub(crate) namespace: String,
+    /// Ask this controller only [default: those that run in the cluster]
+    #[arg(long, value_enum, help_heading = "Scope")]
+    pub(crate) controller: Option<ControllerName>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuardArgs {
+    /// Plan in JSON, as `terraform show -json PLANFILE` or `tofu show -json PLANFILE` prints it; `-` for standard input
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+    /// Judge this cluster; repeatable [default: every cluster that has instances]
+    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id, help_heading = "Scope")]
+    pub(crate) cluster_id: Vec<String>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) audit: AuditArgs,
+    /// Exit with 1 if the plan causes a finding of at least this severity
+    #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = "Verdict")]
+    pub(crate) fail_on: FailOn,
+    /// Exit with 0 if something is undecided or not audited, and nothing else is wrong
+    #[arg(long, help_heading = "Verdict")]
+    pub(crate) allow_undecided: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = GuardFormat::Table, help_heading = "Output")]
+    pub(crate) format: GuardFormat,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+/// `--format` of `guard`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GuardFormat {
+    /// Tables, for a terminal
+    Table,
+    /// One JSON document
+    Json,
+    /// Markdown, for a comment on a pull request
+    Markdown,
+}
+
+/// `--controller`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ControllerName {
+    /// Cloud controller of AWS
+    Ccm,
+    /// AWS Load Balancer Controller
+    Lbc,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// File with lines as they were pasted: a log, the output of `kubectl describe` or `kubectl get events`, an error;
+    /// `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

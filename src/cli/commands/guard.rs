@@ -1,0 +1,81 @@
+//! `tagaudit guard`.
+
+use crate::audit::Auditor;
+use crate::clusters::Clusters;
+use crate::estate::{Estate, SourceKind};
+use crate::guard::{Document, GuardError, Plan, PlanError, guard};
+use crate::kubernetes::Evidence;
+use crate::render;
+use crate::rules::RULES;
+
+use crate::cli::args::ask::{GuardArgs, GuardFormat};
+use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::files::read_bytes;
+use crate::cli::io::input;
+use crate::cli::io::output::{self, emit};
+use crate::cli::session::{self, Scope};
+
+/// Largest plan in bytes; a plan holds every resource of its configuration several times.
+const MAX_PLAN_BYTES: u64 = 1 << 30;
+
+/// Tries a plan on a copy of the account.
+pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
+    input::check_stdin(&args.audit.evidence, &args.source, std::slice::from_ref(&args.plan))?;
+    let bytes = read_bytes(&args.plan, MAX_PLAN_BYTES, "plan")?;
+    let plan = Plan::from(Document::from_slice(&bytes).map_err(|error| unread(args, &error))?);
+    drop(bytes);
+    let mut scope = Scope::read("", &args.audit, &args.source.connection, &args.terminal)?;
+    let estate = session::collect_whole(&args.source, &args.terminal)?;
+    scope.take(&estate);
+    let Estate::Aws(inventory) = &estate else {
+        return Err(Failure::usage("`guard` does not support Alibaba Cloud yet"));
+    };
+    let ids = if args.cluster_id.is_empty() { clusters(&Clusters::from_inventory(inventory)) } else { args.cluster_id.clone() };
+    if ids.is_empty() {
+        return Err(Failure::new(Exit::Nothing, "the inventory holds no cluster: nothing can break")
+            .help("name the cluster with --cluster-id, or check account and region"));
+    }
+    let evidence = std::mem::take(&mut scope.kubernetes);
+    let is_one = ids.len() == 1;
+    let is_given = !args.audit.evidence.kubernetes.is_empty()
+        || args.audit.evidence.nodes.is_some()
+        || !args.audit.evidence.kube_context.is_empty();
+    if !is_one && is_given && !args.terminal.quiet {
+        output::warn("the state of a cluster in Kubernetes is used only with a single --cluster-id");
+    }
+    let of_cluster = |id| scope.for_cluster(id, if is_one { evidence.clone() } else { Evidence::default() });
+    let scopes: Vec<Scope<'_>> = ids.iter().map(|id| of_cluster(id.as_str())).collect();
+    let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let auditors: Vec<Auditor<'_>> = scopes.iter().map(|scope| scope.auditor(&RULES, source)).collect();
+    let judged = guard(inventory, &plan, &auditors).map_err(|error| match error {
+        GuardError::OtherAccount { .. } => Failure::from_error(Exit::Usage, &error)
+            .help("give the inventory of that account, or the plan of this one"),
+        GuardError::Baseline(_) => Failure::from_error(Exit::Usage, &error),
+    })?;
+    emit(args.output.as_deref(), &args.terminal, |options, out| match args.format {
+        GuardFormat::Table => render::guard(&judged, &options, out),
+        GuardFormat::Json => render::json(&judged, out),
+        GuardFormat::Markdown => render::guard_markdown(&judged, out),
+    })?;
+    if args.fail_on.threshold().is_some_and(|threshold| judged.at_least(threshold) > 0) {
+        return Ok(Exit::Findings);
+    }
+    let is_decided = judged.undecided.is_empty() && judged.not_audited.is_empty();
+    Ok(Exit::for_evidence(estate.is_empty_handed(), is_decided || args.allow_undecided))
+}
+
+/// The clusters of an inventory: those with instances; if none has any, all ids.
+fn clusters(clusters: &Clusters) -> Vec<String> {
+    let mut with_instances: Vec<String> =
+        clusters.clusters.iter().filter(|one| one.instances > 0).map(|one| one.cluster_id.clone()).collect();
+    with_instances.sort();
+    with_instances.dedup();
+    if with_instances.is_empty() { clusters.ids().into_iter().collect() } else { with_instances }
+}
+
+fn unread(args: &GuardArgs, error: &PlanError) -> Failure {
+    let shown = args.plan.display();
+    Failure::usage(format!("cannot read the plan `{shown}`"))
+        .cause(error.to_string())
+        .help("write it with `terraform show -json PLANFILE` or `tofu show -json PLANFILE`, where PLANFILE is the file of `plan -out`")
+}

@@ -1,0 +1,243 @@
+//! Tries a plan of Terraform or OpenTofu on a copy of an account, and compares the findings of all clusters before and
+//! after it. A pure function of an inventory and a plan.
+//!
+//! The plan is applied as the difference of each attribute, never as the state after it: an attribute may repeat what
+//! another resource manages. Values that are known only after the plan is applied are followed to the resources of the
+//! plan that make them; the rest is undecided where a cluster depends on it, and left alone where none does.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::audit::{Auditor, NotAudited, Purpose};
+use crate::aws::Inventory;
+use crate::baseline::BaselineError;
+use crate::estate::EstateRef;
+use crate::finding::{Finding, ResourceRef, Severity};
+
+mod addresses;
+mod change;
+mod copy;
+mod identity;
+mod ingress;
+mod instances;
+mod links;
+mod links_on_copy;
+mod objects;
+mod plan;
+mod references;
+mod scaling;
+mod scope;
+mod tags;
+mod terraform;
+
+pub(crate) use plan::Plan;
+pub(crate) use terraform::{Document, PlanError};
+
+use addresses::{Key, addresses};
+use copy::{Effect, account_of, applied};
+use scope::Affected;
+
+/// Schema of [`Guard`]; `docs/guard.schema.json` describes it.
+const SCHEMA: &str = "tagaudit.guard/1";
+
+/// What a plan changes for the clusters of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Guard {
+    pub(crate) schema: &'static str,
+    /// The judged clusters.
+    pub(crate) clusters: Vec<String>,
+    /// Time at which the inventory was read; absent if it does not state it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) collected_at: Option<String>,
+    /// Version of the tool that wrote the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plan_version: Option<String>,
+    /// Number of changes to AWS in the plan.
+    pub(crate) changes: usize,
+    /// Findings that the plan causes or makes worse, worst first.
+    pub(crate) new: Vec<Judged>,
+    /// Findings that the plan resolves.
+    pub(crate) resolved: Vec<Judged>,
+    /// Changes whose effect is not known before the plan is applied.
+    pub(crate) undecided: Vec<Told>,
+    /// Changes that concern instances that are launched later.
+    pub(crate) later: Vec<Told>,
+    /// What was not judged.
+    pub(crate) not_audited: Vec<String>,
+}
+
+/// A finding, with the changes that cause or resolve it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Judged {
+    pub(crate) rule: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) cluster: String,
+    pub(crate) resource: ResourceRef,
+    /// First of the addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) address: Option<String>,
+    /// Addresses in the plan.
+    pub(crate) addresses: Vec<String>,
+    pub(crate) message: String,
+    pub(crate) impact: String,
+    /// The fix, in one sentence.
+    pub(crate) fix: String,
+    pub(crate) fingerprint: String,
+}
+
+/// A change, with a statement about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Told {
+    pub(crate) address: String,
+    pub(crate) why: String,
+}
+
+/// A plan that cannot be tried on an inventory.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GuardError {
+    #[error("the plan is about account {plan}, and the inventory holds {}", .inventory.join(", "))]
+    OtherAccount { plan: String, inventory: Vec<String> },
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
+}
+
+impl Guard {
+    /// Number of new findings of at least this severity.
+    pub(crate) fn at_least(&self, severity: Severity) -> usize {
+        self.new.iter().filter(|finding| finding.severity >= severity).count()
+    }
+}
+
+/// Tries a plan on a copy of an inventory, for each of these clusters.
+///
+/// # Errors
+/// If the plan is about other accounts, or a baseline is broken.
+pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]) -> Result<Guard, GuardError> {
+    check_account(inventory, plan)?;
+    let mut affected = Affected::default();
+    for auditor in auditors {
+        affected.add(&auditor.view(inventory));
+    }
+    let (after, effects) = applied(inventory, plan, &affected, None);
+    let mut guard = Guard {
+        schema: SCHEMA,
+        clusters: affected.clusters.iter().cloned().collect(),
+        collected_at: inventory.collected_at.clone(),
+        plan_version: plan.version.clone(),
+        changes: plan.effective().count(),
+        new: Vec::new(),
+        resolved: Vec::new(),
+        undecided: told(plan, &effects, |effect| &effect.undecided),
+        later: told(plan, &effects, |effect| &effect.later),
+        not_audited: plan.notes.clone(),
+    };
+    guard.undecided.extend(plan.open.iter().map(|(address, why)| Told { address: address.clone(), why: why.clone() }));
+    for auditor in auditors {
+        let held = crate::aws::view::Held::of(&auditor.view(inventory), &affected.clusters);
+        let audit = auditor.audit_for(EstateRef::Aws(inventory), Purpose::Plan)?;
+        guard.not_audited.extend(audit.not_audited.iter().map(|gap| unread(auditor.cluster_id, gap)));
+        let again = |estate: &Inventory| {
+            let auditor = Auditor { held: Some(&held), ..*auditor };
+            auditor.findings(EstateRef::Aws(estate))
+        };
+        let found = again(&after)?;
+        let trial = addresses::Trial { inventory, plan, affected: &affected, effects: &effects, again: &again };
+        guard.compare(auditor.cluster_id, &audit.findings, &found, &trial)?;
+    }
+    for (_, change) in plan.effective() {
+        let at = plan.changes.iter().position(|one| std::ptr::eq(one, change));
+        if let Some(elsewhere) = at.and_then(|at| effects.get(at)).and_then(|effect| effect.elsewhere.as_ref()) {
+            guard.not_audited.push(format!("{}: {elsewhere}", change.address));
+        }
+    }
+    guard.sort();
+    Ok(guard)
+}
+
+/// A plan for other accounts only is the wrong plan, or the inventory is.
+fn check_account(inventory: &Inventory, plan: &Plan) -> Result<(), GuardError> {
+    let held: Vec<String> = inventory.accounts.iter().map(|account| account.account_id.clone()).collect();
+    let mut named: Vec<&str> = plan.changes.iter().filter_map(account_of).collect();
+    if named.is_empty() {
+        named.extend(plan.account.as_deref());
+    }
+    match named.first() {
+        Some(first) if !named.iter().any(|account| held.iter().any(|one| one == account)) => {
+            Err(GuardError::OtherAccount { plan: (*first).to_owned(), inventory: held })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn told(plan: &Plan, effects: &[Effect], of: fn(&Effect) -> &Vec<String>) -> Vec<Told> {
+    let one = |(change, effect): (&change::Change, &Effect)| {
+        let why = of(effect);
+        (!why.is_empty()).then(|| Told { address: change.address.clone(), why: why.join("; ") })
+    };
+    plan.changes.iter().zip(effects).filter_map(one).collect()
+}
+
+fn unread(cluster: &str, gap: &NotAudited) -> String {
+    let place = gap.resource.as_deref().map(|resource| format!(" {resource}")).unwrap_or_default();
+    format!("cluster {cluster}: {}{place}: {}", gap.what, gap.reason)
+}
+
+impl Guard {
+    /// Compares the findings of a cluster before and after the plan.
+    fn compare<Again>(
+        &mut self,
+        cluster: &str,
+        before: &[Finding],
+        after: &[Finding],
+        trial: &addresses::Trial<'_, Again>,
+    ) -> Result<(), BaselineError>
+    where
+        Again: Fn(&Inventory) -> Result<Vec<Finding>, BaselineError>,
+    {
+        let by_key = |findings: &[Finding]| -> BTreeMap<Key, Severity> {
+            findings.iter().map(|finding| (Key::of(finding), finding.severity)).collect()
+        };
+        let (old, new) = (by_key(before), by_key(after));
+        let is_worse = |finding: &&Finding| old.get(&Key::of(finding)).is_none_or(|old| finding.severity > *old);
+        let worse: Vec<&Finding> = after.iter().filter(is_worse).collect();
+        // A finding that is now worth a note only is no longer a defect.
+        let is_mended = |finding: &&Finding| match new.get(&Key::of(finding)) {
+            None => true,
+            Some(severity) => finding.severity > Severity::Info && *severity == Severity::Info,
+        };
+        let mended: Vec<&Finding> = before.iter().filter(is_mended).collect();
+        let judged = |finding: &Finding, addresses: Vec<String>| Judged {
+            rule: finding.rule,
+            severity: finding.severity,
+            cluster: cluster.to_owned(),
+            resource: finding.resource.clone(),
+            address: addresses.first().cloned(),
+            addresses,
+            message: finding.message.clone(),
+            impact: finding.impact.clone(),
+            fix: finding.advice(),
+            fingerprint: finding.fingerprint.clone(),
+        };
+        let of_new = addresses(trial, &worse, true)?;
+        self.new.extend(worse.iter().zip(of_new).map(|(finding, at)| judged(finding, at)));
+        let of_mended = addresses(trial, &mended, false)?;
+        self.resolved.extend(mended.iter().zip(of_mended).map(|(finding, at)| judged(finding, at)));
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        let key = |one: &Judged| {
+            let worst_first = std::cmp::Reverse(one.severity);
+            (worst_first, one.cluster.clone(), one.rule, one.resource.id.clone(), one.fingerprint.clone())
+        };
+        self.new.sort_by_key(key);
+        self.resolved.sort_by_key(key);
+        self.undecided.sort();
+        self.undecided.dedup();
+        self.later.sort();
+        self.later.dedup();
+        self.not_audited.sort();
+        self.not_audited.dedup();
+    }
+}

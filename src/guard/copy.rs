@@ -1,0 +1,255 @@
+//! The copy of an account on which a plan is tried.
+
+use std::collections::BTreeSet;
+
+use crate::aws::{Account, Inventory, Region};
+use crate::resource::ResourceKind;
+
+use super::change::{Action, Change};
+use super::links::{self, Open, Side};
+use super::plan::Plan;
+use super::scope::Affected;
+use super::{links_on_copy, objects};
+
+/// The effect of one change.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Effect {
+    /// Objects that it changed, by kind and id.
+    pub(super) touched: BTreeSet<(ResourceKind, String)>,
+    /// Decisions that depend on values that are known only after the plan is applied.
+    pub(super) undecided: Vec<String>,
+    /// Effects on instances that are launched later.
+    pub(super) later: Vec<String>,
+    /// The part of the recording that it concerns is not there.
+    pub(super) elsewhere: Option<String>,
+}
+
+/// One change on the copy.
+#[derive(Debug)]
+pub(super) struct Trial<'t> {
+    pub(super) plan: &'t Plan,
+    pub(super) change: &'t Change,
+    pub(super) account: &'t mut Account,
+    /// Index of its region in the account.
+    pub(super) at: usize,
+    pub(super) affected: &'t Affected,
+    pub(super) effect: &'t mut Effect,
+}
+
+impl Trial<'_> {
+    pub(super) fn region(&mut self) -> Option<&mut Region> {
+        self.account.regions.get_mut(self.at)
+    }
+
+    pub(super) fn touch(&mut self, kind: ResourceKind, id: &str) {
+        self.effect.touched.insert((kind, id.to_owned()));
+    }
+
+    /// Marks an object of EC2 as changed, of whichever kind it is.
+    pub(super) fn touch_id(&mut self, id: &str) {
+        let kind = self.region().and_then(|region| region.find(id)).map(crate::aws::Tagged::kind);
+        if let Some(kind) = kind {
+            self.touch(kind, id);
+        }
+    }
+
+    pub(super) fn undecided(&mut self, why: impl Into<String>) {
+        let why = why.into();
+        if !self.effect.undecided.contains(&why) {
+            self.effect.undecided.push(why);
+        }
+    }
+
+    pub(super) fn later(&mut self, why: impl Into<String>) {
+        let why = why.into();
+        if !self.effect.later.contains(&why) {
+            self.effect.later.push(why);
+        }
+    }
+
+    /// Records an attribute that is known only after the plan is applied.
+    pub(super) fn open(&mut self, attribute: &str) {
+        self.undecided(format!("`{attribute}` is known only after the plan is applied"));
+    }
+}
+
+/// Order of the changes on the copy: objects before what connects them.
+fn rank(kind: &str) -> u8 {
+    match kind {
+        "aws_vpc" | "aws_default_vpc" | "aws_vpc_dhcp_options" | "aws_iam_policy" => 0,
+        "aws_subnet" | "aws_default_subnet" | "aws_security_group" | "aws_default_security_group" | "aws_route_table"
+        | "aws_default_route_table" | "aws_iam_role" => 1,
+        "aws_iam_instance_profile" | "aws_network_interface" | "aws_ebs_volume" => 2,
+        "aws_launch_template" => 3,
+        "aws_instance" | "aws_autoscaling_group" => 4,
+        // They take away what they do not list, whatever else the plan adds.
+        "aws_iam_role_policies_exclusive" | "aws_iam_role_policy_attachments_exclusive" => 9,
+        _ => 5,
+    }
+}
+
+/// Applies a plan to a copy of an inventory, without one of its changes if so asked; returns the copy, and the effect
+/// of each change by its position in the plan.
+pub(super) fn applied(
+    before: &Inventory,
+    plan: &Plan,
+    affected: &Affected,
+    without: Option<usize>,
+) -> (Inventory, Vec<Effect>) {
+    let mut inventory = before.clone();
+    let mut effects = vec![Effect::default(); plan.changes.len()];
+    let mut order: Vec<(usize, &Change)> = plan.effective().filter(|(at, _)| Some(*at) != without).collect();
+    order.sort_by_key(|(at, change)| (rank(&change.kind), *at));
+    // Everything that a plan takes away goes first: what replaces it may have the same key.
+    for takes_away in [true, false] {
+        for (at, change) in &order {
+            let Some(effect) = effects.get_mut(*at) else { continue };
+            if !is_modelled(&change.kind) {
+                unmodelled(change, affected, effect);
+                continue;
+            }
+            let Some((account, region)) = place(&mut inventory, plan, change, effect) else { continue };
+            let mut trial = Trial { plan, change, account, at: region, affected, effect };
+            if takes_away {
+                trial.take_away();
+            } else {
+                trial.put();
+            }
+        }
+    }
+    inventory.canonicalise();
+    (inventory, effects)
+}
+
+impl Trial<'_> {
+    fn take_away(&mut self) {
+        let change = self.change;
+        if change.is(Action::Create) || change.is_released {
+            return;
+        }
+        match links::link(Side::Before(change)) {
+            None if change.is(Action::Update) => {}
+            None => objects::take_away(self),
+            Some(Ok(link)) => {
+                // If the new connection is unknown, so is what the old one is replaced by.
+                let is_open = change.keeps() && matches!(links::link(Side::After(self.plan, change)), Some(Err(_)));
+                if !is_open {
+                    links_on_copy::revert(self, &link);
+                }
+            }
+            Some(Err(Open(_))) => {}
+        }
+    }
+
+    fn put(&mut self) {
+        let change = self.change;
+        // What it makes again is there.
+        if change.is(Action::Delete) || change.claims.is_some() {
+            return;
+        }
+        match links::link(Side::After(self.plan, change)) {
+            None => objects::put(self),
+            Some(Ok(link)) => links_on_copy::make(self, &link),
+            Some(Err(Open(attribute))) => {
+                if links_on_copy::may_matter(self) {
+                    self.open(attribute);
+                }
+            }
+        }
+    }
+}
+
+/// Kinds of resources whose effect is applied to the copy.
+fn is_modelled(kind: &str) -> bool {
+    links::is_link(kind) || objects::is_object(kind)
+}
+
+/// A change of a kind that the copy does not hold: undecided if a controller or a rule reads such objects.
+fn unmodelled(change: &Change, affected: &Affected, effect: &mut Effect) {
+    /// Kinds that decide something, by the beginning of their names.
+    const READ: [&str; 16] = [
+        "aws_lb",
+        "aws_alb",
+        "aws_elb",
+        "aws_eks_cluster",
+        "aws_eks_node_group",
+        "aws_eks_addon",
+        "aws_eks_pod_identity_association",
+        "aws_eks_access",
+        "aws_launch_configuration",
+        "aws_network_acl",
+        "aws_vpc_ipv4_cidr_block_association",
+        "aws_organizations_policy",
+        "aws_ec2_managed_prefix_list",
+        "aws_spot_fleet_request",
+        "aws_ec2_fleet",
+        "aws_vpc_endpoint_subnet",
+    ];
+    // What a plan creates in addition changes nothing that is there.
+    if change.is(Action::Create) || !READ.iter().any(|kind| change.kind.starts_with(kind)) {
+        return;
+    }
+    let is_of_another_vpc = change.before_text("vpc_id").is_some_and(|vpc| !affected.vpcs.contains(vpc));
+    if !is_of_another_vpc && effect.undecided.is_empty() {
+        effect.undecided.push(format!("changes of `{}` are not modelled", change.kind));
+    }
+}
+
+/// Kinds of a whole account.
+fn is_global(kind: &str) -> bool {
+    kind.starts_with("aws_iam_")
+}
+
+/// The account and the region of a change; `None` if the recording does not hold them.
+fn place<'i>(
+    inventory: &'i mut Inventory,
+    plan: &Plan,
+    change: &Change,
+    effect: &mut Effect,
+) -> Option<(&'i mut Account, usize)> {
+    let stated = account_of(change);
+    let only = inventory.accounts.len() == 1;
+    let account = inventory.accounts.iter_mut().find(|account| match stated {
+        Some(id) => account.account_id == id,
+        None => only,
+    });
+    let Some(account) = account else {
+        let whose = stated.map_or_else(|| "an account that the plan does not state".to_owned(), |id| format!("account {id}"));
+        effect.elsewhere = Some(format!("it is about {whose}, which the inventory does not hold"));
+        return None;
+    };
+    if is_global(&change.kind) {
+        return Some((account, 0));
+    }
+    let region = region_of(plan, change);
+    let alone = account.regions.len() == 1;
+    let at = account.regions.iter().position(|one| match &region {
+        Some(name) => one.name == *name,
+        None => alone,
+    });
+    let Some(at) = at else {
+        let which = region.map_or_else(|| "a region that the plan does not state".to_owned(), |name| format!("region {name}"));
+        effect.elsewhere = Some(format!("it is about {which}, which the inventory does not hold"));
+        return None;
+    };
+    Some((account, at))
+}
+
+/// The account that the values of a change name.
+pub(super) fn account_of(change: &Change) -> Option<&str> {
+    let is_account = |text: &&str| text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit());
+    // arn:partition:service:region:account:…
+    change.texts().into_iter().find_map(|text| {
+        let of_arn = text.strip_prefix("arn:").and_then(|rest| rest.split(':').nth(3));
+        of_arn.or(Some(text)).filter(is_account)
+    })
+}
+
+/// The region that the values of a change name, else that of its provider.
+fn region_of(plan: &Plan, change: &Change) -> Option<String> {
+    let of_arn = change.texts().into_iter().find_map(|text| {
+        let region = text.strip_prefix("arn:")?.split(':').nth(2)?;
+        (!region.is_empty()).then(|| region.to_owned())
+    });
+    of_arn.or_else(|| plan.region(change))
+}

@@ -1,0 +1,276 @@
+//! Roles, policies and instance profiles on the copy of an account.
+//! Source: hashicorp/terraform-provider-aws `internal/service/iam/role.go`, `policy.go`, `instance_profile.go`,
+//! `role_policies_exclusive.go`, `role_policy_attachments_exclusive.go`.
+
+use serde_json::Value;
+
+use crate::aws::{InlinePolicy, InstanceProfile, ManagedPolicy, Role};
+use crate::resource::ResourceKind;
+
+use super::change::{Action, Setting, texts};
+use super::copy::Trial;
+use super::links_on_copy::on_role;
+use super::plan::Text;
+
+/// A role: its trust, its boundary, its tags, and the policies that its own blocks manage.
+pub(super) fn role(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let name = change.identity();
+    let is_affected = trial.affected.roles.contains(&name);
+    let is_new = !trial.account.roles.iter().any(|role| role.name == name);
+    if is_new {
+        if !change.is(Action::Create) {
+            if is_affected {
+                trial.undecided(format!("the inventory does not hold the role `{name}`"));
+            }
+            return;
+        }
+        let path = change.after_text("path").unwrap_or("/");
+        let arn = format!("arn:{}:iam::{}:role{path}{name}", trial.account.partition, trial.account.account_id);
+        trial.account.roles.push(Role {
+            name: name.clone(),
+            arn,
+            role_id: change.address.clone(),
+            path: path.to_owned(),
+            trust_policy: None,
+            permissions_boundary: None,
+            inline_policies: Some(Vec::new()),
+            attached_policies: Some(Vec::new()),
+            tags: Some(Vec::new()),
+        });
+    }
+    for key in ["assume_role_policy", "permissions_boundary", "inline_policy", "managed_policy_arns"] {
+        // The provider computes the blocks that the configuration does not set.
+        let is_computed = change.after(key) == Setting::Unknown && !trial.plan.is_configured(change, key);
+        if is_computed || !change.differs(key) {
+            continue;
+        }
+        if change.has_unknown(key) {
+            if is_affected {
+                trial.open(key);
+            }
+            continue;
+        }
+        let after = match change.after(key) {
+            Setting::Known(value) => Some(value.clone()),
+            Setting::Unknown | Setting::Absent => None,
+        };
+        let before = change.before(key).cloned();
+        on_role(trial, &name, |role| match key {
+            "assume_role_policy" => role.trust_policy = after.and_then(|text| text.as_str().map(str::to_owned)),
+            "permissions_boundary" => {
+                role.permissions_boundary =
+                    after.and_then(|arn| arn.as_str().filter(|arn| !arn.is_empty()).map(str::to_owned));
+            }
+            "inline_policy" => put_inline(role, before.as_ref(), after.as_ref()),
+            _ => put_attached(role, before.as_ref(), after.as_ref()),
+        });
+    }
+    let tags = super::tags::change(trial.plan, change);
+    if !tags.is_empty() {
+        on_role(trial, &name, |role| tags.apply(role.tags.get_or_insert_default()));
+    }
+    boundary_is_read(trial, &name);
+}
+
+/// A boundary whose document was not read decides everything.
+fn boundary_is_read(trial: &mut Trial<'_>, name: &str) {
+    if !trial.change.differs("permissions_boundary") || !trial.affected.roles.contains(name) {
+        return;
+    }
+    let role = trial.account.roles.iter().find(|role| role.name == name);
+    let Some(boundary) = role.and_then(|role| role.permissions_boundary.clone()) else { return };
+    let is_read = |policy: &ManagedPolicy| policy.arn == boundary && policy.document.is_some();
+    if !trial.account.managed_policies.iter().any(is_read) {
+        trial.undecided(format!("the document of the policy `{boundary}` is not in the inventory"));
+    }
+}
+
+/// The difference of the `inline_policy` blocks.
+fn put_inline(role: &mut Role, before: Option<&Value>, after: Option<&Value>) {
+    let of = |value: Option<&Value>| -> Vec<InlinePolicy> {
+        let blocks = value.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let text = |block: &Value, key: &str| {
+            block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        blocks
+            .iter()
+            .filter_map(|block| Some(InlinePolicy { name: text(block, "name")?, document: text(block, "policy") }))
+            .collect()
+    };
+    let (before, after) = (of(before), of(after));
+    let held = role.inline_policies.get_or_insert_default();
+    held.retain(|one| !before.iter().any(|old| old.name == one.name && !after.contains(old)));
+    for policy in after.into_iter().filter(|one| !before.contains(one)) {
+        held.retain(|one| one.name != policy.name);
+        held.push(policy);
+    }
+}
+
+/// The difference of `managed_policy_arns`.
+fn put_attached(role: &mut Role, before: Option<&Value>, after: Option<&Value>) {
+    let (before, after) = (texts(before), texts(after));
+    let held = role.attached_policies.get_or_insert_default();
+    held.retain(|arn| !before.contains(arn) || after.contains(arn));
+    held.extend(after.into_iter().filter(|arn| !before.contains(arn)));
+}
+
+pub(super) fn remove_role(trial: &mut Trial<'_>, name: &str) {
+    on_role(trial, name, |_| {});
+    trial.account.roles.retain(|role| role.name != name);
+}
+
+/// A managed policy: its document.
+pub(super) fn policy(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let arn = change.identity();
+    if !change.is(Action::Create) && !change.differs("policy") {
+        return;
+    }
+    let document = match trial.plan.text(change, "policy") {
+        Text::Known(document) => Some(document),
+        Text::Absent => None,
+        Text::Unknown => {
+            let users = |role: &&Role| {
+                role.attached_policies.as_ref().is_some_and(|attached| attached.contains(&arn))
+                    || role.permissions_boundary.as_ref() == Some(&arn)
+            };
+            let matters =
+                trial.account.roles.iter().filter(users).any(|role| trial.affected.roles.contains(&role.name));
+            if matters {
+                trial.open("policy");
+            }
+            return;
+        }
+    };
+    let held = trial.account.managed_policies.iter_mut().find(|policy| policy.arn == arn);
+    match held {
+        Some(policy) => policy.document = document,
+        None if change.is(Action::Create) => {
+            trial.account.managed_policies.push(ManagedPolicy { arn: arn.clone(), version_id: None, document });
+        }
+        None => {}
+    }
+    touch_policy(trial, &arn);
+}
+
+/// Marks a policy as changed, and every role that has it.
+fn touch_policy(trial: &mut Trial<'_>, arn: &str) {
+    let is_user = |role: &&Role| {
+        role.attached_policies.as_ref().is_some_and(|attached| attached.iter().any(|one| one == arn))
+            || role.permissions_boundary.as_deref() == Some(arn)
+    };
+    let roles: Vec<String> = trial.account.roles.iter().filter(is_user).map(|role| role.arn.clone()).collect();
+    for role in roles {
+        trial.touch(ResourceKind::Role, &role);
+    }
+    trial.touch(ResourceKind::Policy, arn);
+}
+
+pub(super) fn remove_policy(trial: &mut Trial<'_>, arn: &str) {
+    touch_policy(trial, arn);
+    for role in &mut trial.account.roles {
+        if let Some(attached) = &mut role.attached_policies {
+            attached.retain(|one| one != arn);
+        }
+    }
+    trial.account.managed_policies.retain(|policy| policy.arn != arn);
+}
+
+/// An instance profile: its role.
+pub(super) fn profile(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let name = change.identity();
+    if !change.is(Action::Create) && !change.differs("role") {
+        return;
+    }
+    let roles: Vec<String> = match trial.plan.text(change, "role") {
+        Text::Known(role) => vec![role],
+        Text::Absent => Vec::new(),
+        Text::Unknown => {
+            if trial.affected.profiles.contains(&name) {
+                trial.open("role");
+            }
+            return;
+        }
+    };
+    let path = change.after_text("path").unwrap_or("/");
+    let arn = format!("arn:{}:iam::{}:instance-profile{path}{name}", trial.account.partition, trial.account.account_id);
+    let arn = change.before_text("arn").unwrap_or(&arn).to_owned();
+    for role in &roles {
+        on_role(trial, role, |_| {});
+    }
+    match trial.account.instance_profiles.iter_mut().find(|profile| profile.arn == arn) {
+        Some(profile) => {
+            profile.roles = roles;
+            profile.exists = true;
+        }
+        None => trial.account.instance_profiles.push(InstanceProfile { arn: arn.clone(), exists: true, roles }),
+    }
+    trial.touch(ResourceKind::InstanceProfile, &arn);
+}
+
+pub(super) fn remove_profile(trial: &mut Trial<'_>, name: &str) {
+    let Some(arn) = trial.change.before_text("arn").map(str::to_owned).or_else(|| arn_of_profile(trial, name)) else {
+        return;
+    };
+    for profile in trial.account.instance_profiles.iter_mut().filter(|profile| profile.arn == arn) {
+        profile.exists = false;
+        profile.roles.clear();
+    }
+    trial.touch(ResourceKind::InstanceProfile, &arn);
+}
+
+/// The ARN of a profile of the account, by its name.
+pub(super) fn arn_of_profile(trial: &Trial<'_>, name: &str) -> Option<String> {
+    let ends = |profile: &&InstanceProfile| profile.arn.rsplit('/').next() == Some(name);
+    trial.account.instance_profiles.iter().find(ends).map(|profile| profile.arn.clone())
+}
+
+pub(super) fn oidc_provider(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let Some(arn) = change.before_text("arn").or_else(|| change.after_text("arn")).map(str::to_owned).or_else(|| {
+        let host = change.after_text("url")?.trim_start_matches("https://");
+        let account = &*trial.account;
+        Some(format!("arn:{}:iam::{}:oidc-provider/{host}", account.partition, account.account_id))
+    }) else {
+        return;
+    };
+    if let Some(providers) = &mut trial.account.oidc_providers
+        && !providers.contains(&arn)
+    {
+        providers.push(arn);
+    }
+}
+
+pub(super) fn remove_oidc_provider(trial: &mut Trial<'_>) {
+    let arn = trial.change.before_text("arn");
+    if let Some(providers) = &mut trial.account.oidc_providers {
+        providers.retain(|one| Some(one.as_str()) != arn);
+    }
+}
+
+/// The inline policies that a role may have: others are removed.
+pub(super) fn only_inline(trial: &mut Trial<'_>) {
+    only(trial, "policy_names", |role, names| {
+        let Some(held) = &mut role.inline_policies else { return };
+        held.retain(|policy| names.contains(&policy.name));
+    });
+}
+
+/// The managed policies that a role may have: others are detached, and those that it lacks are attached.
+pub(super) fn only_attached(trial: &mut Trial<'_>) {
+    only(trial, "policy_arns", |role, arns| role.attached_policies = Some(arns.to_vec()));
+}
+
+fn only(trial: &mut Trial<'_>, key: &str, change: impl FnOnce(&mut Role, &[String])) {
+    let Text::Known(role) = trial.plan.text(trial.change, "role_name") else {
+        trial.open("role_name");
+        return;
+    };
+    match trial.plan.list(trial.change, key) {
+        Some(names) => on_role(trial, &role, |role| change(role, &names)),
+        None if trial.affected.roles.contains(&role) => trial.open(key),
+        None => {}
+    }
+}

@@ -1,0 +1,309 @@
+//! Instances and their interfaces on the copy of an account.
+//! Source: hashicorp/terraform-provider-aws `internal/service/ec2/ec2_instance.go`, `vpc_network_interface.go`.
+
+use serde_json::{Map, Value};
+
+use crate::aws::{
+    AttachedInterface, Instance, InstanceProfileAssociation, InstanceState, MetadataOptions, NetworkInterface,
+};
+use crate::resource::ResourceKind;
+
+use super::change::{Action, Change, Setting, block};
+use super::copy::Trial;
+use super::identity::arn_of_profile;
+use super::links_on_copy::groups_of_interface;
+use super::objects::{object, put_tags};
+use super::plan::Text;
+
+/// An instance. One that takes the place of another keeps its id: the plan's other resources refer to it.
+pub(super) fn instance(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    let is_held = trial.region().is_some_and(|region| region.instance(&id).is_some());
+    if change.is(Action::Create) {
+        create(trial, &id);
+    } else if !is_held {
+        if change.before_text("subnet_id").is_some_and(|subnet| trial.affected.ids.contains(subnet)) {
+            trial.undecided(format!("the inventory does not hold `{id}`"));
+        }
+        return;
+    }
+    profile(trial, &id);
+    groups(trial, &id);
+    subnet(trial, &id);
+    options(trial, &id);
+    put_tags(trial, ResourceKind::Instance, &id);
+    volume_tags(trial, &id);
+}
+
+fn create(trial: &mut Trial<'_>, id: &str) {
+    let change = trial.change;
+    let Text::Known(subnet_id) = trial.plan.text(change, "subnet_id") else { return };
+    let Some(region) = trial.region() else { return };
+    let subnet = region.subnets.iter().find(|one| one.id == subnet_id);
+    let vpc_id = subnet.map(|subnet| subnet.vpc_id.clone());
+    let availability_zone = subnet.map(|subnet| subnet.availability_zone.clone());
+    let interface = format!("eni:{}", change.address);
+    let new = Instance {
+        id: id.to_owned(),
+        state: InstanceState::Running,
+        vpc_id,
+        subnet_id: Some(subnet_id.clone()),
+        availability_zone,
+        private_dns_name: None,
+        private_ip_address: change.after_text("private_ip").map(str::to_owned),
+        public_ip_address: None,
+        launch_time: None,
+        instance_profile_arn: None,
+        source_dest_check: Some(true),
+        metadata_options: None,
+        security_groups: Vec::new(),
+        network_interfaces: vec![AttachedInterface {
+            id: interface,
+            device_index: 0,
+            subnet_id: Some(subnet_id),
+            security_groups: Vec::new(),
+            addresses: None,
+        }],
+        volume_ids: Vec::new(),
+        managed_by: None,
+        tags: Vec::new(),
+    };
+    object(&mut region.instances, id, |one| &one.id, new);
+    trial.touch(ResourceKind::Instance, id);
+}
+
+/// Removes an instance with its interfaces.
+pub(super) fn remove(trial: &mut Trial<'_>, id: &str) {
+    trial.touch(ResourceKind::Instance, id);
+    let Some(region) = trial.region() else { return };
+    region.instances.retain(|one| one.id != id);
+    region.network_interfaces.retain(|one| one.instance_id.as_deref() != Some(id));
+    region.instance_profile_associations.retain(|one| one.instance_id != id);
+    region.volumes.iter_mut().for_each(|volume| volume.attached_to.retain(|one| one != id));
+}
+
+fn is_new(change: &Change) -> bool {
+    matches!(change.action, Some(Action::Create | Action::Replace))
+}
+
+fn with<T>(trial: &mut Trial<'_>, id: &str, change: impl FnOnce(&mut Instance) -> T) -> Option<T> {
+    trial.region().and_then(|region| region.instances.iter_mut().find(|one| one.id == id)).map(change)
+}
+
+fn profile(trial: &mut Trial<'_>, id: &str) {
+    let change = trial.change;
+    if !change.differs("iam_instance_profile") {
+        return;
+    }
+    let name = match trial.plan.text(change, "iam_instance_profile") {
+        Text::Known(name) => Some(name),
+        Text::Absent => None,
+        Text::Unknown => return trial.open("iam_instance_profile"),
+    };
+    let arn = match name {
+        None => None,
+        Some(name) => {
+            let arn = arn_of_profile(trial, &name);
+            if arn.is_none() {
+                trial.undecided(format!("the inventory does not hold the instance profile `{name}`"));
+                return;
+            }
+            arn
+        }
+    };
+    with(trial, id, |instance| instance.instance_profile_arn.clone_from(&arn));
+    let Some(region) = trial.region() else { return };
+    region.instance_profile_associations.retain(|one| one.instance_id != id);
+    region.instance_profile_associations.extend(arn.map(|arn| InstanceProfileAssociation {
+        id: format!("iip-assoc:{id}"),
+        instance_id: id.to_owned(),
+        instance_profile_arn: arn,
+        state: "associated".to_owned(),
+    }));
+    trial.touch(ResourceKind::Instance, id);
+}
+
+/// The groups of the first interface.
+fn groups(trial: &mut Trial<'_>, id: &str) {
+    let change = trial.change;
+    let is_computed = change.after("vpc_security_group_ids") == Setting::Unknown
+        && !trial.plan.is_configured(change, "vpc_security_group_ids");
+    if is_computed || !change.differs("vpc_security_group_ids") {
+        return;
+    }
+    let Some(after) = trial.plan.list(change, "vpc_security_group_ids") else {
+        trial.open("vpc_security_group_ids");
+        return;
+    };
+    let before = if change.is(Action::Create) {
+        Vec::new()
+    } else {
+        super::change::texts(change.before("vpc_security_group_ids"))
+    };
+    let first = with(trial, id, |instance| {
+        instance.network_interfaces.iter().find(|one| one.device_index == 0).map(|one| one.id.clone())
+    });
+    let removed: Vec<&String> = before.iter().filter(|group| !after.contains(group)).collect();
+    let added: Vec<&String> = after.iter().filter(|group| !before.contains(group)).collect();
+    match first.flatten() {
+        Some(interface) => {
+            for group in removed {
+                groups_of_interface(trial, &interface, group, false);
+            }
+            for group in added {
+                groups_of_interface(trial, &interface, group, true);
+            }
+        }
+        None => {
+            with(trial, id, |instance| {
+                instance.security_groups.retain(|group| !removed.contains(&group));
+                instance.security_groups.extend(added.into_iter().cloned());
+            });
+        }
+    }
+    trial.touch(ResourceKind::Instance, id);
+}
+
+/// A new instance in another subnet.
+fn subnet(trial: &mut Trial<'_>, id: &str) {
+    let change = trial.change;
+    if !change.is(Action::Replace) || !change.differs("subnet_id") {
+        return;
+    }
+    let Text::Known(subnet_id) = trial.plan.text(change, "subnet_id") else {
+        return trial.open("subnet_id");
+    };
+    let Some(region) = trial.region() else { return };
+    let found = region.subnets.iter().find(|one| one.id == subnet_id);
+    let place = found.map(|subnet| (subnet.vpc_id.clone(), subnet.availability_zone.clone()));
+    with(trial, id, |instance| {
+        if let Some((vpc, zone)) = place {
+            instance.vpc_id = Some(vpc);
+            instance.availability_zone = Some(zone);
+        }
+        instance.subnet_id = Some(subnet_id.clone());
+        for interface in instance.network_interfaces.iter_mut().filter(|one| one.device_index == 0) {
+            interface.subnet_id = Some(subnet_id.clone());
+        }
+    });
+    trial.touch(ResourceKind::Instance, id);
+}
+
+/// Options of the metadata service in a block.
+pub(super) fn metadata(block: &Map<String, Value>, held: Option<MetadataOptions>) -> MetadataOptions {
+    let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+    let limit = block.get("http_put_response_hop_limit").and_then(Value::as_i64);
+    let held = held.unwrap_or_default();
+    MetadataOptions {
+        http_endpoint: text("http_endpoint").or(held.http_endpoint),
+        http_tokens: text("http_tokens").or(held.http_tokens),
+        http_put_response_hop_limit: limit
+            .and_then(|limit| i32::try_from(limit).ok())
+            .filter(|limit| *limit > 0)
+            .or(held.http_put_response_hop_limit),
+        instance_metadata_tags: text("instance_metadata_tags").or(held.instance_metadata_tags),
+    }
+}
+
+fn options(trial: &mut Trial<'_>, id: &str) {
+    let change = trial.change;
+    let check = match change.after("source_dest_check") {
+        Setting::Known(value) if change.differs("source_dest_check") || is_new(change) => value.as_bool(),
+        _ => None,
+    };
+    if let Some(check) = check {
+        let differs = with(trial, id, |instance| {
+            instance.source_dest_check.replace(check) != Some(check)
+        });
+        if differs == Some(true) {
+            trial.touch(ResourceKind::Instance, id);
+        }
+    }
+    if !change.differs("metadata_options") {
+        return;
+    }
+    // Of an instance that states no options the image and the account decide.
+    let Setting::Known(value) = change.after("metadata_options") else {
+        if trial.plan.is_configured(change, "metadata_options") {
+            trial.open("metadata_options");
+        }
+        return;
+    };
+    let Some(block) = block(Some(value)) else { return };
+    with(trial, id, |instance| {
+        let held = instance.metadata_options.take();
+        instance.metadata_options = Some(metadata(block, held));
+    });
+    trial.touch(ResourceKind::Instance, id);
+}
+
+/// Tags of the volumes that the instance resource manages.
+fn volume_tags(trial: &mut Trial<'_>, id: &str) {
+    let change = trial.change;
+    if change.is(Action::Create) || !change.differs("volume_tags") || change.has_unknown("volume_tags") {
+        return;
+    }
+    let of = |value: Option<&Value>| -> Map<String, Value> { value.and_then(Value::as_object).cloned().unwrap_or_default() };
+    let before = of(change.before("volume_tags"));
+    let after = match change.after("volume_tags") {
+        Setting::Known(value) => of(Some(value)),
+        Setting::Unknown | Setting::Absent => Map::new(),
+    };
+    let difference = super::tags::TagChange {
+        removed: before.keys().filter(|key| !after.contains_key(*key)).cloned().collect(),
+        set: after
+            .iter()
+            .filter(|(key, value)| before.get(*key) != Some(*value))
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .collect(),
+        ..super::tags::TagChange::default()
+    };
+    let volumes = with(trial, id, |instance| instance.volume_ids.clone()).unwrap_or_default();
+    for volume in volumes {
+        let Some(tags) = trial.region().and_then(|region| region.tags_of_mut(&volume)) else { continue };
+        difference.apply(tags);
+        trial.touch(ResourceKind::Volume, &volume);
+    }
+}
+
+/// A network interface: its groups and tags.
+pub(super) fn interface(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    if change.is(Action::Create) {
+        let Text::Known(subnet_id) = trial.plan.text(change, "subnet_id") else { return };
+        let Some(region) = trial.region() else { return };
+        let new = NetworkInterface {
+            id: id.clone(),
+            status: "available".to_owned(),
+            description: change.after_text("description").unwrap_or_default().to_owned(),
+            vpc_id: region.subnets.iter().find(|one| one.id == subnet_id).map(|one| one.vpc_id.clone()),
+            subnet_id: Some(subnet_id),
+            owner_id: None,
+            instance_id: None,
+            security_groups: Vec::new(),
+            managed_by: None,
+            tags: Vec::new(),
+        };
+        object(&mut region.network_interfaces, &id, |one| &one.id, new);
+    }
+    let is_computed =
+        change.after("security_groups") == Setting::Unknown && !trial.plan.is_configured(change, "security_groups");
+    if !is_computed && change.differs("security_groups") {
+        match trial.plan.list(change, "security_groups") {
+            None if trial.affected.ids.contains(&id) => trial.open("security_groups"),
+            None => {}
+            Some(after) => {
+                let before = super::change::texts(change.before("security_groups"));
+                for group in before.iter().filter(|group| !after.contains(group)) {
+                    groups_of_interface(trial, &id, group, false);
+                }
+                for group in after.iter().filter(|group| !before.contains(group)) {
+                    groups_of_interface(trial, &id, group, true);
+                }
+            }
+        }
+    }
+    put_tags(trial, ResourceKind::NetworkInterface, &id);
+}

@@ -1,0 +1,415 @@
+//! Resources of a plan that are objects of the account.
+
+use serde_json::Value;
+
+use crate::aws::{DhcpOptions, Region, Route, RouteTable, SecurityGroup, Subnet, Volume, Vpc};
+use crate::resource::ResourceKind;
+
+use super::change::{Action, Change, Setting};
+use super::copy::Trial;
+use super::links::routes_of_blocks;
+use super::plan::Text;
+use super::tags::{self, TagChange, decides};
+use super::{identity, ingress, instances, scaling};
+
+/// Changes an object of the copy.
+type Put = fn(&mut Trial<'_>);
+
+/// The function that creates or changes the object of a kind.
+fn putter(kind: &str) -> Option<Put> {
+    Some(match kind {
+        "aws_vpc" | "aws_default_vpc" => vpc,
+        "aws_subnet" | "aws_default_subnet" => subnet,
+        "aws_security_group" | "aws_default_security_group" => security_group,
+        "aws_route_table" | "aws_default_route_table" => route_table,
+        "aws_vpc_dhcp_options" => dhcp_options,
+        "aws_ebs_volume" => volume,
+        "aws_instance" => instances::instance,
+        "aws_network_interface" => instances::interface,
+        "aws_iam_role" => identity::role,
+        "aws_iam_policy" => identity::policy,
+        "aws_iam_instance_profile" => identity::profile,
+        "aws_iam_openid_connect_provider" => identity::oidc_provider,
+        "aws_iam_role_policies_exclusive" => identity::only_inline,
+        "aws_iam_role_policy_attachments_exclusive" => identity::only_attached,
+        "aws_launch_template" => scaling::template,
+        "aws_autoscaling_group" => scaling::group,
+        "aws_ec2_instance_metadata_defaults" => scaling::metadata_defaults,
+        _ => return None,
+    })
+}
+
+/// True if resources of a kind are objects that the copy holds.
+pub(super) fn is_object(kind: &str) -> bool {
+    putter(kind).is_some()
+}
+
+/// Creates or changes the object.
+pub(super) fn put(trial: &mut Trial<'_>) {
+    if let Some(put) = putter(&trial.change.kind) {
+        put(trial);
+    }
+}
+
+/// Removes an object, or what is connected to one that is replaced. The provider only forgets the default objects of a
+/// VPC, and the exclusive resources.
+/// Source: hashicorp/terraform-provider-aws `internal/service/ec2/vpc_default_route_table.go`, `vpc_default_*.go`,
+/// `internal/service/iam/role_policies_exclusive.go`, `role_policy_attachments_exclusive.go`.
+pub(super) fn take_away(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    // A change that makes another object again takes its own away for good.
+    let is_gone = change.is(Action::Delete) || change.claims.is_some();
+    let id = match change.before_text("id") {
+        Some(id) if change.claims.is_some() => id.to_owned(),
+        _ => change.identity(),
+    };
+    match change.kind.as_str() {
+        "aws_iam_role" if is_gone => identity::remove_role(trial, &id),
+        "aws_iam_policy" if is_gone => identity::remove_policy(trial, &id),
+        "aws_iam_instance_profile" if is_gone => identity::remove_profile(trial, &id),
+        "aws_iam_openid_connect_provider" if is_gone => identity::remove_oidc_provider(trial),
+        "aws_launch_template" if is_gone => scaling::remove_template(trial, &id),
+        "aws_autoscaling_group" if is_gone => scaling::remove_group(trial, &id),
+        "aws_subnet" => {
+            trial.touch(ResourceKind::Subnet, &id);
+            let Some(region) = trial.region() else { return };
+            region.route_tables.iter_mut().for_each(|table| table.subnet_ids.retain(|one| *one != id));
+            if is_gone {
+                region.subnets.retain(|one| one.id != id);
+            }
+        }
+        "aws_instance" if is_gone => instances::remove(trial, &id),
+        "aws_vpc" | "aws_security_group" | "aws_route_table" | "aws_ebs_volume" | "aws_network_interface" if is_gone => {
+            trial.touch_id(&id);
+            let Some(region) = trial.region() else { return };
+            region.vpcs.retain(|one| one.id != id);
+            region.security_groups.retain(|one| one.id != id);
+            region.route_tables.retain(|one| one.id != id);
+            region.volumes.retain(|one| one.id != id);
+            region.network_interfaces.retain(|one| one.id != id);
+        }
+        _ => {}
+    }
+}
+
+/// Finds an object in a sorted list, or inserts it.
+pub(super) fn object<'l, T>(list: &'l mut Vec<T>, id: &str, id_of: fn(&T) -> &str, new: T) -> Option<&'l mut T> {
+    let at = match list.binary_search_by(|one| id_of(one).cmp(id)) {
+        Ok(at) => at,
+        Err(at) => {
+            list.insert(at, new);
+            at
+        }
+    };
+    list.get_mut(at)
+}
+
+/// Applies the tags of a change to an object of EC2.
+pub(super) fn put_tags(trial: &mut Trial<'_>, kind: ResourceKind, id: &str) {
+    let changed = tags::change(trial.plan, trial.change);
+    open_tags(trial, id, &changed);
+    if changed.is_empty() && !changed.is_new {
+        return;
+    }
+    let Some(held) = trial.region().and_then(|region| region.tags_of_mut(id)) else { return };
+    let kept: Vec<crate::tags::Tag> = if changed.is_new {
+        // The keys that AWS sets follow from what the object is part of.
+        held.iter().filter(|tag| tag.key.starts_with("aws:")).cloned().collect()
+    } else {
+        Vec::new()
+    };
+    changed.apply(held);
+    held.extend(kept);
+    held.sort();
+    trial.touch(kind, id);
+}
+
+/// Records tags that are known only after the plan is applied, if something decides by them.
+fn open_tags(trial: &mut Trial<'_>, id: &str, changed: &TagChange) {
+    if !trial.affected.ids.contains(id) && !is_for_a_cluster(trial, changed) {
+        return;
+    }
+    if changed.is_unknown {
+        trial.undecided("the keys of its tags are known only after the plan is applied");
+    }
+    for key in changed.unknown.iter().filter(|key| decides(key)) {
+        trial.undecided(format!("the value of its tag `{key}` is known only after the plan is applied"));
+    }
+}
+
+fn is_for_a_cluster(trial: &Trial<'_>, changed: &TagChange) -> bool {
+    let keys = changed.set.keys().chain(&changed.unknown);
+    keys.filter_map(|key| key.strip_prefix(crate::tags::CLUSTER_TAG_PREFIX)).any(|id| trial.affected.clusters.contains(id))
+}
+
+/// The object that a change is about. An update of one that the inventory lacks is undecided, if its place or its tags
+/// are those of a judged cluster.
+fn is_missing(trial: &mut Trial<'_>, id: &str, found: fn(&Region, &str) -> bool) -> bool {
+    let change = trial.change;
+    if change.is(Action::Create) || trial.region().is_none_or(|region| found(region, id)) {
+        return false;
+    }
+    let is_near = change.before_text("vpc_id").is_some_and(|vpc| trial.affected.vpcs.contains(vpc));
+    let tags = tags::change(trial.plan, change);
+    if is_near || is_for_a_cluster(trial, &tags) {
+        trial.undecided(format!("the inventory does not hold `{id}`"));
+    }
+    true
+}
+
+/// The VPC of a new object; an object whose VPC is unknown is left out of the copy.
+fn vpc_of(trial: &mut Trial<'_>) -> Option<String> {
+    match trial.plan.text(trial.change, "vpc_id") {
+        Text::Known(id) => Some(id),
+        Text::Absent => Some(String::new()),
+        Text::Unknown => {
+            let tags = tags::change(trial.plan, trial.change);
+            if is_for_a_cluster(trial, &tags) {
+                trial.open("vpc_id");
+            }
+            None
+        }
+    }
+}
+
+fn vpc(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    if is_missing(trial, &id, |region, id| region.vpc(id).is_some()) {
+        return;
+    }
+    let flag = |key: &str| match change.after(key) {
+        Setting::Known(value) if change.differs(key) || change.is(Action::Create) => value.as_bool(),
+        _ => None,
+    };
+    let (support, names) = (flag("enable_dns_support"), flag("enable_dns_hostnames"));
+    let Some(region) = trial.region() else { return };
+    let new = Vpc {
+        id: id.clone(),
+        owner_id: None,
+        cidr_blocks: change.after_text("cidr_block").map(|block| vec![block.to_owned()]),
+        dhcp_options_id: Some("default".to_owned()),
+        enable_dns_support: Some(true),
+        enable_dns_hostnames: Some(false),
+        tags: Vec::new(),
+    };
+    let Some(found) = object(&mut region.vpcs, &id, |one| &one.id, new) else { return };
+    found.enable_dns_support = support.or(found.enable_dns_support);
+    found.enable_dns_hostnames = names.or(found.enable_dns_hostnames);
+    if support.is_some() || names.is_some() || change.is(Action::Create) {
+        trial.touch(ResourceKind::Vpc, &id);
+    }
+    put_tags(trial, ResourceKind::Vpc, &id);
+}
+
+fn subnet(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    if is_missing(trial, &id, |region, id| region.subnet(id).is_some()) {
+        return;
+    }
+    if change.is(Action::Create) {
+        let Some(vpc_id) = vpc_of(trial) else { return };
+        let cidr_block = change.after_text("cidr_block").map(str::to_owned);
+        let new = Subnet {
+            id: id.clone(),
+            vpc_id,
+            availability_zone: change.after_text("availability_zone").unwrap_or_default().to_owned(),
+            owner_id: None,
+            available_ip_address_count: cidr_block.as_deref().and_then(free_addresses),
+            cidr_block,
+            ipv6_cidr_blocks: Some(change.after_text("ipv6_cidr_block").map(str::to_owned).into_iter().collect()),
+            outpost_arn: change.after_text("outpost_arn").map(str::to_owned),
+            tags: Vec::new(),
+        };
+        // Of a subnet without a zone EC2 chooses the zone.
+        if new.availability_zone.is_empty() {
+            if trial.affected.vpcs.contains(&new.vpc_id) {
+                trial.open("availability_zone");
+            }
+            return;
+        }
+        let Some(region) = trial.region() else { return };
+        object(&mut region.subnets, &id, |one| &one.id, new);
+        trial.touch(ResourceKind::Subnet, &id);
+    } else if let (Some(zone), Some(region)) = (change.after_text("availability_zone"), trial.region())
+        && let Some(found) = region.subnets.iter_mut().find(|one| one.id == id)
+        && found.availability_zone != zone
+    {
+        zone.clone_into(&mut found.availability_zone);
+        trial.touch(ResourceKind::Subnet, &id);
+    }
+    put_tags(trial, ResourceKind::Subnet, &id);
+}
+
+/// Free IPv4 addresses of a new subnet: EC2 keeps five.
+/// Source: Amazon VPC User Guide, "Subnet CIDR blocks".
+fn free_addresses(block: &str) -> Option<i32> {
+    let bits: u32 = block.rsplit_once('/')?.1.parse().ok()?;
+    1_i32.checked_shl(32_u32.checked_sub(bits)?)?.checked_sub(5)
+}
+
+fn security_group(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    if is_missing(trial, &id, |region, id| region.security_group(id).is_some()) {
+        return;
+    }
+    let is_new = matches!(change.action, Some(Action::Create | Action::Replace));
+    if change.is(Action::Create) {
+        let Some(vpc_id) = vpc_of(trial) else { return };
+        let new = SecurityGroup {
+            id: id.clone(),
+            name: change.after_text("name").unwrap_or(&change.address).to_owned(),
+            description: change.after_text("description").unwrap_or_default().to_owned(),
+            vpc_id: Some(vpc_id),
+            owner_id: None,
+            ingress: Vec::new(),
+            tags: Vec::new(),
+        };
+        let Some(region) = trial.region() else { return };
+        object(&mut region.security_groups, &id, |one| &one.id, new);
+        trial.touch(ResourceKind::SecurityGroup, &id);
+    }
+    // Without an `ingress` block the provider manages no rules: it computes the attribute.
+    let is_computed = change.after("ingress") == Setting::Unknown && !trial.plan.is_configured(change, "ingress");
+    if !is_computed && change.differs("ingress") {
+        if change.has_unknown("ingress") {
+            if trial.affected.ids.contains(&id) {
+                trial.open("ingress");
+            }
+        } else {
+            let after = match change.after("ingress") {
+                Setting::Known(value) => Some(value),
+                Setting::Unknown | Setting::Absent => None,
+            };
+            let old = if is_new { Vec::new() } else { ingress::rules_of_blocks(change.before("ingress"), &id) };
+            let new = ingress::rules_of_blocks(after, &id);
+            let Some(region) = trial.region() else { return };
+            if let Some(found) = region.security_groups.iter_mut().find(|one| one.id == id) {
+                ingress::change(found, &old, &new);
+                trial.touch(ResourceKind::SecurityGroup, &id);
+            }
+        }
+    }
+    put_tags(trial, ResourceKind::SecurityGroup, &id);
+}
+
+fn route_table(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    let is_default = change.kind == "aws_default_route_table";
+    if !is_default && is_missing(trial, &id, |region, id| region.route_table(id).is_some()) {
+        return;
+    }
+    if change.is(Action::Create) && !is_default {
+        let Some(vpc_id) = vpc_of(trial) else { return };
+        let new = RouteTable {
+            id: id.clone(),
+            vpc_id,
+            owner_id: None,
+            main: false,
+            subnet_ids: Vec::new(),
+            routes: Vec::new(),
+            tags: Vec::new(),
+        };
+        let Some(region) = trial.region() else { return };
+        object(&mut region.route_tables, &id, |one| &one.id, new);
+        trial.touch(ResourceKind::RouteTable, &id);
+    }
+    let is_computed = change.after("route") == Setting::Unknown && !trial.plan.is_configured(change, "route");
+    if !is_computed && change.differs("route") {
+        match routes_after(trial, change) {
+            None => {
+                if trial.affected.ids.contains(&id) {
+                    trial.open("route");
+                }
+            }
+            Some(routes) => put_routes(trial, &id, &routes),
+        }
+    }
+    put_tags(trial, ResourceKind::RouteTable, &id);
+}
+
+/// Replaces the routes of a table that the plan lists. A default table that it adopts loses all others too.
+fn put_routes(trial: &mut Trial<'_>, id: &str, routes: &[Route]) {
+    let change = trial.change;
+    let is_adopted = change.kind == "aws_default_route_table" && change.is(Action::Create);
+    let before = routes_of_blocks(change.before("route"));
+    let Some(region) = trial.region() else { return };
+    let Some(found) = region.route_tables.iter_mut().find(|one| one.id == id) else { return };
+    found.routes.retain(|one| {
+        one.gateway_id.as_deref() == Some("local")
+            || !(is_adopted || before.iter().any(|old| old.destination == one.destination))
+    });
+    for route in routes {
+        found.routes.retain(|one| one.destination != route.destination);
+        found.routes.push(route.clone());
+    }
+    trial.touch(ResourceKind::RouteTable, id);
+}
+
+/// The routes after the plan; `None` if a gateway or a destination is unknown. Any other target decides nothing.
+fn routes_after(trial: &Trial<'_>, change: &Change) -> Option<Vec<Route>> {
+    let Setting::Known(value) = change.after("route") else {
+        return (change.after("route") == Setting::Absent).then(Vec::new);
+    };
+    let flags = change.unknown("route").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let blocks = value.as_array().map_or(&[][..], Vec::as_slice);
+    let mut routes = Vec::new();
+    for (at, block) in blocks.iter().enumerate() {
+        let is_open = |key: &str| flags.get(at).is_some_and(|one| one.get(key) == Some(&Value::Bool(true)));
+        let mut found = routes_of_blocks(Some(&Value::Array(vec![block.clone()])));
+        if is_open("gateway_id") {
+            let targets = trial.plan.targets(change, &["route", "gateway_id"])?;
+            let [gateway] = targets.as_slice() else { return None };
+            let gateway = gateway.identity();
+            for route in &mut found {
+                route.gateway_id = Some(gateway.clone());
+            }
+        }
+        if found.is_empty() {
+            return None;
+        }
+        routes.append(&mut found);
+    }
+    Some(routes)
+}
+
+fn dhcp_options(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    let domain = change.after_text("domain_name").map(str::to_owned);
+    if change.has_unknown("domain_name") {
+        trial.open("domain_name");
+        return;
+    }
+    let Some(region) = trial.region() else { return };
+    let new = DhcpOptions { id: id.clone(), domain_name: Vec::new() };
+    let Some(found) = object(&mut region.dhcp_options, &id, |one| &one.id, new) else { return };
+    found.domain_name = domain.into_iter().collect();
+    let users: Vec<String> =
+        region.vpcs.iter().filter(|vpc| vpc.dhcp_options_id.as_deref() == Some(&id)).map(|vpc| vpc.id.clone()).collect();
+    for vpc in users {
+        trial.touch(ResourceKind::Vpc, &vpc);
+    }
+}
+
+fn volume(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let id = change.identity();
+    if is_missing(trial, &id, |region, id| region.volume(id).is_some()) {
+        return;
+    }
+    let Some(region) = trial.region() else { return };
+    let new = Volume {
+        id: id.clone(),
+        state: "available".to_owned(),
+        availability_zone: change.after_text("availability_zone").map(str::to_owned),
+        attached_to: Vec::new(),
+        managed_by: None,
+        tags: Vec::new(),
+    };
+    object(&mut region.volumes, &id, |one| &one.id, new);
+    put_tags(trial, ResourceKind::Volume, &id);
+}

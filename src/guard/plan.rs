@@ -1,0 +1,300 @@
+//! The changes of a plan, and what its configuration tells of values that are known only after it is applied.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::change::{Action, Change, Meaning, Setting, meaning, texts};
+use super::references::{Context, Step};
+use super::terraform::{Document, RawChange};
+
+/// A plan.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Every resource in its order, those that stay as they are too: others refer to them.
+    pub(super) changes: Vec<Change>,
+    /// What cannot be judged at all, with the reason.
+    pub(super) open: Vec<(String, String)>,
+    /// Parts that the plan does not hold.
+    pub(super) notes: Vec<String>,
+    pub(super) configuration: Value,
+    variables: BTreeMap<String, Value>,
+    /// The account of the caller, if the plan reads it.
+    pub(super) account: Option<String>,
+    /// Version of the tool that wrote it.
+    pub(crate) version: Option<String>,
+}
+
+/// A text after the plan, with references to other resources of the plan resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Text {
+    Known(String),
+    Absent,
+    Unknown,
+}
+
+impl From<Document> for Plan {
+    fn from(document: Document) -> Self {
+        let mut plan = Self {
+            changes: Vec::new(),
+            open: Vec::new(),
+            notes: Vec::new(),
+            configuration: Value::Null,
+            variables: BTreeMap::new(),
+            account: caller(&document),
+            version: document.terraform_version.clone(),
+        };
+        for raw in document.resource_changes.iter().filter(|raw| is_of_aws(&raw.provider_name)) {
+            plan.add(raw);
+        }
+        for raw in document.deferred().filter(|raw| is_of_aws(&raw.provider_name)) {
+            plan.open.push((raw.address.clone(), "the change was put off to a later plan".to_owned()));
+        }
+        if document.errored || (document.complete == Some(false) && document.applyable == Some(false)) {
+            let planned = |address: &str| document.resource_changes.iter().any(|raw| raw.address == address);
+            let lost = document.prior_state.resources().into_iter().filter(|one| {
+                one.mode == "managed" && is_of_aws(&one.provider_name) && !planned(&one.address)
+            });
+            plan.open.extend(lost.map(|one| (one.address.clone(), "planning failed before it".to_owned())));
+            plan.notes.push("planning failed: the plan holds only what was planned until then".to_owned());
+        } else if document.complete == Some(false) {
+            plan.notes.push("the plan covers a part of the configuration (`-target`): the rest is not judged".to_owned());
+        }
+        plan.pair();
+        plan.configuration = document.configuration;
+        plan.variables = document.variables.into_iter().map(|(name, variable)| (name, variable.value)).collect();
+        plan
+    }
+}
+
+/// The account that the data source `aws_caller_identity` read.
+fn caller(document: &Document) -> Option<String> {
+    let resources = document.prior_state.resources();
+    let caller = resources.into_iter().find(|one| one.mode == "data" && one.kind == "aws_caller_identity")?;
+    caller.values.get("account_id")?.as_str().map(str::to_owned)
+}
+
+/// True for the AWS provider. Terraform 0.12 writes its local name and alias, later versions its source address.
+/// Source: hashicorp/terraform v0.12.31 and v1.14.0 `command/jsonplan/plan.go#marshalResourceChanges`.
+pub(super) fn is_of_aws(provider: &str) -> bool {
+    provider == "aws" || provider.starts_with("aws.") || provider.ends_with("/hashicorp/aws")
+}
+
+impl Plan {
+    fn add(&mut self, raw: &RawChange) {
+        // A data source is read, not written; it is no target of an attribute that takes an id of the plan.
+        if raw.mode == "data" {
+            return;
+        }
+        match meaning(&raw.change.actions) {
+            Meaning::Writes(action) => self.changes.push(Change::new(raw, Some(action))),
+            Meaning::Nothing => self.changes.push(Change::new(raw, None)),
+            Meaning::Unheard => {
+                let actions = raw.change.actions.join(", ");
+                self.open.push((raw.address.clone(), format!("the action `{actions}` is not known")));
+            }
+        }
+    }
+
+    /// Pairs the objects that a list makes with those that it takes away: a counted list that loses an element replaces
+    /// every element behind it by its successor. What has the same values is the same object: the end counts.
+    fn pair(&mut self) {
+        let mut lists: BTreeMap<(String, String, String), Vec<usize>> = BTreeMap::new();
+        for (at, change) in self.effective() {
+            if matches!(change.action, Some(Action::Replace | Action::Delete)) && change.index.is_some() {
+                let module: Vec<String> =
+                    change.module.iter().map(|one| format!("{}[{}]", one.name, one.index)).collect();
+                let key = (module.join("."), change.kind.clone(), change.name.clone());
+                lists.entry(key).or_default().push(at);
+            }
+        }
+        for list in lists.into_values().filter(|list| list.len() > 1) {
+            let mut pairs: Vec<(usize, usize)> = Vec::new();
+            for maker in list.iter().filter_map(|at| self.changes.get(*at).map(|one| (*at, one))) {
+                let makes = |at: &usize| {
+                    *at != maker.0
+                        && !pairs.iter().any(|(_, taken)| taken == at)
+                        && self.changes.get(*at).is_some_and(|other| maker.1.makes_again(other))
+                };
+                if maker.1.is(Action::Replace)
+                    && let Some(taken) = list.iter().copied().find(makes)
+                {
+                    pairs.push((maker.0, taken));
+                }
+            }
+            for (maker, taken) in pairs {
+                let id = self.changes.get(taken).and_then(|one| one.before_text("id")).map(str::to_owned);
+                if let Some(one) = self.changes.get_mut(maker) {
+                    one.claims = id;
+                }
+                if let Some(one) = self.changes.get_mut(taken) {
+                    one.is_released = true;
+                }
+            }
+        }
+        for change in &mut self.changes {
+            change.settle();
+        }
+    }
+
+    /// Changes that write something.
+    pub(super) fn effective(&self) -> impl Iterator<Item = (usize, &Change)> {
+        self.changes.iter().enumerate().filter(|(_, change)| change.is_effective())
+    }
+
+    /// A text after the plan.
+    pub(super) fn text(&self, change: &Change, key: &str) -> Text {
+        match change.after(key) {
+            Setting::Known(value) => match value {
+                Value::String(text) if text.is_empty() => Text::Absent,
+                Value::String(text) => Text::Known(text.clone()),
+                Value::Number(number) => Text::Known(number.to_string()),
+                Value::Bool(flag) => Text::Known(flag.to_string()),
+                Value::Null | Value::Array(_) | Value::Object(_) => Text::Absent,
+            },
+            Setting::Absent => Text::Absent,
+            Setting::Unknown => match self.targets(change, &[key]).as_deref() {
+                Some([one]) => Text::Known(one.identity()),
+                Some(_) => Text::Unknown,
+                None => self.successor(change.before_text(key)).map_or(Text::Unknown, Text::Known),
+            },
+        }
+    }
+
+    /// The object that takes the place of one that the plan replaces. An attribute that named the old one is unknown
+    /// because it names the new one, where the configuration does not show what it names (`local`, `each.value`).
+    fn successor(&self, id: Option<&str>) -> Option<String> {
+        let is_it = |one: &&Change| one.is(Action::Replace) && one.before_text("id") == id;
+        let replaced = self.changes.iter().find(|one| id.is_some() && is_it(one))?;
+        Some(replaced.identity())
+    }
+
+    /// The texts of a list or set after the plan; `None` if some of them are unknown.
+    pub(super) fn list(&self, change: &Change, key: &str) -> Option<Vec<String>> {
+        match change.after(key) {
+            Setting::Absent => Some(Vec::new()),
+            Setting::Unknown => self.identities(change, &[key]).or_else(|| {
+                // Every element that is replaced follows; the others stay.
+                let before = texts(change.before(key));
+                let after = before.iter().map(|id| self.successor(Some(id)).or_else(|| self.staying(id)));
+                after.collect::<Option<Vec<_>>>().filter(|after| !after.is_empty())
+            }),
+            Setting::Known(value) => {
+                let mut known = texts(Some(value));
+                if !change.has_unknown(key) {
+                    return Some(known);
+                }
+                let flags = change.unknown(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                let open = flags.iter().filter(|flag| **flag == Value::Bool(true)).count();
+                let found = self.identities(change, &[key]).or_else(|| {
+                    let replaced = texts(change.before(key));
+                    Some(replaced.iter().filter_map(|id| self.successor(Some(id))).collect())
+                })?;
+                let mut others: Vec<String> = found.into_iter().filter(|id| !known.contains(id)).collect();
+                if others.len() != open {
+                    return None;
+                }
+                known.append(&mut others);
+                Some(known)
+            }
+        }
+    }
+
+    /// An object of the plan that stays.
+    fn staying(&self, id: &str) -> Option<String> {
+        self.changes.iter().any(|one| one.keeps() && one.before_text("id") == Some(id)).then(|| id.to_owned())
+    }
+
+    /// The objects that an expression names, if it names nothing else.
+    fn identities(&self, change: &Change, path: &[&str]) -> Option<Vec<String>> {
+        Some(self.targets(change, path)?.into_iter().map(Change::identity).collect())
+    }
+
+    /// The resources of the plan that an attribute refers to; `None` if it refers to anything else.
+    pub(super) fn targets(&self, change: &Change, path: &[&str]) -> Option<Vec<&Change>> {
+        let resource = self.resource_configuration(change)?;
+        let mut expressions = vec![resource.get("expressions")?];
+        for step in path {
+            let blocks = expressions.into_iter().flat_map(|one| match one {
+                Value::Array(list) => list.iter().collect(),
+                other => vec![other],
+            });
+            expressions = blocks.filter_map(|one| one.get(step)).collect();
+        }
+        let context = Context::of(change);
+        let found = self.follow(&context, &expressions, Step::FIRST)?;
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// True if the configuration sets an attribute.
+    pub(super) fn is_configured(&self, change: &Change, key: &str) -> bool {
+        let expressions = self.resource_configuration(change).and_then(|resource| resource.get("expressions"));
+        // A constant null or empty text sets nothing.
+        expressions.and_then(|all| all.get(key)).is_some_and(|one| {
+            one.get("constant_value").is_none_or(|value| !value.is_null() && value.as_str() != Some(""))
+        })
+    }
+
+    pub(super) fn resource_configuration(&self, change: &Change) -> Option<&Value> {
+        let module = self.module_configuration(change.module.iter().map(|one| one.name.as_str()))?;
+        let is_it = |one: &&Value| {
+            one.get("mode").and_then(Value::as_str) != Some("data")
+                && one.get("type").and_then(Value::as_str) == Some(&change.kind)
+                && one.get("name").and_then(Value::as_str) == Some(&change.name)
+        };
+        module.get("resources")?.as_array()?.iter().find(is_it)
+    }
+
+    /// The configuration of a module by the names of the modules from the root.
+    pub(super) fn module_configuration<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
+        let root = self.configuration.get("root_module")?;
+        names.into_iter().try_fold(root, |module, name| module.get("module_calls")?.get(name)?.get("module"))
+    }
+
+    fn provider_configuration(&self, change: &Change) -> Option<&Value> {
+        let key = self.resource_configuration(change)?.get("provider_config_key")?.as_str()?;
+        let all = self.configuration.get("provider_config")?;
+        // A module without a provider of this name has that of its caller.
+        all.get(key).or_else(|| all.get(key.rsplit_once(':').map_or(key, |(_, name)| name)))
+    }
+
+    /// The region of the provider of a resource, if the plan states it.
+    pub(super) fn region(&self, change: &Change) -> Option<String> {
+        // From version 6 on, the provider has the attribute on each resource.
+        if let Some(region) = change.before_text("region").or_else(|| change.after_text("region")) {
+            return Some(region.to_owned());
+        }
+        let expression = self.provider_configuration(change)?.get("expressions")?.get("region")?;
+        if let Some(region) = expression.get("constant_value") {
+            return region.as_str().map(str::to_owned);
+        }
+        let names = expression.get("references")?.as_array()?.iter().filter_map(Value::as_str);
+        let mut variables = names.filter_map(|name| name.strip_prefix("var."));
+        self.variables.get(variables.next()?)?.as_str().map(str::to_owned)
+    }
+
+    /// The tags that the provider adds (`default_tags`); `None` if the plan does not state them.
+    pub(super) fn default_tags(&self, change: &Change) -> Option<Map<String, Value>> {
+        let provider = self.provider_configuration(change);
+        let blocks = provider.and_then(|one| one.get("expressions")?.get("default_tags"));
+        let Some(blocks) = blocks else { return Some(Map::new()) };
+        let constant = |block: &Value| block.get("tags")?.get("constant_value")?.as_object().cloned();
+        if let Some(tags) = blocks.as_array().and_then(|list| constant(list.first()?)) {
+            return Some(tags);
+        }
+        // Another resource of the same provider shows what it adds.
+        let key = |one: &Change| self.resource_configuration(one)?.get("provider_config_key")?.as_str().map(str::to_owned);
+        let own = key(change);
+        self.changes.iter().filter(|one| key(one) == own).find_map(|one| {
+            if one.has_unknown("tags_all") || one.has_unknown("tags") || one.is(Action::Delete) {
+                return None;
+            }
+            let Setting::Known(Value::Object(all)) = one.after("tags_all") else { return None };
+            let tags = match one.after("tags") {
+                Setting::Known(Value::Object(tags)) => tags.clone(),
+                _ => Map::new(),
+            };
+            Some(all.iter().filter(|(key, _)| !tags.contains_key(*key)).map(|(k, v)| (k.clone(), v.clone())).collect())
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! A tried plan, for a terminal and for a comment on a pull request.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::finding::Severity;
+use crate::guard::{Guard, Judged, Told};
+use crate::text;
+
+use super::markdown::escape_inline;
+use super::style::{Painter, TableOptions, fact, paragraph};
+
+/// Addresses of a finding that are shown before the rest is counted.
+const SHOWN: usize = 4;
+
+/// Writes a tried plan for a terminal: the verdict comes last.
+///
+/// # Errors
+/// When the writer fails.
+pub(crate) fn guard(guard: &Guard, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let painter = Painter { color: options.color };
+    let mut page = String::new();
+    let clusters: Vec<String> = guard.clusters.iter().map(|id| text::printable(id).into_owned()).collect();
+    let shown = if options.verbose { clusters.len() } else { SHOWN };
+    fact(&mut page, "clusters", &text::list(&clusters, shown), painter, options);
+    fact(&mut page, "account", &read_at(guard), painter, options);
+    let version = guard.plan_version.as_deref().map(|version| format!(", version {version}")).unwrap_or_default();
+    fact(&mut page, "plan", &format!("{}{version}", text::count(guard.changes, "change")), painter, options);
+    for finding in &guard.new {
+        let word = painter.severity(finding.severity, finding.severity.name());
+        block(&mut page, &word, finding, true, painter, options);
+    }
+    for finding in &guard.resolved {
+        block(&mut page, &painter.good("resolved"), finding, false, painter, options);
+    }
+    list(&mut page, "undecided", &guard.undecided, painter, options);
+    list(&mut page, "later", &guard.later, painter, options);
+    if !guard.not_audited.is_empty() {
+        let _ = writeln!(page, "\n{}", painter.bold("not audited"));
+    }
+    for what in &guard.not_audited {
+        paragraph(&mut page, "", what, painter, options);
+    }
+    let paint: fn(Painter, &str) -> String = if guard.at_least(Severity::Error) > 0 {
+        Painter::bad
+    } else if guard.new.is_empty() && guard.undecided.is_empty() {
+        Painter::good
+    } else {
+        Painter::warn
+    };
+    let _ = writeln!(page, "\n{}", paint(painter, &verdict(guard)));
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+/// The verdict in one sentence.
+fn verdict(guard: &Guard) -> String {
+    let of = |severity: Severity| guard.new.iter().filter(|finding| finding.severity == severity).count();
+    let mut parts: Vec<String> = Severity::WORST_FIRST
+        .into_iter()
+        .filter(|severity| of(*severity) > 0)
+        .map(|severity| format!("{} new", text::count(of(severity), severity.noun())))
+        .collect();
+    if parts.is_empty() {
+        parts.push("no new finding".to_owned());
+    }
+    let mut add = |number: usize, words: &str| {
+        if number > 0 {
+            parts.push(format!("{number} {words}"));
+        }
+    };
+    add(guard.resolved.len(), "resolved");
+    add(guard.undecided.len(), "undecided");
+    add(guard.later.len(), "for later instances");
+    add(guard.not_audited.len(), "not audited");
+    parts.join(", ")
+}
+
+/// The age of the evidence.
+fn read_at(guard: &Guard) -> String {
+    match &guard.collected_at {
+        Some(time) => format!("read at {}", text::printable(time)),
+        None => "read at a time that the inventory does not state".to_owned(),
+    }
+}
+
+fn block(page: &mut String, word: &str, finding: &Judged, is_new: bool, painter: Painter, options: &TableOptions) {
+    let place = format!("{} {}", finding.resource.kind.name(), text::printable(&finding.resource.id));
+    let _ = writeln!(page, "\n{word} {} {}", painter.bold(finding.rule), painter.dim(&place));
+    paragraph(page, "", &finding.message, painter, options);
+    let by = text::list(&finding.addresses, if options.verbose { usize::MAX } else { SHOWN });
+    paragraph(page, "by", &by, painter, options);
+    paragraph(page, "cluster", &finding.cluster, painter, options);
+    if is_new {
+        paragraph(page, "impact", &finding.impact, painter, options);
+        paragraph(page, "fix", &finding.fix, painter, options);
+    }
+}
+
+fn list(page: &mut String, title: &str, told: &[Told], painter: Painter, options: &TableOptions) {
+    if told.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n{}", painter.bold(title));
+    for one in told {
+        paragraph(page, "", &format!("{}: {}", one.address, one.why), painter, options);
+    }
+}
+
+/// Longest page in bytes: a comment on GitHub has at most 65,536 characters.
+const LONGEST: usize = 60_000;
+
+/// Writes a tried plan as a comment for a pull request: what does not fit is counted.
+///
+/// # Errors
+/// When the writer fails.
+pub(crate) fn guard_markdown(guard: &Guard, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = format!("## tagaudit guard: {}\n\n", escape_inline(&verdict(guard)));
+    let clusters: Vec<String> = guard.clusters.iter().map(|id| escape_inline(id)).collect();
+    let _ = writeln!(page, "Clusters {}; account {}.", text::list(&clusters, 8), escape_inline(&read_at(guard)));
+    let row = |finding: &Judged, word: &str| {
+        let addresses: Vec<String> = finding.addresses.iter().map(|address| escape_inline(address)).collect();
+        format!(
+            "| {word} | {} | {} | {} | {} | {} |\n",
+            escape_inline(finding.rule),
+            escape_inline(&finding.cluster),
+            escape_inline(&finding.resource.id),
+            text::list(&addresses, SHOWN),
+            escape_inline(&finding.message)
+        )
+    };
+    let head = "\n| | rule | cluster | resource | change | what |\n|---|---|---|---|---|---|\n";
+    let mut rows: Vec<String> = guard.new.iter().map(|finding| row(finding, finding.severity.name())).collect();
+    rows.extend(guard.resolved.iter().map(|finding| row(finding, "resolved")));
+    let mut left = section(&mut page, head, &rows);
+    for (title, told) in [("Undecided", &guard.undecided), ("Instances that are launched later", &guard.later)] {
+        let items: Vec<String> =
+            told.iter().map(|one| format!("- {}: {}\n", escape_inline(&one.address), escape_inline(&one.why))).collect();
+        left += section(&mut page, &format!("\n### {title}\n\n"), &items);
+    }
+    let items: Vec<String> = guard.not_audited.iter().map(|what| format!("- {}\n", escape_inline(what))).collect();
+    left += section(&mut page, "\n### Not audited\n\n", &items);
+    if left > 0 {
+        let _ = writeln!(page, "\n{} left out: the comment would be too long. `--format json` has all.", text::count(left, "entry"));
+    }
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+/// Adds a part as far as it fits; returns the number of entries that did not.
+fn section(page: &mut String, head: &str, items: &[String]) -> usize {
+    if items.is_empty() {
+        return 0;
+    }
+    page.push_str(head);
+    for (at, item) in items.iter().enumerate() {
+        if page.len() + item.len() > LONGEST {
+            return items.len() - at;
+        }
+        page.push_str(item);
+    }
+    0
+}
