@@ -17,6 +17,7 @@ use crate::finding::{Finding, ResourceRef, Severity};
 
 mod addresses;
 mod change;
+mod choices;
 mod copy;
 mod identity;
 mod ingress;
@@ -30,13 +31,16 @@ mod scaling;
 mod scope;
 mod tags;
 mod terraform;
+mod trial;
 
+pub(crate) use choices::Choice;
 pub(crate) use plan::Plan;
 pub(crate) use terraform::{Document, PlanError};
 
 use addresses::{Key, addresses};
-use copy::{Effect, account_of, applied};
+use copy::{account_of, applied};
 use scope::Affected;
+use trial::Effect;
 
 /// Schema of [`Guard`]; `docs/guard.schema.json` describes it.
 const SCHEMA: &str = "tagaudit.guard/1";
@@ -59,6 +63,8 @@ pub(crate) struct Guard {
     pub(crate) new: Vec<Judged>,
     /// Findings that the plan resolves.
     pub(crate) resolved: Vec<Judged>,
+    /// Decisions of controllers about load balancers that the plan changes.
+    pub(crate) choices: Vec<Choice>,
     /// Changes whose effect is not known before the plan is applied.
     pub(crate) undecided: Vec<Told>,
     /// Changes that concern instances that are launched later.
@@ -128,6 +134,7 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
         changes: plan.effective().count(),
         new: Vec::new(),
         resolved: Vec::new(),
+        choices: Vec::new(),
         undecided: told(plan, &effects, |effect| &effect.undecided),
         later: told(plan, &effects, |effect| &effect.later),
         not_audited: plan.notes.clone(),
@@ -143,6 +150,7 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
         };
         let found = again(&after)?;
         let trial = addresses::Trial { inventory, plan, affected: &affected, effects: &effects, again: &again };
+        guard.choices.extend(choices::choices(auditor, inventory, &after, &held));
         guard.compare(auditor.cluster_id, &audit.findings, &found, &trial)?;
     }
     for (_, change) in plan.effective() {
@@ -233,6 +241,7 @@ impl Guard {
         };
         self.new.sort_by_key(key);
         self.resolved.sort_by_key(key);
+        self.choices.sort();
         self.undecided.sort();
         self.undecided.dedup();
         self.later.sort();
@@ -241,3 +250,6 @@ impl Guard {
         self.not_audited.dedup();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ mod world;
 
 use crate::kubernetes::ServicePort;
 
-pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup};
+pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName};
 
 /// The reason for which rules are unknown if the API server allocates a node port only now.
 fn allocated_later(port: &ServicePort) -> String {

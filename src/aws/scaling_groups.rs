@@ -81,7 +81,8 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
         let members = by_name.remove(group.name.as_str()).unwrap_or_default();
         let next = launches(group, launch, region.region);
         let one = ScalingGroup { group, launch, members, next };
-        let tagged = one.members.iter().filter(|member| tags::has_cluster_tag(&member.instance.tags, cluster_id)).count();
+        let tagged =
+            one.members.iter().filter(|member| tags::has_cluster_tag(&member.instance.tags, cluster_id)).count();
         let is_of_others = !tags::has_cluster_tag(&group.tags, cluster_id)
             && instance_clusters(&group.tags).any(|name| !tags::is_slip(name, cluster_id));
         let has_node = tagged > 0 && (!is_of_others || 2 * tagged > group.instances.len());

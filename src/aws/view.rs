@@ -234,7 +234,9 @@ impl<'a> RegionView<'a> {
             let known: HashSet<&str> = found.iter().map(|(instance, ..)| instance.id.as_str()).collect();
             let lost = region.instances.iter().filter(|one| one.state.is_live() && !known.contains(one.id.as_str()));
             let lost: Vec<_> = lost
-                .filter(|instance| roles_before(instance).is_some() && !held.is_some_and(|held| held.is_moved(instance)))
+                .filter(|instance| {
+                    roles_before(instance).is_some() && !held.is_some_and(|held| held.is_moved(instance))
+                })
                 .map(|instance| (instance, Evidence::BeforeChange, None))
                 .collect();
             found.extend(lost);

@@ -6,9 +6,10 @@ use crate::aws::Inventory;
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 
-use super::copy::{Effect, applied};
+use super::copy::applied;
 use super::plan::Plan;
 use super::scope::Affected;
+use super::trial::Effect;
 
 /// Most changes that are tried one by one: each costs an audit.
 const TRIED: usize = 64;
@@ -62,16 +63,19 @@ where
 fn changed<'t, Again>(trial: &Trial<'t, Again>) -> impl Iterator<Item = (usize, &'t str)> + use<'t, Again> {
     let effects = trial.effects;
     let effective = trial.plan.effective();
-    effective.filter(|(at, _)| effects.get(*at).is_some_and(|effect| !effect.touched.is_empty())).map(|(at, change)| (at, change.address.as_str()))
+    effective
+        .filter(|(at, _)| effects.get(*at).is_some_and(|effect| !effect.touched.is_empty()))
+        .map(|(at, change)| (at, change.address.as_str()))
 }
 
-/// Changes that touched the resource of a finding, else one that it names beside it.
+/// Changes that touched the resource of a finding, else a related one.
 fn touching<Again>(trial: &Trial<'_, Again>, finding: &Finding) -> Vec<String> {
     let of = |keys: &BTreeSet<(crate::resource::ResourceKind, &str)>| -> Vec<String> {
         let is_it = |at: &usize| {
-            trial.effects.get(*at).is_some_and(|effect| {
-                effect.touched.iter().any(|(kind, id)| keys.contains(&(*kind, id.as_str())))
-            })
+            trial
+                .effects
+                .get(*at)
+                .is_some_and(|effect| effect.touched.iter().any(|(kind, id)| keys.contains(&(*kind, id.as_str()))))
         };
         changed(trial).filter(|(at, _)| is_it(at)).map(|(_, address)| address.to_owned()).collect()
     };

@@ -220,7 +220,10 @@ impl Change {
 
     /// Every text in its values, for a search of ARNs.
     pub(super) fn texts(&self) -> Vec<&str> {
-        ["arn", "owner_id"].into_iter().filter_map(|key| self.before_text(key).or_else(|| self.after_text(key))).collect()
+        ["arn", "owner_id"]
+            .into_iter()
+            .filter_map(|key| self.before_text(key).or_else(|| self.after_text(key)))
+            .collect()
     }
 }
 

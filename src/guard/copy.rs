@@ -1,84 +1,25 @@
 //! The copy of an account on which a plan is tried.
 
-use std::collections::BTreeSet;
-
-use crate::aws::{Account, Inventory, Region};
-use crate::resource::ResourceKind;
+use crate::aws::{Account, Inventory};
 
 use super::change::{Action, Change};
 use super::links::{self, Open, Side};
 use super::plan::Plan;
 use super::scope::Affected;
+use super::trial::{Effect, Trial};
 use super::{links_on_copy, objects};
-
-/// The effect of one change.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Effect {
-    /// Objects that it changed, by kind and id.
-    pub(super) touched: BTreeSet<(ResourceKind, String)>,
-    /// Decisions that depend on values that are known only after the plan is applied.
-    pub(super) undecided: Vec<String>,
-    /// Effects on instances that are launched later.
-    pub(super) later: Vec<String>,
-    /// The part of the recording that it concerns is not there.
-    pub(super) elsewhere: Option<String>,
-}
-
-/// One change on the copy.
-#[derive(Debug)]
-pub(super) struct Trial<'t> {
-    pub(super) plan: &'t Plan,
-    pub(super) change: &'t Change,
-    pub(super) account: &'t mut Account,
-    /// Index of its region in the account.
-    pub(super) at: usize,
-    pub(super) affected: &'t Affected,
-    pub(super) effect: &'t mut Effect,
-}
-
-impl Trial<'_> {
-    pub(super) fn region(&mut self) -> Option<&mut Region> {
-        self.account.regions.get_mut(self.at)
-    }
-
-    pub(super) fn touch(&mut self, kind: ResourceKind, id: &str) {
-        self.effect.touched.insert((kind, id.to_owned()));
-    }
-
-    /// Marks an object of EC2 as changed, of whichever kind it is.
-    pub(super) fn touch_id(&mut self, id: &str) {
-        let kind = self.region().and_then(|region| region.find(id)).map(crate::aws::Tagged::kind);
-        if let Some(kind) = kind {
-            self.touch(kind, id);
-        }
-    }
-
-    pub(super) fn undecided(&mut self, why: impl Into<String>) {
-        let why = why.into();
-        if !self.effect.undecided.contains(&why) {
-            self.effect.undecided.push(why);
-        }
-    }
-
-    pub(super) fn later(&mut self, why: impl Into<String>) {
-        let why = why.into();
-        if !self.effect.later.contains(&why) {
-            self.effect.later.push(why);
-        }
-    }
-
-    /// Records an attribute that is known only after the plan is applied.
-    pub(super) fn open(&mut self, attribute: &str) {
-        self.undecided(format!("`{attribute}` is known only after the plan is applied"));
-    }
-}
 
 /// Order of the changes on the copy: objects before what connects them.
 fn rank(kind: &str) -> u8 {
     match kind {
         "aws_vpc" | "aws_default_vpc" | "aws_vpc_dhcp_options" | "aws_iam_policy" => 0,
-        "aws_subnet" | "aws_default_subnet" | "aws_security_group" | "aws_default_security_group" | "aws_route_table"
-        | "aws_default_route_table" | "aws_iam_role" => 1,
+        "aws_subnet"
+        | "aws_default_subnet"
+        | "aws_security_group"
+        | "aws_default_security_group"
+        | "aws_route_table"
+        | "aws_default_route_table"
+        | "aws_iam_role" => 1,
         "aws_iam_instance_profile" | "aws_network_interface" | "aws_ebs_volume" => 2,
         "aws_launch_template" => 3,
         "aws_instance" | "aws_autoscaling_group" => 4,
@@ -214,7 +155,8 @@ fn place<'i>(
         None => only,
     });
     let Some(account) = account else {
-        let whose = stated.map_or_else(|| "an account that the plan does not state".to_owned(), |id| format!("account {id}"));
+        let whose =
+            stated.map_or_else(|| "an account that the plan does not state".to_owned(), |id| format!("account {id}"));
         effect.elsewhere = Some(format!("it is about {whose}, which the inventory does not hold"));
         return None;
     };
@@ -228,7 +170,8 @@ fn place<'i>(
         None => alone,
     });
     let Some(at) = at else {
-        let which = region.map_or_else(|| "a region that the plan does not state".to_owned(), |name| format!("region {name}"));
+        let which =
+            region.map_or_else(|| "a region that the plan does not state".to_owned(), |name| format!("region {name}"));
         effect.elsewhere = Some(format!("it is about {which}, which the inventory does not hold"));
         return None;
     };

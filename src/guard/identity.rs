@@ -8,9 +8,9 @@ use crate::aws::{InlinePolicy, InstanceProfile, ManagedPolicy, Role};
 use crate::resource::ResourceKind;
 
 use super::change::{Action, Setting, texts};
-use super::copy::Trial;
 use super::links_on_copy::on_role;
 use super::plan::Text;
+use super::trial::Trial;
 
 /// A role: its trust, its boundary, its tags, and the policies that its own blocks manage.
 pub(super) fn role(trial: &mut Trial<'_>) {

@@ -22,7 +22,7 @@ enum Source {
 }
 
 impl Rule {
-    /// True if EC2 keeps only one of them: the description is no part of a rule.
+    /// True if EC2 keeps only one of them: the description is not part of a rule.
     fn is_same(&self, other: &Self) -> bool {
         (&self.protocol, self.ports, &self.source) == (&other.protocol, other.ports, &other.source)
     }

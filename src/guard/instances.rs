@@ -9,11 +9,10 @@ use crate::aws::{
 use crate::resource::ResourceKind;
 
 use super::change::{Action, Change, Setting, block};
-use super::copy::Trial;
 use super::identity::arn_of_profile;
 use super::links_on_copy::groups_of_interface;
-use super::objects::{object, put_tags};
 use super::plan::Text;
+use super::trial::{Trial, object, put_tags};
 
 /// An instance. One that takes the place of another keeps its id: the plan's other resources refer to it.
 pub(super) fn instance(trial: &mut Trial<'_>) {
@@ -213,9 +212,7 @@ fn options(trial: &mut Trial<'_>, id: &str) {
         _ => None,
     };
     if let Some(check) = check {
-        let differs = with(trial, id, |instance| {
-            instance.source_dest_check.replace(check) != Some(check)
-        });
+        let differs = with(trial, id, |instance| instance.source_dest_check.replace(check) != Some(check));
         if differs == Some(true) {
             trial.touch(ResourceKind::Instance, id);
         }
@@ -244,7 +241,8 @@ fn volume_tags(trial: &mut Trial<'_>, id: &str) {
     if change.is(Action::Create) || !change.differs("volume_tags") || change.has_unknown("volume_tags") {
         return;
     }
-    let of = |value: Option<&Value>| -> Map<String, Value> { value.and_then(Value::as_object).cloned().unwrap_or_default() };
+    let of =
+        |value: Option<&Value>| -> Map<String, Value> { value.and_then(Value::as_object).cloned().unwrap_or_default() };
     let before = of(change.before("volume_tags"));
     let after = match change.after("volume_tags") {
         Setting::Known(value) => of(Some(value)),

@@ -15,24 +15,66 @@ use super::plan::{Plan, Text};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Link {
     /// `internal/service/ec2/tag_gen.go`: a tag of any EC2 resource.
-    Tag { resource: String, key: String, value: String },
+    Tag {
+        resource: String,
+        key: String,
+        value: String,
+    },
     /// `internal/service/ec2/vpc_network_interface_sg_attachment.go`.
-    GroupOfInterface { interface: String, group: String },
+    GroupOfInterface {
+        interface: String,
+        group: String,
+    },
     /// Rules of a security group.
-    Rules { group: String, rules: Vec<Rule> },
-    Route { table: String, route: Route },
-    RouteTableOfSubnet { table: String, subnet: String },
+    Rules {
+        group: String,
+        rules: Vec<Rule>,
+    },
+    Route {
+        table: String,
+        route: Route,
+    },
+    RouteTableOfSubnet {
+        table: String,
+        subnet: String,
+    },
     /// `internal/service/ec2/vpc_main_route_table_association.go`: deleting it makes the original table the main one.
-    MainRouteTable { vpc: String, table: String, original: Option<String> },
+    MainRouteTable {
+        vpc: String,
+        table: String,
+        original: Option<String>,
+    },
     /// `internal/service/ec2/vpc_dhcp_options_association.go`: deleting it associates the set `default`.
-    DhcpOptions { vpc: String, options: String },
-    InlinePolicy { role: String, name: String, document: String },
-    AttachedPolicy { roles: Vec<String>, arn: String },
-    VolumeOfInstance { volume: String, instance: String },
+    DhcpOptions {
+        vpc: String,
+        options: String,
+    },
+    InlinePolicy {
+        role: String,
+        name: String,
+        document: String,
+    },
+    AttachedPolicy {
+        roles: Vec<String>,
+        arn: String,
+    },
+    VolumeOfInstance {
+        volume: String,
+        instance: String,
+    },
     /// `internal/service/autoscaling/group_tag.go`.
-    GroupTag { group: String, key: String, value: String, propagates: bool },
+    GroupTag {
+        group: String,
+        key: String,
+        value: String,
+        propagates: bool,
+    },
     /// `internal/service/autoscaling/attachment.go`.
-    GroupTarget { group: String, target_group: Option<String>, load_balancer: Option<String> },
+    GroupTarget {
+        group: String,
+        target_group: Option<String>,
+        load_balancer: Option<String>,
+    },
 }
 
 /// A side of a change.
@@ -139,10 +181,7 @@ fn tag(side: Side<'_>) -> Result<Link, Open> {
 }
 
 fn group_of_interface(side: Side<'_>) -> Result<Link, Open> {
-    Ok(Link::GroupOfInterface {
-        interface: side.need("network_interface_id")?,
-        group: side.need("security_group_id")?,
-    })
+    Ok(Link::GroupOfInterface { interface: side.need("network_interface_id")?, group: side.need("security_group_id")? })
 }
 
 fn rules(side: Side<'_>) -> Result<Link, Open> {

@@ -6,12 +6,12 @@ use crate::aws::{InlinePolicy, LaunchSettings, Role, RouteTable};
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
-use super::copy::Trial;
 use super::ingress;
 use super::links::Link;
 use super::tags::decides;
+use super::trial::Trial;
 
-/// Id of the DHCP options of a VPC without any of its own.
+/// Id of the DHCP options of a VPC without an association.
 const DEFAULT_OPTIONS: &str = "default";
 
 /// Makes a connection.
@@ -22,7 +22,8 @@ pub(super) fn make(trial: &mut Trial<'_>, link: &Link) {
         }
         Link::GroupOfInterface { interface, group } => groups_of_interface(trial, interface, group, true),
         Link::Rules { group, rules } => {
-            let found = trial.region().and_then(|region| region.security_groups.iter_mut().find(|one| one.id == *group));
+            let found =
+                trial.region().and_then(|region| region.security_groups.iter_mut().find(|one| one.id == *group));
             if let Some(found) = found {
                 ingress::add(found, rules);
                 trial.touch(ResourceKind::SecurityGroup, group);
@@ -79,7 +80,8 @@ pub(super) fn revert(trial: &mut Trial<'_>, link: &Link) {
         }
         Link::GroupOfInterface { interface, group } => groups_of_interface(trial, interface, group, false),
         Link::Rules { group, rules } => {
-            let found = trial.region().and_then(|region| region.security_groups.iter_mut().find(|one| one.id == *group));
+            let found =
+                trial.region().and_then(|region| region.security_groups.iter_mut().find(|one| one.id == *group));
             if let Some(found) = found {
                 ingress::remove(found, rules);
                 trial.touch(ResourceKind::SecurityGroup, group);
@@ -273,11 +275,7 @@ fn on_volume(trial: &mut Trial<'_>, volume: &str, instance: &str, is_added: bool
 }
 
 /// Changes an Auto Scaling group: its next instances are concerned, not those that run.
-fn on_group(
-    trial: &mut Trial<'_>,
-    name: &str,
-    change: impl FnOnce(&mut Vec<Tag>, Option<&mut LaunchSettings>),
-) {
+fn on_group(trial: &mut Trial<'_>, name: &str, change: impl FnOnce(&mut Vec<Tag>, Option<&mut LaunchSettings>)) {
     let groups = trial.region().and_then(|region| region.auto_scaling_groups.as_mut());
     let found = groups.and_then(|groups| groups.iter_mut().find(|group| group.name == name));
     if let Some(found) = found {

@@ -6,10 +6,10 @@ use crate::aws::{DhcpOptions, Region, Route, RouteTable, SecurityGroup, Subnet, 
 use crate::resource::ResourceKind;
 
 use super::change::{Action, Change, Setting};
-use super::copy::Trial;
 use super::links::routes_of_blocks;
 use super::plan::Text;
-use super::tags::{self, TagChange, decides};
+use super::tags;
+use super::trial::{Trial, is_for_a_cluster, object, put_tags};
 use super::{identity, ingress, instances, scaling};
 
 /// Changes an object of the copy.
@@ -79,7 +79,9 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
             }
         }
         "aws_instance" if is_gone => instances::remove(trial, &id),
-        "aws_vpc" | "aws_security_group" | "aws_route_table" | "aws_ebs_volume" | "aws_network_interface" if is_gone => {
+        "aws_vpc" | "aws_security_group" | "aws_route_table" | "aws_ebs_volume" | "aws_network_interface"
+            if is_gone =>
+        {
             trial.touch_id(&id);
             let Some(region) = trial.region() else { return };
             region.vpcs.retain(|one| one.id != id);
@@ -90,56 +92,6 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
         }
         _ => {}
     }
-}
-
-/// Finds an object in a sorted list, or inserts it.
-pub(super) fn object<'l, T>(list: &'l mut Vec<T>, id: &str, id_of: fn(&T) -> &str, new: T) -> Option<&'l mut T> {
-    let at = match list.binary_search_by(|one| id_of(one).cmp(id)) {
-        Ok(at) => at,
-        Err(at) => {
-            list.insert(at, new);
-            at
-        }
-    };
-    list.get_mut(at)
-}
-
-/// Applies the tags of a change to an object of EC2.
-pub(super) fn put_tags(trial: &mut Trial<'_>, kind: ResourceKind, id: &str) {
-    let changed = tags::change(trial.plan, trial.change);
-    open_tags(trial, id, &changed);
-    if changed.is_empty() && !changed.is_new {
-        return;
-    }
-    let Some(held) = trial.region().and_then(|region| region.tags_of_mut(id)) else { return };
-    let kept: Vec<crate::tags::Tag> = if changed.is_new {
-        // The keys that AWS sets follow from what the object is part of.
-        held.iter().filter(|tag| tag.key.starts_with("aws:")).cloned().collect()
-    } else {
-        Vec::new()
-    };
-    changed.apply(held);
-    held.extend(kept);
-    held.sort();
-    trial.touch(kind, id);
-}
-
-/// Records tags that are known only after the plan is applied, if something decides by them.
-fn open_tags(trial: &mut Trial<'_>, id: &str, changed: &TagChange) {
-    if !trial.affected.ids.contains(id) && !is_for_a_cluster(trial, changed) {
-        return;
-    }
-    if changed.is_unknown {
-        trial.undecided("the keys of its tags are known only after the plan is applied");
-    }
-    for key in changed.unknown.iter().filter(|key| decides(key)) {
-        trial.undecided(format!("the value of its tag `{key}` is known only after the plan is applied"));
-    }
-}
-
-fn is_for_a_cluster(trial: &Trial<'_>, changed: &TagChange) -> bool {
-    let keys = changed.set.keys().chain(&changed.unknown);
-    keys.filter_map(|key| key.strip_prefix(crate::tags::CLUSTER_TAG_PREFIX)).any(|id| trial.affected.clusters.contains(id))
 }
 
 /// The object that a change is about. An update of one that the inventory lacks is undecided, if its place or its tags
@@ -157,7 +109,7 @@ fn is_missing(trial: &mut Trial<'_>, id: &str, found: fn(&Region, &str) -> bool)
     true
 }
 
-/// The VPC of a new object; an object whose VPC is unknown is left out of the copy.
+/// The VPC of a new object; one whose VPC is unknown is not added to the copy.
 fn vpc_of(trial: &mut Trial<'_>) -> Option<String> {
     match trial.plan.text(trial.change, "vpc_id") {
         Text::Known(id) => Some(id),
@@ -388,8 +340,12 @@ fn dhcp_options(trial: &mut Trial<'_>) {
     let new = DhcpOptions { id: id.clone(), domain_name: Vec::new() };
     let Some(found) = object(&mut region.dhcp_options, &id, |one| &one.id, new) else { return };
     found.domain_name = domain.into_iter().collect();
-    let users: Vec<String> =
-        region.vpcs.iter().filter(|vpc| vpc.dhcp_options_id.as_deref() == Some(&id)).map(|vpc| vpc.id.clone()).collect();
+    let users: Vec<String> = region
+        .vpcs
+        .iter()
+        .filter(|vpc| vpc.dhcp_options_id.as_deref() == Some(&id))
+        .map(|vpc| vpc.id.clone())
+        .collect();
     for vpc in users {
         trial.touch(ResourceKind::Vpc, &vpc);
     }

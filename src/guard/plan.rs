@@ -1,11 +1,11 @@
-//! The changes of a plan, and what its configuration tells of values that are known only after it is applied.
+//! The changes of a plan, and the values that its configuration shows before it is applied.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use super::change::{Action, Change, Meaning, Setting, meaning, texts};
-use super::references::{Context, Step};
+use super::references::Configuration;
 use super::terraform::{Document, RawChange};
 
 /// A plan.
@@ -17,7 +17,7 @@ pub(crate) struct Plan {
     pub(super) open: Vec<(String, String)>,
     /// Parts that the plan does not hold.
     pub(super) notes: Vec<String>,
-    pub(super) configuration: Value,
+    configuration: Configuration,
     variables: BTreeMap<String, Value>,
     /// The account of the caller, if the plan reads it.
     pub(super) account: Option<String>,
@@ -39,7 +39,7 @@ impl From<Document> for Plan {
             changes: Vec::new(),
             open: Vec::new(),
             notes: Vec::new(),
-            configuration: Value::Null,
+            configuration: Configuration::default(),
             variables: BTreeMap::new(),
             account: caller(&document),
             version: document.terraform_version.clone(),
@@ -52,16 +52,19 @@ impl From<Document> for Plan {
         }
         if document.errored || (document.complete == Some(false) && document.applyable == Some(false)) {
             let planned = |address: &str| document.resource_changes.iter().any(|raw| raw.address == address);
-            let lost = document.prior_state.resources().into_iter().filter(|one| {
-                one.mode == "managed" && is_of_aws(&one.provider_name) && !planned(&one.address)
-            });
+            let lost = document
+                .prior_state
+                .resources()
+                .into_iter()
+                .filter(|one| one.mode == "managed" && is_of_aws(&one.provider_name) && !planned(&one.address));
             plan.open.extend(lost.map(|one| (one.address.clone(), "planning failed before it".to_owned())));
             plan.notes.push("planning failed: the plan holds only what was planned until then".to_owned());
         } else if document.complete == Some(false) {
-            plan.notes.push("the plan covers a part of the configuration (`-target`): the rest is not judged".to_owned());
+            plan.notes
+                .push("the plan covers a part of the configuration (`-target`): the rest is not judged".to_owned());
         }
         plan.pair();
-        plan.configuration = document.configuration;
+        plan.configuration = Configuration(document.configuration);
         plan.variables = document.variables.into_iter().map(|(name, variable)| (name, variable.value)).collect();
         plan
     }
@@ -212,50 +215,12 @@ impl Plan {
 
     /// The resources of the plan that an attribute refers to; `None` if it refers to anything else.
     pub(super) fn targets(&self, change: &Change, path: &[&str]) -> Option<Vec<&Change>> {
-        let resource = self.resource_configuration(change)?;
-        let mut expressions = vec![resource.get("expressions")?];
-        for step in path {
-            let blocks = expressions.into_iter().flat_map(|one| match one {
-                Value::Array(list) => list.iter().collect(),
-                other => vec![other],
-            });
-            expressions = blocks.filter_map(|one| one.get(step)).collect();
-        }
-        let context = Context::of(change);
-        let found = self.follow(&context, &expressions, Step::FIRST)?;
-        (!found.is_empty()).then_some(found)
+        self.configuration.targets(&self.changes, change, path)
     }
 
     /// True if the configuration sets an attribute.
     pub(super) fn is_configured(&self, change: &Change, key: &str) -> bool {
-        let expressions = self.resource_configuration(change).and_then(|resource| resource.get("expressions"));
-        // A constant null or empty text sets nothing.
-        expressions.and_then(|all| all.get(key)).is_some_and(|one| {
-            one.get("constant_value").is_none_or(|value| !value.is_null() && value.as_str() != Some(""))
-        })
-    }
-
-    pub(super) fn resource_configuration(&self, change: &Change) -> Option<&Value> {
-        let module = self.module_configuration(change.module.iter().map(|one| one.name.as_str()))?;
-        let is_it = |one: &&Value| {
-            one.get("mode").and_then(Value::as_str) != Some("data")
-                && one.get("type").and_then(Value::as_str) == Some(&change.kind)
-                && one.get("name").and_then(Value::as_str) == Some(&change.name)
-        };
-        module.get("resources")?.as_array()?.iter().find(is_it)
-    }
-
-    /// The configuration of a module by the names of the modules from the root.
-    pub(super) fn module_configuration<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
-        let root = self.configuration.get("root_module")?;
-        names.into_iter().try_fold(root, |module, name| module.get("module_calls")?.get(name)?.get("module"))
-    }
-
-    fn provider_configuration(&self, change: &Change) -> Option<&Value> {
-        let key = self.resource_configuration(change)?.get("provider_config_key")?.as_str()?;
-        let all = self.configuration.get("provider_config")?;
-        // A module without a provider of this name has that of its caller.
-        all.get(key).or_else(|| all.get(key.rsplit_once(':').map_or(key, |(_, name)| name)))
+        self.configuration.is_configured(change, key)
     }
 
     /// The region of the provider of a resource, if the plan states it.
@@ -264,7 +229,7 @@ impl Plan {
         if let Some(region) = change.before_text("region").or_else(|| change.after_text("region")) {
             return Some(region.to_owned());
         }
-        let expression = self.provider_configuration(change)?.get("expressions")?.get("region")?;
+        let expression = self.configuration.provider(change)?.get("expressions")?.get("region")?;
         if let Some(region) = expression.get("constant_value") {
             return region.as_str().map(str::to_owned);
         }
@@ -275,7 +240,7 @@ impl Plan {
 
     /// The tags that the provider adds (`default_tags`); `None` if the plan does not state them.
     pub(super) fn default_tags(&self, change: &Change) -> Option<Map<String, Value>> {
-        let provider = self.provider_configuration(change);
+        let provider = self.configuration.provider(change);
         let blocks = provider.and_then(|one| one.get("expressions")?.get("default_tags"));
         let Some(blocks) = blocks else { return Some(Map::new()) };
         let constant = |block: &Value| block.get("tags")?.get("constant_value")?.as_object().cloned();
@@ -283,7 +248,8 @@ impl Plan {
             return Some(tags);
         }
         // Another resource of the same provider shows what it adds.
-        let key = |one: &Change| self.resource_configuration(one)?.get("provider_config_key")?.as_str().map(str::to_owned);
+        let key =
+            |one: &Change| self.configuration.resource(one)?.get("provider_config_key")?.as_str().map(str::to_owned);
         let own = key(change);
         self.changes.iter().filter(|one| key(one) == own).find_map(|one| {
             if one.has_unknown("tags_all") || one.has_unknown("tags") || one.is(Action::Delete) {

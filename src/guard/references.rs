@@ -1,18 +1,17 @@
 //! References of a configuration, followed to the resources of the plan.
 //! Source: hashicorp/terraform `internal/command/jsonconfig/expression.go#marshalExpression`: references are relative to
-//! their module and listed from the most specific to the resource; an index stands in them only if it is constant.
+//! their module and listed from the most specific to the resource; they have an index only if it is constant.
 
 use serde_json::Value;
 
 use super::change::{Change, Segment, index_length};
-use super::plan::Plan;
 
 /// Number of modules and outputs that a reference is followed through.
 const DEPTH: usize = 32;
 
 /// The place of an expression: its module, and the index of the resource or module call that holds it.
 #[derive(Debug, Clone)]
-pub(super) struct Context {
+struct Context {
     module: Vec<Segment>,
     /// The index as it is written; empty without one.
     index: String,
@@ -20,18 +19,16 @@ pub(super) struct Context {
 
 /// Depth of a reference.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step(usize);
+struct Step(usize);
 
 impl Step {
-    pub(super) const FIRST: Self = Self(0);
-
     fn next(self) -> Option<Self> {
         (self.0 < DEPTH).then_some(Self(self.0 + 1))
     }
 }
 
 impl Context {
-    pub(super) fn of(change: &Change) -> Self {
+    fn of(change: &Change) -> Self {
         let index = change.index.as_ref().map(Value::to_string).unwrap_or_default();
         Self { module: change.module.clone(), index }
     }
@@ -41,9 +38,67 @@ impl Context {
     }
 }
 
-impl Plan {
+/// The configuration that a plan was made from.
+#[derive(Debug, Default)]
+pub(super) struct Configuration(pub(super) Value);
+
+impl Configuration {
+    /// The resources of the plan that an attribute refers to; `None` if it refers to anything else.
+    pub(super) fn targets<'c>(&self, changes: &'c [Change], change: &Change, path: &[&str]) -> Option<Vec<&'c Change>> {
+        let resource = self.resource(change)?;
+        let mut expressions = vec![resource.get("expressions")?];
+        for step in path {
+            let blocks = expressions.into_iter().flat_map(|one| match one {
+                Value::Array(list) => list.iter().collect(),
+                other => vec![other],
+            });
+            expressions = blocks.filter_map(|one| one.get(step)).collect();
+        }
+        let context = Context::of(change);
+        let found = self.follow(changes, &context, &expressions, Step(0))?;
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// True if the configuration sets an attribute.
+    pub(super) fn is_configured(&self, change: &Change, key: &str) -> bool {
+        let expressions = self.resource(change).and_then(|resource| resource.get("expressions"));
+        // A constant null or empty text sets nothing.
+        expressions.and_then(|all| all.get(key)).is_some_and(|one| {
+            one.get("constant_value").is_none_or(|value| !value.is_null() && value.as_str() != Some(""))
+        })
+    }
+
+    pub(super) fn resource(&self, change: &Change) -> Option<&Value> {
+        let module = self.module(change.module.iter().map(|one| one.name.as_str()))?;
+        let is_it = |one: &&Value| {
+            one.get("mode").and_then(Value::as_str) != Some("data")
+                && one.get("type").and_then(Value::as_str) == Some(&change.kind)
+                && one.get("name").and_then(Value::as_str) == Some(&change.name)
+        };
+        module.get("resources")?.as_array()?.iter().find(is_it)
+    }
+
+    /// The configuration of a module by the names of the modules from the root.
+    pub(super) fn module<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
+        let root = self.0.get("root_module")?;
+        names.into_iter().try_fold(root, |module, name| module.get("module_calls")?.get(name)?.get("module"))
+    }
+
+    pub(super) fn provider(&self, change: &Change) -> Option<&Value> {
+        let key = self.resource(change)?.get("provider_config_key")?.as_str()?;
+        let all = self.0.get("provider_config")?;
+        // A module without a provider of this name has that of its caller.
+        all.get(key).or_else(|| all.get(key.rsplit_once(':').map_or(key, |(_, name)| name)))
+    }
+
     /// The resources that expressions refer to; `None` if they refer to anything whose value the plan does not show.
-    pub(super) fn follow(&self, context: &Context, expressions: &[&Value], step: Step) -> Option<Vec<&Change>> {
+    fn follow<'c>(
+        &self,
+        changes: &'c [Change],
+        context: &Context,
+        expressions: &[&Value],
+        step: Step,
+    ) -> Option<Vec<&'c Change>> {
         let mut references = Vec::new();
         for expression in expressions {
             collect(expression, &mut references);
@@ -56,9 +111,9 @@ impl Plan {
                 "count" | "path" | "terraform" => continue,
                 "each" if rest == "key" => continue,
                 "each" | "local" | "data" | "self" => return None,
-                "var" => self.variable(context, rest, step.next()?)?,
-                "module" => self.output(context, rest, same_index, step.next()?)?,
-                kind => self.resources(context, kind, rest, same_index)?,
+                "var" => self.variable(changes, context, rest, step.next()?)?,
+                "module" => self.output(changes, context, rest, same_index, step.next()?)?,
+                kind => resources(changes, context, kind, rest, same_index)?,
             };
             for target in targets {
                 if !found.iter().any(|one| std::ptr::eq(*one, target)) {
@@ -70,23 +125,36 @@ impl Plan {
     }
 
     /// A variable of a module: the expression of its caller. Those of the root module have known values.
-    fn variable(&self, context: &Context, rest: &str, step: Step) -> Option<Vec<&Change>> {
+    fn variable<'c>(
+        &self,
+        changes: &'c [Change],
+        context: &Context,
+        rest: &str,
+        step: Step,
+    ) -> Option<Vec<&'c Change>> {
         let (last, callers) = context.module.split_last()?;
         let name = rest.split(['.', '[']).next()?;
-        let caller = self.module_configuration(callers.iter().map(|one| one.name.as_str()))?;
+        let caller = self.module(callers.iter().map(|one| one.name.as_str()))?;
         let expression = caller.get("module_calls")?.get(&last.name)?.get("expressions")?.get(name)?;
         let outside = Context { module: callers.to_vec(), index: last.index.clone() };
-        self.follow(&outside, &[expression], step)
+        self.follow(changes, &outside, &[expression], step)
     }
 
     /// An output of a module that this one calls. The module itself, which is listed after its outputs, adds nothing.
-    fn output(&self, context: &Context, rest: &str, same_index: bool, step: Step) -> Option<Vec<&Change>> {
+    fn output<'c>(
+        &self,
+        changes: &'c [Change],
+        context: &Context,
+        rest: &str,
+        same_index: bool,
+        step: Step,
+    ) -> Option<Vec<&'c Change>> {
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
         let (name, tail) = rest.split_at(end);
         let (index, tail) = tail.split_at(index_length(tail));
         let Some(output) = tail.strip_prefix('.') else { return Some(Vec::new()) };
         let output = output.split(['.', '[']).next()?;
-        let called = self.module_configuration(context.names().chain([name]))?;
+        let called = self.module(context.names().chain([name]))?;
         let expression = called.get("outputs")?.get(output)?.get("expression")?;
         let index = match index.strip_prefix('[').and_then(|index| index.strip_suffix(']')) {
             Some(index) => index.to_owned(),
@@ -95,26 +163,7 @@ impl Plan {
         };
         let mut module = context.module.clone();
         module.push(Segment { name: name.to_owned(), index });
-        self.follow(&Context { module, index: String::new() }, &[expression], step)
-    }
-
-    /// The resources of a name in the module: the one with the index, or all of them if there is only one.
-    fn resources(&self, context: &Context, kind: &str, rest: &str, same_index: bool) -> Option<Vec<&Change>> {
-        let end = rest.find(['.', '[']).unwrap_or(rest.len());
-        let (name, tail) = rest.split_at(end);
-        let (index, _) = tail.split_at(index_length(tail));
-        let of_name = |one: &&Change| one.kind == kind && one.name == name && one.module == context.module && one.keeps();
-        let candidates: Vec<&Change> = self.changes.iter().filter(of_name).collect();
-        let with = |index: &str| candidates.iter().copied().find(|one| Context::of(one).index == index);
-        let stated = index.strip_prefix('[').and_then(|index| index.strip_suffix(']'));
-        match (stated, candidates.as_slice()) {
-            (Some(index), _) => Some(vec![with(index)?]),
-            // A reference without an index follows the one with it.
-            (None, []) => None,
-            (None, [one]) => Some(vec![one]),
-            (None, _) if same_index => Some(vec![with(&context.index)?]),
-            (None, _) => Some(Vec::new()),
-        }
+        self.follow(changes, &Context { module, index: String::new() }, &[expression], step)
     }
 }
 
@@ -127,9 +176,36 @@ fn collect<'v>(expression: &'v Value, references: &mut Vec<&'v str>) {
             Value::Object(map) => {
                 let listed = map.get("references").and_then(Value::as_array);
                 references.extend(listed.into_iter().flatten().filter_map(Value::as_str));
-                open.extend(map.iter().filter(|(key, _)| *key != "references" && *key != "constant_value").map(|(_, v)| v));
+                open.extend(
+                    map.iter().filter(|(key, _)| *key != "references" && *key != "constant_value").map(|(_, v)| v),
+                );
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
+    }
+}
+
+/// The resources of a name in the module: the one with the index, or all of them if there is only one.
+fn resources<'c>(
+    changes: &'c [Change],
+    context: &Context,
+    kind: &str,
+    rest: &str,
+    same_index: bool,
+) -> Option<Vec<&'c Change>> {
+    let end = rest.find(['.', '[']).unwrap_or(rest.len());
+    let (name, tail) = rest.split_at(end);
+    let (index, _) = tail.split_at(index_length(tail));
+    let of_name = |one: &&Change| one.kind == kind && one.name == name && one.module == context.module && one.keeps();
+    let candidates: Vec<&Change> = changes.iter().filter(of_name).collect();
+    let with = |index: &str| candidates.iter().copied().find(|one| Context::of(one).index == index);
+    let stated = index.strip_prefix('[').and_then(|index| index.strip_suffix(']'));
+    match (stated, candidates.as_slice()) {
+        (Some(index), _) => Some(vec![with(index)?]),
+        // A reference without an index follows the one with it.
+        (None, []) => None,
+        (None, [one]) => Some(vec![one]),
+        (None, _) if same_index => Some(vec![with(&context.index)?]),
+        (None, _) => Some(Vec::new()),
     }
 }

@@ -12,9 +12,9 @@ use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
 use super::change::{Action, Change, Setting, block, texts};
-use super::copy::Trial;
 use super::instances::metadata;
 use super::plan::Text;
+use super::trial::Trial;
 
 /// Attributes of a template by which a controller or a rule decides.
 const READ: [&str; 5] =
@@ -38,7 +38,13 @@ pub(super) fn template(trial: &mut Trial<'_>) {
     let version = version_of(change, groups);
     let makes_default = known(change, "update_default_version").and_then(Value::as_bool) == Some(true);
     let Some(region) = trial.region() else { return };
-    let users: Vec<String> = region.auto_scaling_groups.iter().flatten().filter(|group| uses(group, &id, &name)).map(|group| group.name.clone()).collect();
+    let users: Vec<String> = region
+        .auto_scaling_groups
+        .iter()
+        .flatten()
+        .filter(|group| uses(group, &id, &name))
+        .map(|group| group.name.clone())
+        .collect();
     let are_groups_read = region.auto_scaling_groups.is_some();
     if let Some(templates) = &mut region.launch_templates {
         let at = templates.iter().position(|one| one.id == id).unwrap_or(templates.len());
@@ -87,15 +93,16 @@ fn uses(group: &AutoScalingGroup, id: &str, name: &str) -> bool {
 fn version_of(change: &Change, of_instance: Vec<String>) -> TemplateVersion {
     let blocks = |key: &str| known(change, key).and_then(Value::as_array).cloned().unwrap_or_default();
     let index = |block: &Value| block.get("device_index").and_then(Value::as_i64).unwrap_or_default();
-    let of_interfaces = blocks("network_interfaces").into_iter().map(|block| {
-        (i32::try_from(index(&block)).unwrap_or_default(), texts(block.get("security_groups")))
-    });
+    let of_interfaces = blocks("network_interfaces")
+        .into_iter()
+        .map(|block| (i32::try_from(index(&block)).unwrap_or_default(), texts(block.get("security_groups"))));
     let of_instances = |block: &&Value| block.get("resource_type").and_then(Value::as_str) == Some("instance");
     let specifications = blocks("tag_specifications");
     let tags = specifications.iter().find(of_instances).and_then(|block| block.get("tags")?.as_object());
-    let instance_tags = tags.into_iter().flatten().filter_map(|(key, value)| {
-        Some(Tag { key: key.clone(), value: value.as_str()?.to_owned() })
-    });
+    let instance_tags = tags
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some(Tag { key: key.clone(), value: value.as_str()?.to_owned() }));
     let profile = block(known(change, "iam_instance_profile")).and_then(|block| {
         let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         text("name").or_else(|| text("arn")).map(str::to_owned)
@@ -170,8 +177,12 @@ pub(super) fn group(trial: &mut Trial<'_>) {
             put_tags(found, known(change, "tag"));
         }
         if let Some(launch) = &mut found.launch {
-            launch.subnets = subnets.filter(|_| changed.contains(&"vpc_zone_identifier")).unwrap_or(std::mem::take(&mut launch.subnets));
-            launch.templates = templates.filter(|_| changed.contains(&"launch_template")).unwrap_or(std::mem::take(&mut launch.templates));
+            launch.subnets = subnets
+                .filter(|_| changed.contains(&"vpc_zone_identifier"))
+                .unwrap_or(std::mem::take(&mut launch.subnets));
+            launch.templates = templates
+                .filter(|_| changed.contains(&"launch_template"))
+                .unwrap_or(std::mem::take(&mut launch.templates));
             if put("target_group_arns") {
                 launch.target_groups = texts(known(change, "target_group_arns"));
             }

@@ -37,7 +37,8 @@ impl Affected {
             let of_nodes = region.account.instance_profiles.iter().filter(|one| profiles.contains(one.arn.as_str()));
             self.roles.extend(of_nodes.flat_map(|profile| profile.roles.iter().cloned()));
             let is_of_pods = |trust: &str| trust.contains("AssumeRoleWithWebIdentity") || trust.contains("pods.eks.");
-            let of_pods = region.account.roles.iter().filter(|role| role.trust_policy.as_deref().is_some_and(is_of_pods));
+            let of_pods =
+                region.account.roles.iter().filter(|role| role.trust_policy.as_deref().is_some_and(is_of_pods));
             self.roles.extend(of_pods.map(|role| role.name.clone()));
         }
         for region in &view.regions {

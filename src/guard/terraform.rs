@@ -19,7 +19,7 @@ pub(crate) struct Document {
     format_version: Option<String>,
     /// Version of the tool that wrote it.
     pub(super) terraform_version: Option<String>,
-    /// Omitted if nothing changes, and if the document is no plan.
+    /// Omitted if nothing changes, and if the document is not a plan.
     pub(super) resource_changes: Vec<RawChange>,
     /// Resources before the plan.
     pub(super) prior_state: State,
@@ -252,8 +252,14 @@ mod tests {
         assert_eq!(refused(b" \n"), PlanError::Empty);
         assert_eq!(refused(b"PK\x03\x04\x14"), PlanError::Binary);
         assert_eq!(refused(b"Terraform will perform the following actions:\n\n  # aws_vpc.a\n"), PlanError::Text);
-        assert_eq!(refused(b"{\"@level\": \"info\", \"@message\": \"Terraform 1.11\", \"type\": \"version\"}\n{}"), PlanError::Stream);
-        assert_eq!(refused(b"{\"format_version\": \"1.0\", \"terraform_version\": \"1.11.4\", \"values\": {}}"), PlanError::State);
+        assert_eq!(
+            refused(b"{\"@level\": \"info\", \"@message\": \"Terraform 1.11\", \"type\": \"version\"}\n{}"),
+            PlanError::Stream
+        );
+        assert_eq!(
+            refused(b"{\"format_version\": \"1.0\", \"terraform_version\": \"1.11.4\", \"values\": {}}"),
+            PlanError::State
+        );
         assert_eq!(refused(b"{\"format_version\": \"1.0\"}"), PlanError::State);
         assert_eq!(refused(b"{\"StackName\": \"a\", \"Changes\": []}"), PlanError::ChangeSet);
         assert_eq!(refused(b"{\"items\": []}"), PlanError::Other);
@@ -269,8 +275,7 @@ mod tests {
         let plan = "{\"format_version\": \"1.2\", \"planned_values\": {}, \"errored\": true}";
         let wrapped = format!("[command]/usr/bin/terraform show -json plan\n{plan}\n::debug::stdout\n");
         let marked = format!("\u{feff}{plan}");
-        let wide: Vec<u8> =
-            [0xFF, 0xFE].into_iter().chain(plan.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+        let wide: Vec<u8> = [0xFF, 0xFE].into_iter().chain(plan.encode_utf16().flat_map(u16::to_le_bytes)).collect();
         for text in [plan.as_bytes(), wrapped.as_bytes(), marked.as_bytes(), &wide] {
             assert!(Document::from_slice(text).expect("it is a plan").errored);
         }

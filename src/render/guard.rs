@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::finding::Severity;
-use crate::guard::{Guard, Judged, Told};
+use crate::guard::{Choice, Guard, Judged, Told};
 use crate::text;
 
 use super::markdown::escape_inline;
@@ -21,7 +21,7 @@ pub(crate) fn guard(guard: &Guard, options: &TableOptions, out: &mut dyn Write) 
     let painter = Painter { color: options.color };
     let mut page = String::new();
     let clusters: Vec<String> = guard.clusters.iter().map(|id| text::printable(id).into_owned()).collect();
-    let shown = if options.verbose { clusters.len() } else { SHOWN };
+    let shown = if options.verbose { usize::MAX } else { SHOWN };
     fact(&mut page, "clusters", &text::list(&clusters, shown), painter, options);
     fact(&mut page, "account", &read_at(guard), painter, options);
     let version = guard.plan_version.as_deref().map(|version| format!(", version {version}")).unwrap_or_default();
@@ -32,6 +32,12 @@ pub(crate) fn guard(guard: &Guard, options: &TableOptions, out: &mut dyn Write) 
     }
     for finding in &guard.resolved {
         block(&mut page, &painter.good("resolved"), finding, false, painter, options);
+    }
+    if !guard.choices.is_empty() {
+        let _ = writeln!(page, "\n{}", painter.bold("load balancers"));
+    }
+    for choice in &guard.choices {
+        paragraph(&mut page, "", &described(choice, shown), painter, options);
     }
     list(&mut page, "undecided", &guard.undecided, painter, options);
     list(&mut page, "later", &guard.later, painter, options);
@@ -59,7 +65,7 @@ fn verdict(guard: &Guard) -> String {
     let mut parts: Vec<String> = Severity::WORST_FIRST
         .into_iter()
         .filter(|severity| of(*severity) > 0)
-        .map(|severity| format!("{} new", text::count(of(severity), severity.noun())))
+        .map(|severity| text::count(of(severity), &format!("new {}", severity.noun())))
         .collect();
     if parts.is_empty() {
         parts.push("no new finding".to_owned());
@@ -70,6 +76,7 @@ fn verdict(guard: &Guard) -> String {
         }
     };
     add(guard.resolved.len(), "resolved");
+    add(guard.choices.len(), "changed at load balancers");
     add(guard.undecided.len(), "undecided");
     add(guard.later.len(), "for later instances");
     add(guard.not_audited.len(), "not audited");
@@ -82,6 +89,25 @@ fn read_at(guard: &Guard) -> String {
         Some(time) => format!("read at {}", text::printable(time)),
         None => "read at a time that the inventory does not state".to_owned(),
     }
+}
+
+/// A changed decision in one sentence.
+fn described(choice: &Choice, most: usize) -> String {
+    let object = &choice.object;
+    let part = |word: &str, ids: &[String]| {
+        if ids.is_empty() { String::new() } else { format!(" {word} {}", text::list(ids, most)) }
+    };
+    let (lost, gained) = (part("loses", &choice.lost), part("gains", &choice.gained));
+    let and = if lost.is_empty() || gained.is_empty() { "" } else { " and" };
+    format!(
+        "{} {}/{} of cluster {}: {} ({}){lost}{and}{gained}",
+        object.kind,
+        object.namespace,
+        object.name,
+        choice.cluster,
+        choice.what.describe(),
+        choice.controller.describe()
+    )
 }
 
 fn block(page: &mut String, word: &str, finding: &Judged, is_new: bool, painter: Painter, options: &TableOptions) {
@@ -133,15 +159,24 @@ pub(crate) fn guard_markdown(guard: &Guard, out: &mut dyn Write) -> io::Result<(
     let mut rows: Vec<String> = guard.new.iter().map(|finding| row(finding, finding.severity.name())).collect();
     rows.extend(guard.resolved.iter().map(|finding| row(finding, "resolved")));
     let mut left = section(&mut page, head, &rows);
+    let changed: Vec<String> =
+        guard.choices.iter().map(|choice| format!("- {}\n", escape_inline(&described(choice, SHOWN)))).collect();
+    left += section(&mut page, "\n### Load balancers\n\n", &changed);
     for (title, told) in [("Undecided", &guard.undecided), ("Instances that are launched later", &guard.later)] {
-        let items: Vec<String> =
-            told.iter().map(|one| format!("- {}: {}\n", escape_inline(&one.address), escape_inline(&one.why))).collect();
+        let items: Vec<String> = told
+            .iter()
+            .map(|one| format!("- {}: {}\n", escape_inline(&one.address), escape_inline(&one.why)))
+            .collect();
         left += section(&mut page, &format!("\n### {title}\n\n"), &items);
     }
     let items: Vec<String> = guard.not_audited.iter().map(|what| format!("- {}\n", escape_inline(what))).collect();
     left += section(&mut page, "\n### Not audited\n\n", &items);
     if left > 0 {
-        let _ = writeln!(page, "\n{} left out: the comment would be too long. `--format json` has all.", text::count(left, "entry"));
+        let _ = writeln!(
+            page,
+            "\n{} omitted: the comment would be too long. `--format json` has all.",
+            text::count(left, "entry")
+        );
     }
     out.write_all(page.as_bytes())?;
     out.flush()

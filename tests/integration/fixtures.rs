@@ -64,7 +64,17 @@ fn auditor<'a>(
     rules: &'a [&'static Rule],
 ) -> Auditor<'a> {
     let source = tagaudit::internals::report::SourceKind::Inventory;
-    Auditor { cluster_id, kubernetes, selectors: &[], role_audit, rules, cloud_routes: false, installer: None, source, held: None }
+    Auditor {
+        cluster_id,
+        kubernetes,
+        selectors: &[],
+        role_audit,
+        rules,
+        cloud_routes: false,
+        installer: None,
+        source,
+        held: None,
+    }
 }
 
 /// What a plan is made of.

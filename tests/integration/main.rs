@@ -43,6 +43,7 @@ mod fixtures;
 mod fleet;
 mod formats;
 mod gate;
+mod guard;
 mod house;
 mod jobs;
 mod joined;

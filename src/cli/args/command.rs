@@ -15,8 +15,7 @@ use super::outputs::Outputs;
 use super::policy::PolicyCommand;
 use super::values::{cluster_id, role_arn, service_account};
 use super::{
-    AuditArgs, ConfigurationArgs, FailOn, OutputArgs, ProviderName, SourceArgs, TargetArgs, TerminalArgs,
-    VerdictArgs,
+    AuditArgs, ConfigurationArgs, FailOn, OutputArgs, ProviderName, SourceArgs, TargetArgs, TerminalArgs, VerdictArgs,
 };
 
 /// Table of exit codes, below the help.

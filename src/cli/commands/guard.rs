@@ -30,7 +30,11 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let Estate::Aws(inventory) = &estate else {
         return Err(Failure::usage("`guard` does not support Alibaba Cloud yet"));
     };
-    let ids = if args.cluster_id.is_empty() { clusters(&Clusters::from_inventory(inventory)) } else { args.cluster_id.clone() };
+    let ids = if args.cluster_id.is_empty() {
+        clusters(&Clusters::from_inventory(inventory))
+    } else {
+        args.cluster_id.clone()
+    };
     if ids.is_empty() {
         return Err(Failure::new(Exit::Nothing, "the inventory holds no cluster: nothing can break")
             .help("name the cluster with --cluster-id, or check account and region"));
@@ -48,8 +52,9 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let auditors: Vec<Auditor<'_>> = scopes.iter().map(|scope| scope.auditor(&RULES, source)).collect();
     let judged = guard(inventory, &plan, &auditors).map_err(|error| match error {
-        GuardError::OtherAccount { .. } => Failure::from_error(Exit::Usage, &error)
-            .help("give the inventory of that account, or the plan of this one"),
+        GuardError::OtherAccount { .. } => {
+            Failure::from_error(Exit::Usage, &error).help("give the inventory of that account, or the plan of this one")
+        }
         GuardError::Baseline(_) => Failure::from_error(Exit::Usage, &error),
     })?;
     emit(args.output.as_deref(), &args.terminal, |options, out| match args.format {

@@ -1,0 +1,94 @@
+//! What controllers decide otherwise after a plan: subnets, security groups and targets of load balancers.
+
+use serde::Serialize;
+
+use crate::audit::Auditor;
+use crate::aws::Inventory;
+use crate::aws::view::{ClusterView, Held};
+use crate::model::objects::Objects;
+use crate::model::simulate::{Options, simulate};
+use crate::model::{Answer, Decision, ModelledController, ObjectName};
+
+/// A decision that a plan changes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Choice {
+    pub(crate) cluster: String,
+    pub(crate) object: ObjectName,
+    pub(crate) controller: ModelledController,
+    pub(crate) what: Chosen,
+    /// Ids that are chosen before, and not after.
+    pub(crate) lost: Vec<String>,
+    /// Ids that are chosen after, and not before.
+    pub(crate) gained: Vec<String>,
+}
+
+/// Something that a controller chooses for a load balancer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Chosen {
+    Subnets,
+    SecurityGroups,
+    Targets,
+}
+
+impl Chosen {
+    const ALL: [Self; 3] = [Self::Subnets, Self::SecurityGroups, Self::Targets];
+
+    /// The words of a report.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Subnets => "subnets",
+            Self::SecurityGroups => "security groups",
+            Self::Targets => "targets",
+        }
+    }
+
+    fn of(self, decision: &Decision) -> &Answer<Vec<String>> {
+        match self {
+            Self::Subnets => &decision.subnets,
+            Self::SecurityGroups => &decision.lb_groups,
+            Self::Targets => &decision.targets,
+        }
+    }
+}
+
+/// The decisions about the Services and Ingresses of a cluster that differ after a plan; none without the cluster's
+/// state in Kubernetes. Only what is known on both sides is compared.
+pub(super) fn choices(auditor: &Auditor<'_>, before: &Inventory, after: &Inventory, held: &Held) -> Vec<Choice> {
+    let decided = |view: &ClusterView<'_>| -> Vec<Decision> {
+        let objects = Objects::of_cluster(auditor.kubernetes);
+        let version = auditor.role_audit.controller_version;
+        let versions = version.map(|version| (ModelledController::CloudProviderAws, version)).into_iter().collect();
+        let options = Options { versions, ..Options::default() };
+        simulate(view, &objects, &options).map(|simulation| simulation.objects).unwrap_or_default()
+    };
+    if auditor.kubernetes.services.is_none() && auditor.kubernetes.documents.is_empty() {
+        return Vec::new();
+    }
+    let old = decided(&auditor.view(before));
+    let again = Auditor { held: Some(held), ..*auditor };
+    let new = decided(&again.view(after));
+    let mut found = Vec::new();
+    for decision in new.iter().filter(|one| one.handled) {
+        let is_it = |one: &&Decision| (&one.object, one.controller) == (&decision.object, decision.controller);
+        let Some(was) = old.iter().filter(|one| one.handled).find(is_it) else { continue };
+        for what in Chosen::ALL {
+            let (Some(old), Some(new)) = (what.of(was).known(), what.of(decision).known()) else { continue };
+            let without = |some: &[String], others: &[String]| -> Vec<String> {
+                some.iter().filter(|id| !others.contains(id)).cloned().collect()
+            };
+            let (lost, gained) = (without(old, new), without(new, old));
+            if !lost.is_empty() || !gained.is_empty() {
+                found.push(Choice {
+                    cluster: auditor.cluster_id.to_owned(),
+                    object: decision.object.clone(),
+                    controller: decision.controller,
+                    what,
+                    lost,
+                    gained,
+                });
+            }
+        }
+    }
+    found
+}

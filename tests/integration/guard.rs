@@ -1,0 +1,130 @@
+//! `tagaudit guard`: the built binary on an inventory and a plan. The plans in `fixtures/guard` were written by hand in
+//! Terraform's format.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use super::binary::run;
+use super::documents::schema;
+
+const PLAN: &str = "fixtures/guard/demo.plan.json";
+const HARMLESS: &str = "fixtures/guard/harmless.plan.json";
+
+fn on_demo(plan: &str, more: &[&str]) -> Output {
+    run(&[&["guard", plan, "--inventory", "fixtures/demo.json"], more].concat())
+}
+
+fn text(output: &[u8]) -> String {
+    String::from_utf8(output.to_vec()).unwrap()
+}
+
+#[test]
+fn the_table_ends_with_the_verdict() {
+    let output = on_demo(PLAN, &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("table", text(&output.stdout));
+    let clean = on_demo(HARMLESS, &[]);
+    assert_eq!(clean.status.code(), Some(0), "{}", text(&clean.stderr));
+    insta::assert_snapshot!("clean", text(&clean.stdout));
+}
+
+#[test]
+fn a_comment_is_markdown() {
+    insta::assert_snapshot!("comment", text(&on_demo(PLAN, &["--format", "markdown"]).stdout));
+}
+
+#[test]
+fn every_answer_follows_the_schema() {
+    let schema = schema("guard.schema.json");
+    for more in [vec![PLAN], vec![HARMLESS]] {
+        let output = on_demo(more[0], &["--format", "json"]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let errors: Vec<String> =
+            schema.iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{json:#}");
+    }
+}
+
+#[test]
+fn what_services_lose_is_shown() {
+    let output = on_demo(PLAN, &["--kubernetes", "fixtures/simulate/shop.yaml", "--format", "json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let lost: Vec<&Value> = json["choices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["what"] == "subnets" && one["lost"] == serde_json::json!(["subnet-puba0d1"]))
+        .collect();
+    assert!(!lost.is_empty(), "{json:#}");
+    assert!(schema("guard.schema.json").is_valid(&json));
+}
+
+/// A plan that is removed with the folder.
+fn plan(folder: &tempfile::TempDir, change: impl FnOnce(&mut Value)) -> String {
+    let mut plan: Value = serde_json::from_slice(&std::fs::read(PLAN).unwrap()).unwrap();
+    change(&mut plan);
+    let path = folder.path().join("plan.json");
+    std::fs::write(&path, plan.to_string()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn exit_codes_tell_errors_warnings_and_what_is_undecided_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let only = |address: &'static str| {
+        plan(&folder, |plan| plan["resource_changes"].as_array_mut().unwrap().retain(|one| one["address"] == address))
+    };
+    let code = |address: &'static str, more: &[&str]| on_demo(&only(address), more).status.code();
+    assert_eq!(code("module.vpc.aws_subnet.public[0]", &[]), Some(0), "warnings alone");
+    assert_eq!(code("module.vpc.aws_subnet.public[0]", &["--fail-on", "warning"]), Some(1));
+    assert_eq!(code("aws_route.internet", &[]), Some(3));
+    assert_eq!(code("aws_route.internet", &["--allow-undecided"]), Some(0));
+    assert_eq!(code("aws_s3_bucket.logs", &[]), Some(0));
+    assert_eq!(on_demo(PLAN, &["--fail-on", "never"]).status.code(), Some(3), "undecided is no pass");
+    let failed = plan(&folder, |plan| {
+        plan["resource_changes"] = serde_json::json!([]);
+        plan["errored"] = serde_json::json!(true);
+    });
+    assert_eq!(on_demo(&failed, &[]).status.code(), Some(3), "planning failed");
+}
+
+#[test]
+fn what_is_no_plan_is_refused_with_the_command_to_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = plan(&folder, |plan| {
+        let text = plan.to_string().replace("123456789012", "999999999999");
+        *plan = serde_json::from_str(&text).unwrap();
+    });
+    for (plan, cause) in [
+        ("README.md", "text form"),
+        ("fixtures/demo.json", "not a plan"),
+        (other.as_str(), "999999999999"),
+        ("does-not-exist.json", "No such file"),
+    ] {
+        let output = on_demo(plan, &[]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{plan}: {error}");
+        assert!(error.contains(cause) && output.stdout.is_empty(), "{plan}: {error}");
+    }
+    assert!(text(&on_demo("README.md", &[]).stderr).contains("terraform show -json"));
+}
+
+#[test]
+fn secrets_of_a_plan_are_not_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = "s3cr3t-value";
+    let path = plan(&folder, |plan| {
+        plan["variables"]["password"] = serde_json::json!({"value": secret});
+        for change in plan["resource_changes"].as_array_mut().unwrap() {
+            if change["change"]["after"].is_object() {
+                change["change"]["after"]["user_data"] = serde_json::json!(secret);
+                change["change"]["after_sensitive"]["user_data"] = serde_json::json!(true);
+            }
+        }
+    });
+    for format in ["table", "json", "markdown"] {
+        let output = on_demo(&path, &["--format", format, "--verbose"]);
+        assert!(!text(&output.stdout).contains(secret) && !text(&output.stderr).contains(secret), "{format}");
+    }
+}
