@@ -10,19 +10,18 @@ use crate::testing::aws::{self, Cluster};
 
 use super::{Document, Guard, Plan, guard};
 
-/// An entry of `resource_changes`.
-fn change(address: &str, actions: &[&str], before: Value, after: Value, unknown: Value) -> Value {
-    let (module, resource) = match address
+/// An entry of `resource_changes`: its address, actions, values before and after, and what is unknown after.
+fn change(address: &str, actions: &[&str], [before, after, unknown]: [Value; 3]) -> Value {
+    let at = address
         .rfind("].aws_")
         .map(|at| at + 1)
-        .or_else(|| address.starts_with("module.").then(|| address.find(".aws_")).flatten())
-    {
-        Some(at) => (&address[..at], &address[at + 1..]),
+        .or_else(|| address.strip_prefix("module.")?.find(".aws_").map(|at| at + 7));
+    let (module, resource) = match at.and_then(|at| address.split_at_checked(at)) {
+        Some((module, resource)) => (module, resource.trim_start_matches('.')),
         None => ("", address),
     };
     let (kind, name) = resource.split_once('.').unwrap();
-    let (name, index) =
-        name.split_once('[').map_or((name, None), |(name, index)| (name, Some(index.trim_end_matches(']'))));
+    let (name, index) = name.split_once('[').map_or((name, None), |(name, index)| (name, index.strip_suffix(']')));
     let index: Option<Value> = index.map(|index| serde_json::from_str(index).unwrap());
     json!({
         "address": address, "module_address": module, "mode": "managed", "type": kind, "name": name, "index": index,
@@ -32,7 +31,7 @@ fn change(address: &str, actions: &[&str], before: Value, after: Value, unknown:
 }
 
 fn update(address: &str, before: Value, after: Value) -> Value {
-    change(address, &["update"], before, after, json!({}))
+    change(address, &["update"], [before, after, json!({})])
 }
 
 fn plan(changes: &[Value], configuration: &Value) -> Plan {
@@ -109,15 +108,15 @@ fn what_writes_nothing_changes_nothing() {
     let cluster = Cluster::new();
     let (before, after) = (subnet(&cluster, aws::PUBLIC, &owned()), subnet(&cluster, aws::PUBLIC, &foreign()));
     for actions in [&["no-op"][..], &["forget"], &["read"]] {
-        let one = change("aws_subnet.public", actions, before.clone(), after.clone(), json!({}));
+        let one = change("aws_subnet.public", actions, [before.clone(), after.clone(), json!({})]);
         is_nothing(&tried(&cluster, &plan(&[one], &json!({}))));
     }
     // The provider only forgets the default objects of a VPC and exclusive resources.
     let table = json!({"id": "rtb-pub-0bb1", "default_route_table_id": "rtb-pub-0bb1"});
-    let forgotten = change("aws_default_route_table.main", &["delete"], table, json!(null), json!({}));
+    let forgotten = change("aws_default_route_table.main", &["delete"], [table, json!(null), json!({})]);
     is_nothing(&tried(&cluster, &plan(&[forgotten], &json!({}))));
     let only = json!({"role_name": aws::SERVER_ROLE, "policy_names": []});
-    let exclusive = change("aws_iam_role_policies_exclusive.only", &["delete"], only, json!(null), json!({}));
+    let exclusive = change("aws_iam_role_policies_exclusive.only", &["delete"], [only, json!(null), json!({})]);
     is_nothing(&tried(&cluster, &plan(&[exclusive], &json!({}))));
 }
 
@@ -157,7 +156,7 @@ fn a_value_that_nobody_reads_may_be_unknown() {
         for key in unknown["tags"].as_object().into_iter().flatten().map(|(key, _)| key) {
             after["tags"].as_object_mut().unwrap().remove(key);
         }
-        let one = change("aws_subnet.public", &["update"], before.clone(), after, unknown);
+        let one = change("aws_subnet.public", &["update"], [before.clone(), after, unknown]);
         tried(&cluster, &plan(&[one], &json!({})))
     };
     is_nothing(&of(json!({"tags": {"build": true}, "tags_all": true})));
@@ -170,13 +169,11 @@ fn attached(reference: &[&str], configuration: impl Fn(Value) -> Value) -> Guard
     let deny = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "ec2:*", "Resource": "*"}]});
     let policy = json!({"name": "deny", "path": "/", "policy": deny.to_string()});
     let changes = [
-        change("aws_iam_policy.deny", &["create"], json!(null), policy, json!({"arn": true, "id": true})),
+        change("aws_iam_policy.deny", &["create"], [json!(null), policy, json!({"arn": true, "id": true})]),
         change(
             "module.role.aws_iam_role_policy_attachment.this",
             &["create"],
-            json!(null),
-            json!({"role": aws::SERVER_ROLE}),
-            json!({"policy_arn": true, "id": true}),
+            [json!(null), json!({"role": aws::SERVER_ROLE}), json!({"policy_arn": true, "id": true})],
         ),
     ];
     let attachment = json!({
@@ -223,21 +220,19 @@ fn an_attribute_that_repeats_another_resource_is_not_applied() {
     let attached = cluster.role(aws::SERVER_ROLE).attached_policies.clone().unwrap_or_default();
     // The entry of the role shows what the last refresh read, and the attachment goes.
     let role = json!({"name": aws::SERVER_ROLE, "id": aws::SERVER_ROLE, "managed_policy_arns": attached, "inline_policy": [{"name": "x", "policy": policy}]});
-    let mut changes = vec![change("aws_iam_role.server", &["no-op"], role.clone(), role, json!({}))];
+    let mut changes = vec![change("aws_iam_role.server", &["no-op"], [role.clone(), role, json!({})])];
     let inline = cluster.role(aws::SERVER_ROLE).inline_policies.clone().unwrap_or_default();
     for (at, arn) in attached.iter().enumerate() {
         let one = json!({"role": aws::SERVER_ROLE, "policy_arn": arn});
         changes.push(change(
             &format!("aws_iam_role_policy_attachment.this[{at}]"),
             &["delete"],
-            one,
-            json!(null),
-            json!({}),
+            [one, json!(null), json!({})],
         ));
     }
     for (at, one) in inline.iter().enumerate() {
         let one = json!({"role": aws::SERVER_ROLE, "name": one.name, "policy": one.document});
-        changes.push(change(&format!("aws_iam_role_policy.this[{at}]"), &["delete"], one, json!(null), json!({})));
+        changes.push(change(&format!("aws_iam_role_policy.this[{at}]"), &["delete"], [one, json!(null), json!({})]));
     }
     let guard = tried(&cluster, &plan(&changes, &json!({})));
     assert!(new(&guard).iter().any(|(kind, _)| *kind == "role"), "{:?}", new(&guard));
@@ -250,8 +245,8 @@ fn a_counted_list_that_shifts_is_judged_by_its_end() {
     let mut made = second.clone();
     made.as_object_mut().unwrap().remove("id");
     let changes = [
-        change("aws_subnet.public[0]", &["delete", "create"], first, made, json!({"id": true})),
-        change("aws_subnet.public[1]", &["delete"], second, json!(null), json!({})),
+        change("aws_subnet.public[0]", &["delete", "create"], [first, made, json!({"id": true})]),
+        change("aws_subnet.public[1]", &["delete"], [second, json!(null), json!({})]),
     ];
     let guard = tried(&cluster, &plan(&changes, &json!({})));
     assert_eq!(new(&guard), [("vpc", "aws_subnet.public[0]".to_owned())]);
