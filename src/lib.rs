@@ -14,6 +14,7 @@ mod apply;
 mod audit;
 mod aws;
 mod baseline;
+mod chain;
 pub mod cli;
 mod clusters;
 mod config;

@@ -2,6 +2,7 @@
 //! finished document and computes nothing about it.
 
 mod asff;
+mod chain;
 mod clusters;
 mod csv;
 mod effective;
@@ -30,6 +31,7 @@ mod targets;
 mod why;
 
 pub(crate) use asff::asff;
+pub(crate) use chain::chain;
 pub(crate) use clusters::clusters;
 pub(crate) use csv::csv;
 pub(crate) use effective::{effective, effective_json};

@@ -17,7 +17,7 @@ use super::{cloud_provider_aws, load_balancer_controller};
 const SCHEMA: &str = "tagaudit.simulate/1";
 
 impl ModelledController {
-    pub(super) const ALL: [Self; 2] = [Self::CloudProviderAws, Self::LoadBalancerController];
+    pub(crate) const ALL: [Self; 2] = [Self::CloudProviderAws, Self::LoadBalancerController];
 
     pub(super) fn newest(self) -> ControllerVersion {
         match self {
@@ -47,7 +47,7 @@ impl ModelledController {
         all
     }
 
-    pub(super) fn version_in(self, evidence: &Evidence) -> Option<ControllerVersion> {
+    pub(crate) fn version_in(self, evidence: &Evidence) -> Option<ControllerVersion> {
         match self {
             Self::CloudProviderAws => cloud_provider_aws::Config::version_in(evidence),
             Self::LoadBalancerController => load_balancer_controller::Config::version_in(evidence),
@@ -55,7 +55,7 @@ impl ModelledController {
     }
 
     /// True if the controller runs, as far as the evidence shows.
-    fn is_in(self, evidence: &Evidence) -> bool {
+    pub(crate) fn is_in(self, evidence: &Evidence) -> bool {
         match self {
             Self::CloudProviderAws => evidence.aws_controllers().next().is_some(),
             Self::LoadBalancerController => load_balancer_controller::Config::is_in(evidence),

@@ -93,4 +93,5 @@ mod started_nodes;
 mod unknown;
 mod whose_nodes;
 mod why;
+mod why_object;
 mod worlds;

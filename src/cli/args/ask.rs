@@ -1,10 +1,12 @@
 //! Commands that answer a question before or after something happens.
 
+use std::error::Error;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
-use super::values::cluster_id;
+use super::values::{NamespacedName, cluster_id};
 use super::{AuditArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs};
 
 #[derive(Debug, Args)]
@@ -79,11 +81,45 @@ pub(crate) enum ControllerName {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct WhyArgs {
     /// File with lines as they were pasted: a log, the output of `kubectl describe` or `kubectl get events`, an error;
     /// `-` for standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(subcommand)]
+    pub(crate) object: Option<WhyObject>,
+}
+
+/// An object to explain.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WhyObject {
+    /// Show why a Service has no load balancer, link by link: controller, permissions, subnets, security groups, targets
+    Service(Box<WhyObjectArgs<NamespacedName>>),
+    /// Show why an Ingress has no load balancer, link by link
+    Ingress(Box<WhyObjectArgs<NamespacedName>>),
+    /// Show why a Node is not initialised: its instance, and the permissions of the cloud controller
+    Node(Box<WhyObjectArgs<String>>),
+}
+
+/// Arguments about one object.
+#[derive(Debug, Args)]
+pub(crate) struct WhyObjectArgs<Name: Clone + Send + Sync + FromStr + 'static>
+where
+    Name::Err: Into<Box<dyn Error + Send + Sync + 'static>>,
+{
+    /// Name of the object, with its namespace if it has one: `NAMESPACE/NAME`
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Name,
+    /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
+    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
+    pub(crate) cluster_id: String,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) audit: AuditArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -1,22 +1,47 @@
 //! Values of options: parsers for clap.
 
+use std::str::FromStr;
+
 use thiserror::Error;
 
 use crate::tags::InvalidClusterId;
 
 /// Invalid value of an option; clap names the option and the value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(in crate::cli) enum InvalidValue {
+pub(crate) enum InvalidValue {
     #[error("this is a zone; use its region, `{region}`")]
     Zone { region: String },
     #[error(transparent)]
     ClusterId(#[from] InvalidClusterId),
     #[error("not of the form NAMESPACE/NAME")]
     ServiceAccount,
+    #[error("not of the form NAMESPACE/NAME, such as shop/web")]
+    NamespacedName,
     #[error("must name one role, without wildcards")]
     Wildcard,
     #[error("not the ARN of a role")]
     RoleArn,
+}
+
+/// Namespace and name of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamespacedName {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl FromStr for NamespacedName {
+    type Err = InvalidValue;
+
+    /// A name without a namespace is that of an object in `default`.
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let (namespace, name) = text.split_once('/').unwrap_or(("default", text));
+        let is_name = |part: &str| !part.is_empty() && !part.contains('/');
+        if !is_name(namespace) || !is_name(name) {
+            return Err(InvalidValue::NamespacedName);
+        }
+        Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+    }
 }
 
 /// Parses a region; the error for a zone (`us-east-1a`, `cn-hangzhou-h`) names its region.

@@ -1,20 +1,45 @@
 //! `tagaudit why`.
 
+use crate::audit::Purpose;
+use crate::aws::companion_audit::audited_companions;
+use crate::aws::view::ClusterView;
+use crate::chain::{self, Chain, ChainError, Facts};
+use crate::estate::{Estate, SourceKind};
+use crate::model::existing::Existing;
 use crate::render;
+use crate::rules::RULES;
 use crate::why;
 
-use crate::cli::args::Format;
-use crate::cli::args::ask::WhyArgs;
+use crate::cli::args::ask::{WhyArgs, WhyObject};
+use crate::cli::args::{AuditArgs, Format, OutputArgs, SourceArgs};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
+use crate::cli::io::input;
 use crate::cli::io::output::emit;
+use crate::cli::session::{self, Scope};
 
 /// Largest paste that is read, in bytes.
 const MAX_PASTE_BYTES: u64 = 64 << 20;
 
-/// Answers pasted lines.
+/// Answers pasted lines, or explains an object.
 pub(in crate::cli) fn run(args: &WhyArgs) -> Result<Exit, Failure> {
-    let bytes = read_bytes(&args.file, MAX_PASTE_BYTES, "log")?;
+    match &args.object {
+        None => lines(args),
+        Some(WhyObject::Service(args)) => object(&args.cluster_id, &args.source, &args.audit, &args.output, |facts| {
+            chain::service(facts, &args.name.namespace, &args.name.name)
+        }),
+        Some(WhyObject::Ingress(args)) => object(&args.cluster_id, &args.source, &args.audit, &args.output, |facts| {
+            chain::ingress(facts, &args.name.namespace, &args.name.name)
+        }),
+        Some(WhyObject::Node(args)) => {
+            object(&args.cluster_id, &args.source, &args.audit, &args.output, |facts| chain::node(facts, &args.name))
+        }
+    }
+}
+
+fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
+    let Some(file) = &args.file else { return Err(Failure::usage("name a file, or `-` for standard input")) };
+    let bytes = read_bytes(file, MAX_PASTE_BYTES, "log")?;
     // Terminals and logs cut characters in two.
     let answers = why::answer(&String::from_utf8_lossy(&bytes));
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
@@ -22,4 +47,48 @@ pub(in crate::cli) fn run(args: &WhyArgs) -> Result<Exit, Failure> {
         Format::Json => render::json(&answers, out),
     })?;
     Ok(if answers.is_known() { Exit::Clean } else { Exit::Incomplete })
+}
+
+/// Audits the cluster, and builds the chain of an object.
+fn object(
+    cluster_id: &str,
+    source: &SourceArgs,
+    audit: &AuditArgs,
+    output: &OutputArgs,
+    build: impl Fn(&Facts<'_>) -> Result<Chain, ChainError>,
+) -> Result<Exit, Failure> {
+    input::check_stdin(&audit.evidence, source, &[])?;
+    let mut scope = Scope::read(cluster_id, audit, &source.connection, &output.terminal)?;
+    let estate = session::collect(source, &output.terminal, Some(&scope))?;
+    scope.take(&estate);
+    let Estate::Aws(inventory) = &estate else {
+        return Err(Failure::usage("`why` does not support Alibaba Cloud yet")
+            .help("run `tagaudit scan`, which checks Services and Nodes against the controller of Alibaba Cloud"));
+    };
+    let kind = if source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let (audited, _) = scope.audited_for(estate.as_ref(), &RULES, kind, Purpose::Report)?;
+    let report = scope.written(&audited);
+    let evidence = &scope.kubernetes;
+    let view = ClusterView::new(inventory, cluster_id, evidence.nodes.as_deref(), &audit.evidence.node_role);
+    let version = scope.baselines.controller_version;
+    let existing = Existing::new(&view, evidence, version);
+    let companions = audited_companions(&view, evidence, &scope.baselines);
+    let facts = Facts { view: &view, evidence, report: &report, existing: &existing, companions: &companions, version };
+    let chain = build(&facts).map_err(|error| {
+        let help = match error {
+            ChainError::Missing { .. } => "check the name and the namespace: `NAMESPACE/NAME`",
+            ChainError::NotGiven { .. } => "give the state of the cluster: --kube-context NAME, or --kubernetes FILE",
+            ChainError::Simulation(_) => "see --controller-version and --region",
+        };
+        Failure::from_error(Exit::Usage, &error).help(help)
+    })?;
+    emit(output.output.as_deref(), &output.terminal, |options, out| match output.format {
+        Format::Table => render::chain(&chain, &options, out),
+        Format::Json => render::json(&chain, out),
+    })?;
+    Ok(if chain.first_broken.is_some() {
+        Exit::Findings
+    } else {
+        Exit::for_evidence(estate.is_empty_handed(), chain.is_complete())
+    })
 }

@@ -1,0 +1,353 @@
+//! The chain from an object of Kubernetes to the cloud: what has to hold so that a Service gets its load balancer, or a
+//! Node is initialised, link by link, with the findings at each.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::aws::companion_audit::AuditedCompanion;
+use crate::aws::view::ClusterView;
+use crate::controller::ControllerVersion;
+use crate::controller::companion::Companion;
+use crate::finding::{ResourceRef, Severity};
+use crate::inventory::{Gap, Read};
+use crate::kubernetes::Evidence;
+use crate::membership::NodeRole;
+use crate::model::existing::Existing;
+use crate::model::{ModelledController, ObjectName};
+use crate::report::{Finding, Report};
+use crate::resource::ResourceKind;
+use crate::rules::{self, Prerequisite};
+use crate::text;
+
+mod balancer;
+mod node;
+
+pub(crate) use balancer::{ingress, service};
+pub(crate) use node::node;
+
+/// Schema of [`Chain`]; `docs/why-object.schema.json` describes it.
+const SCHEMA: &str = "tagaudit.why-object/1";
+
+/// The links of an object.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Chain {
+    pub(crate) schema: &'static str,
+    pub(crate) cluster_id: String,
+    pub(crate) object: ObjectName,
+    /// In the order in which each depends on those before.
+    pub(crate) links: Vec<Link>,
+    /// The first broken link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) first_broken: Option<LinkName>,
+    /// Links after it that are broken too: repairing the first is not enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) also_broken: Vec<LinkName>,
+}
+
+/// A link of a chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Link {
+    pub(crate) name: LinkName,
+    pub(crate) state: State,
+    /// What was found, in sentences.
+    pub(crate) facts: Vec<String>,
+    /// Reasons for which the link is not audited.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_audited: Vec<String>,
+    /// Findings at this link, worst first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<Cause>,
+    /// Functions of the controller that decide here, and documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sources: Vec<&'static str>,
+}
+
+/// A finding at a link.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Cause {
+    pub(crate) rule: String,
+    pub(crate) severity: Severity,
+    pub(crate) resource: ResourceRef,
+    pub(crate) message: String,
+    pub(crate) fix: String,
+    /// Shell lines that make the fix, each tried on a copy of the account or marked as not tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) commands: Vec<String>,
+}
+
+/// Name of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LinkName {
+    /// The object itself.
+    Object,
+    /// The EC2 instance of a Node.
+    Instance,
+    Controller,
+    Permissions,
+    /// What the controller decides about the object.
+    Decision,
+    Subnets,
+    SecurityGroups,
+    LoadBalancer,
+    Targets,
+    /// The address in the status of the object.
+    Address,
+    /// The removal of the taint that a kubelet with an external cloud provider sets.
+    Initialization,
+}
+
+impl LinkName {
+    /// The words of a report.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Instance => "instance",
+            Self::Controller => "controller",
+            Self::Permissions => "permissions",
+            Self::Decision => "decision",
+            Self::Subnets => "subnets",
+            Self::SecurityGroups => "security groups",
+            Self::LoadBalancer => "load balancer",
+            Self::Targets => "targets",
+            Self::Address => "address",
+            Self::Initialization => "initialization",
+        }
+    }
+}
+
+/// State of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    Ok,
+    /// It works, with defects.
+    Degraded,
+    Broken,
+    /// Something that decides it was not read.
+    NotAudited,
+    /// A link before it is broken, and the controller does not get that far.
+    NotReached,
+}
+
+impl State {
+    /// The words of a report.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Degraded => "degraded",
+            Self::Broken => "broken",
+            Self::NotAudited => "not audited",
+            Self::NotReached => "not reached",
+        }
+    }
+}
+
+/// Everything that a chain is built from.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) view: &'a ClusterView<'a>,
+    pub(crate) evidence: &'a Evidence,
+    /// Report of an audit of the same evidence.
+    pub(crate) report: &'a Report,
+    pub(crate) existing: &'a Existing<'a>,
+    pub(crate) companions: &'a [AuditedCompanion<'a>],
+    /// Version of the cloud controller that the operator gives.
+    pub(crate) version: Option<ControllerVersion>,
+}
+
+impl Chain {
+    fn new(facts: &Facts<'_>, object: ObjectName, links: Vec<Link>) -> Self {
+        let mut broken = links.iter().filter(|link| link.state == State::Broken).map(|link| link.name);
+        let first_broken = broken.next();
+        let also_broken = broken.collect();
+        Self { schema: SCHEMA, cluster_id: facts.view.cluster_id.to_owned(), object, links, first_broken, also_broken }
+    }
+
+    /// True if every link was judged.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.links.iter().all(|link| !matches!(link.state, State::NotAudited | State::NotReached))
+    }
+}
+
+impl Link {
+    fn new(name: LinkName) -> Self {
+        Self {
+            name,
+            state: State::Ok,
+            facts: Vec::new(),
+            not_audited: Vec::new(),
+            findings: Vec::new(),
+            sources: Vec::new(),
+        }
+    }
+
+    fn fact(mut self, fact: impl Into<String>) -> Self {
+        self.facts.push(fact.into());
+        self
+    }
+
+    fn broken(mut self, fact: impl Into<String>) -> Self {
+        self.state = State::Broken;
+        self.fact(fact)
+    }
+
+    fn not_reached(mut self) -> Self {
+        self.state = State::NotReached;
+        self
+    }
+
+    /// Adds a reason for which the link is not audited. A broken link stays broken.
+    fn unread(mut self, reason: impl Into<String>) -> Self {
+        self.not_audited.push(reason.into());
+        if matches!(self.state, State::Ok | State::Degraded) {
+            self.state = State::NotAudited;
+        }
+        self
+    }
+
+    /// Adds findings. An error breaks the link if it stops what the link is for; everything else degrades it.
+    fn found<'f>(mut self, findings: impl IntoIterator<Item = &'f Finding>, errors_break: bool) -> Self {
+        for finding in findings {
+            if finding.severity == Severity::Error && errors_break {
+                self.state = State::Broken;
+            } else if finding.severity > Severity::Info && self.state == State::Ok {
+                self.state = State::Degraded;
+            }
+            self.findings.push(Cause::of(finding));
+        }
+        self
+    }
+
+    /// Adds the failed reads that decide the link.
+    fn unless_read(self, facts: &Facts<'_>, reads: &[Read]) -> Self {
+        let gaps: BTreeSet<String> = facts
+            .view
+            .inventory
+            .gaps
+            .iter()
+            .filter(|gap| reads.contains(&gap.read))
+            .map(|gap: &Gap| format!("{}: {}", gap.read, gap.reason))
+            .collect();
+        gaps.into_iter().fold(self, Self::unread)
+    }
+}
+
+impl Cause {
+    fn of(finding: &Finding) -> Self {
+        Self {
+            rule: finding.rule.clone(),
+            severity: finding.severity,
+            resource: finding.resource.clone(),
+            message: finding.message.clone(),
+            fix: finding.fix.summary.clone(),
+            commands: finding.fix.shown_commands(),
+        }
+    }
+}
+
+impl<'a> Facts<'a> {
+    /// Open findings worth more than a note about resources.
+    fn findings(&self, is_about: impl Fn(&Finding) -> bool) -> Vec<&'a Finding> {
+        let report: &'a Report = self.report;
+        let open = report.findings.iter().filter(|one| one.is_open() && one.severity > Severity::Info);
+        open.filter(|one| is_about(one)).collect()
+    }
+
+    /// Findings whose resource is one of these.
+    fn findings_on(&self, kind: ResourceKind, ids: &BTreeSet<&str>) -> Vec<&'a Finding> {
+        self.findings(|one| one.resource.kind == kind && ids.contains(one.resource.id.as_str()))
+    }
+
+    /// ARNs of the roles whose rights a controller uses, as far as they are known.
+    fn roles_of(&self, controller: ModelledController) -> Vec<&'a str> {
+        match controller {
+            ModelledController::CloudProviderAws => {
+                let report: &'a Report = self.report;
+                let roles = report.roles.iter();
+                roles
+                    .filter(|role| role.node_roles.contains(&NodeRole::Controlplane))
+                    .map(|role| role.role.as_str())
+                    .collect()
+            }
+            ModelledController::LoadBalancerController => {
+                self.load_balancer_controllers().map(|one| one.one.role.arn.as_str()).collect()
+            }
+        }
+    }
+
+    /// The link of a controller's rights.
+    fn permissions(&self, controller: ModelledController) -> Link {
+        let link = Link::new(LinkName::Permissions);
+        let roles = self.roles_of(controller);
+        if roles.is_empty() {
+            let name = controller.describe();
+            return link
+                .unless_read(self, &IAM_READS)
+                .unread(format!("the role that the {name} uses is not known: see `tagaudit roles`"));
+        }
+        let ids: BTreeSet<&str> = roles.iter().copied().collect();
+        let mut link = roles.iter().fold(link, |link, role| link.fact(format!("role `{role}`")));
+        if controller == ModelledController::LoadBalancerController {
+            let audited = self.load_balancer_controllers().filter_map(|one| one.audited.as_ref());
+            let mut lacking: Vec<&str> =
+                audited.flat_map(|one| one.lacking.iter().map(|(action, _)| *action)).collect();
+            lacking.sort_unstable();
+            lacking.dedup();
+            if !lacking.is_empty() {
+                link = link.fact(format!("it does not grant {}", text::list(&lacking, 6)));
+            }
+        }
+        // Rights beyond what is needed stop nothing.
+        let takes_rights = |finding: &&Finding| {
+            prerequisite(finding) == Some(Prerequisite::Policies)
+                || (controller == ModelledController::LoadBalancerController && finding.severity == Severity::Error)
+        };
+        let findings = self.findings_on(ResourceKind::Role, &ids).into_iter().filter(takes_rights);
+        link.found(findings, true).unless_read(self, &IAM_READS)
+    }
+
+    /// Findings about the cloud controller and its configuration.
+    fn of_controller(&self, controller: ModelledController) -> Vec<&'a Finding> {
+        match controller {
+            ModelledController::CloudProviderAws => {
+                self.findings(|one| prerequisite(one) == Some(Prerequisite::Controller))
+            }
+            ModelledController::LoadBalancerController => Vec::new(),
+        }
+    }
+
+    fn load_balancer_controllers(&self) -> impl Iterator<Item = &AuditedCompanion<'a>> {
+        self.companions.iter().filter(|one| one.one.run.row.companion == Companion::LoadBalancerController)
+    }
+}
+
+/// What a rule requires of a cluster with an external cloud controller.
+fn prerequisite(finding: &Finding) -> Option<Prerequisite> {
+    rules::find(&finding.rule).and_then(|rule| rule.migration)
+}
+
+/// Reads that decide what a role grants.
+const IAM_READS: [Read; 8] = [
+    Read::GetAccountAuthorizationDetails,
+    Read::GetInstanceProfile,
+    Read::GetPolicy,
+    Read::GetPolicyVersion,
+    Read::GetRole,
+    Read::GetRolePolicy,
+    Read::ListAttachedRolePolicies,
+    Read::ListRolePolicies,
+];
+
+/// An object that the evidence does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ChainError {
+    #[error("no {kind} `{name}` in the evidence")]
+    Missing { kind: &'static str, name: String },
+    /// The list itself was not given.
+    #[error("the {kind} objects of the cluster were not given")]
+    NotGiven { kind: &'static str },
+    #[error(transparent)]
+    Simulation(#[from] crate::model::simulate::SimulationError),
+}

@@ -1,0 +1,402 @@
+//! The chain of a Service or an Ingress: object, controller, rights, decision, subnets, groups, load balancer, targets,
+//! address.
+
+use std::collections::BTreeSet;
+
+use crate::aws::load_balancers::MadeFor;
+use crate::aws::{LoadBalancerKind, TargetHealth};
+use crate::inventory::Read;
+use crate::kubernetes::{DocumentKind, Ingress, Service};
+use crate::model::existing::Balancer;
+use crate::model::objects::Objects;
+use crate::model::simulate::{AskedController, ObjectKind, Options, Simulation, VersionSource, simulate};
+use crate::model::{Answer, Decision, ModelledController, ObjectName};
+use crate::report::Finding;
+use crate::resource::ResourceKind;
+use crate::text;
+
+use super::{Chain, ChainError, Facts, Link, LinkName, State};
+
+/// Most ids of a sentence before the rest is counted.
+const SHOWN: usize = 6;
+
+/// The chain of a Service.
+///
+/// # Errors
+/// If the evidence does not hold it, or the model cannot decide.
+pub(crate) fn service(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<Chain, ChainError> {
+    let services = facts.evidence.services.as_ref().ok_or(ChainError::NotGiven { kind: "Service" })?;
+    let is_it = |one: &&Service| one.name == name && (one.namespace == namespace || one.namespace.is_empty());
+    let found = services.iter().find(is_it);
+    let found = found.ok_or_else(|| ChainError::Missing { kind: "Service", name: format!("{namespace}/{name}") })?;
+    let object = ObjectName { kind: "Service", namespace: found.namespace.clone(), name: name.to_owned() };
+    let reference = (ResourceKind::Service, found.full_name());
+    let ports: Vec<String> = found.ports.iter().map(|port| port.port.to_string()).collect();
+    let class = found.load_balancer_class.as_ref().map(|class| format!(", class `{class}`")).unwrap_or_default();
+    let own =
+        Link::new(LinkName::Object).fact(format!("type {}{class}, ports {}", found.service_type, ports.join(", ")));
+    let own = if found.service_type == "LoadBalancer" {
+        own
+    } else {
+        own.broken("only Services of type LoadBalancer get a load balancer from a controller")
+    };
+    let own = match &found.deleted_at {
+        Some(time) => own.fact(format!("it is being deleted since {time}")),
+        None => own,
+    };
+    let addresses = found.ingress.iter().map(|one| match one {
+        Ingress::Hostname(text) | Ingress::Address(text) => text.clone(),
+    });
+    let addresses = addresses.collect();
+    let asked = Asked {
+        object,
+        kind: ObjectKind::Service,
+        may_be_of_others: found.load_balancer_class.is_some(),
+        is_applied: !found.uid.is_empty(),
+        addresses,
+    };
+    chain(facts, &reference, own, &asked)
+}
+
+/// The chain of an Ingress.
+///
+/// # Errors
+/// If the evidence does not hold it, or the model cannot decide.
+pub(crate) fn ingress(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<Chain, ChainError> {
+    let of_kind = |one: &&crate::kubernetes::Document| one.kind == DocumentKind::Ingress;
+    let mut ingresses = facts.evidence.documents.iter().filter(of_kind).peekable();
+    if ingresses.peek().is_none() && !facts.evidence.document_lists.contains(&DocumentKind::Ingress) {
+        return Err(ChainError::NotGiven { kind: "Ingress" });
+    }
+    let full_name = format!("{namespace}/{name}");
+    let is_it = |one: &&crate::kubernetes::Document| {
+        let object = one.object();
+        let held = object.text(&["metadata", "namespace"]).unwrap_or("default");
+        object.text(&["metadata", "name"]) == Some(name) && held == namespace
+    };
+    let found = ingresses.find(is_it);
+    let found = found.ok_or_else(|| ChainError::Missing { kind: "Ingress", name: full_name.clone() })?;
+    let class = found.object().text(&["spec", "ingressClassName"]);
+    let own = Link::new(LinkName::Object).fact(match class {
+        Some(class) => format!("class `{class}`"),
+        None => "no `ingressClassName`".to_owned(),
+    });
+    let status = found.object().items(&["status", "loadBalancer", "ingress"]);
+    let addresses = status.filter_map(|one| one.text(&["hostname"]).map(str::to_owned)).collect();
+    let is_applied = found.object().text(&["metadata", "uid"]).is_some();
+    let object = ObjectName { kind: "Ingress", namespace: namespace.to_owned(), name: name.to_owned() };
+    let asked = Asked { object, kind: ObjectKind::Ingress, may_be_of_others: true, is_applied, addresses };
+    chain(facts, &(ResourceKind::ClusterConfig, format!("Ingress/{full_name}")), own, &asked)
+}
+
+/// An object to ask the controllers about.
+struct Asked {
+    object: ObjectName,
+    kind: ObjectKind,
+    /// True if the API server holds it; false for a manifest.
+    is_applied: bool,
+    /// True if controllers that are not modelled may take it: a Service with a class, or an Ingress.
+    may_be_of_others: bool,
+    /// Host names in its status.
+    addresses: Vec<String>,
+}
+
+/// `reference`: the resource of findings about the object.
+fn chain(facts: &Facts<'_>, reference: &(ResourceKind, String), own: Link, asked: &Asked) -> Result<Chain, ChainError> {
+    let mut objects = Objects::of_cluster(facts.evidence);
+    objects.subjects = [asked.object.clone()].into();
+    let versions = facts.version.map(|version| (ModelledController::CloudProviderAws, version)).into_iter().collect();
+    let options = Options { versions, kind: Some(asked.kind), ..Options::default() };
+    let is_its = |one: &&Decision| one.object == asked.object || one.members.contains(&asked.object);
+    let its = |simulation: &Simulation| -> Option<Decision> {
+        let its: Vec<&Decision> = simulation.objects.iter().filter(is_its).collect();
+        its.iter().copied().find(|one| one.handled).or(its.first().copied()).cloned()
+    };
+    let mut simulation = simulate(facts.view, &objects, &options)?;
+    let mut found = its(&simulation);
+    // A controller that the evidence does not show may run all the same.
+    for controller in ModelledController::ALL {
+        if found.as_ref().is_some_and(|one| one.handled) {
+            break;
+        }
+        let options = Options { controller: Some(controller), ..options.clone() };
+        let other = simulate(facts.view, &objects, &options)?;
+        if let Some(taken) = its(&other).filter(|one| one.handled) {
+            (simulation, found) = (other, Some(taken));
+        }
+    }
+    let Some(decision) = &found else {
+        let link = Link::new(LinkName::Controller).broken("no modelled controller takes it");
+        return Ok(Chain::new(facts, asked.object.clone(), vec![own, link]));
+    };
+    let controller = simulation.controllers.iter().find(|one| one.controller == decision.controller);
+    let mut links = vec![own, controller_link(facts, decision, controller, asked)];
+    if decision.handled {
+        links.push(facts.permissions(decision.controller));
+        links.push(decision_link(facts, decision, reference));
+        let is_stopped = decision.failure().is_some() && !decision.created;
+        links.push(subnets(facts, decision, is_stopped));
+        links.push(groups(facts, decision, is_stopped));
+        let existing = existing(facts, decision, asked);
+        links.push(load_balancer(facts, existing, asked, is_stopped));
+        links.push(targets(facts, existing, decision, is_stopped));
+        links.push(address(asked, is_stopped));
+    }
+    Ok(Chain::new(facts, asked.object.clone(), links))
+}
+
+fn controller_link(
+    facts: &Facts<'_>,
+    decision: &Decision,
+    controller: Option<&AskedController>,
+    asked: &Asked,
+) -> Link {
+    let (name, version) = (decision.controller.describe(), &decision.version);
+    let sources = decision.steps.first().map(|step| step.function);
+    let mut link = Link::new(LinkName::Controller);
+    link.sources = sources.into_iter().collect();
+    let is_open = decision.error == Answer::Unknown;
+    let link = match (decision.handled, is_open) {
+        (true, _) => link.fact(format!("the {name} {version} takes it")),
+        (false, true) => link.unread(format!("whether the {name} {version} takes it is not known")),
+        (false, false) if asked.may_be_of_others => {
+            return link.unread("no modelled controller takes it: its class can be that of another controller");
+        }
+        (false, false) => {
+            link.broken(format!("the {name} {version} does not take it, and no other modelled controller does"))
+        }
+    };
+    let link = link.found(facts.of_controller(decision.controller), true);
+    let Some(controller) = controller else { return link };
+    let link = match controller.version_source {
+        VersionSource::Assumed => link.fact("its version is not known: the newest of the model is assumed"),
+        VersionSource::Option | VersionSource::Image => link,
+    };
+    if controller.is_running { link } else { link.unread(format!("the evidence does not show that the {name} runs")) }
+}
+
+/// What the controller decides: its error, or the load balancer. Findings about the object belong here.
+fn decision_link(facts: &Facts<'_>, decision: &Decision, (kind, id): &(ResourceKind, String)) -> Link {
+    let mut link = Link::new(LinkName::Decision);
+    link.sources = decision.steps.last().map(|step| step.function).into_iter().collect();
+    let known = |answer: &Answer<&'static str>| answer.known().copied();
+    let parts: Vec<&str> = [known(&decision.scheme), known(&decision.kind)].into_iter().flatten().collect();
+    let name = decision.name.known().map(|name| format!(" `{name}`")).unwrap_or_default();
+    if !parts.is_empty() {
+        link = link.fact(format!("it asks for: {}{name}", parts.join(" ")));
+    }
+    link = match &decision.error {
+        Answer::Is(Some(error)) => link.broken(format!("the controller stops: {error}")),
+        Answer::Is(None) => link,
+        Answer::Unknown | Answer::NotReached => {
+            let reasons = decision.unknown.iter().filter(|one| one.field == "error").map(|one| one.reason.clone());
+            let mut reasons: Vec<String> = reasons.collect();
+            if reasons.is_empty() {
+                reasons.push("it is not known if the controller finishes".to_owned());
+            }
+            reasons.into_iter().fold(link, Link::unread)
+        }
+    };
+    let ids = BTreeSet::from([id.as_str()]);
+    // The error of the controller is the verdict: other errors about the object alone stop nothing.
+    link.found(facts.findings_on(*kind, &ids), false)
+}
+
+fn subnets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
+    const READS: [Read; 4] =
+        [Read::DescribeSubnets, Read::DescribeRouteTables, Read::DescribeVpcs, Read::DescribeAvailabilityZones];
+    let mut link = Link::new(LinkName::Subnets);
+    let mut ids: BTreeSet<&str> = decision.subnets_passed_over.iter().map(|one| one.subnet.as_str()).collect();
+    link = match &decision.subnets {
+        Answer::Is(subnets) => {
+            ids.extend(subnets.iter().map(String::as_str));
+            link.fact(format!("chosen: {}", text::list(subnets, SHOWN)))
+        }
+        Answer::Unknown => unknown(link, decision, "subnets"),
+        Answer::NotReached if is_stopped => link.not_reached(),
+        Answer::NotReached => link,
+    };
+    for one in decision.subnets_passed_over.iter().take(SHOWN) {
+        link = link.fact(format!("not {} ({}): {}", one.subnet, one.zone, one.reason));
+    }
+    link.found(facts.findings_on(ResourceKind::Subnet, &ids), false).unless_read(facts, &READS)
+}
+
+fn groups(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
+    const READS: [Read; 2] = [Read::DescribeSecurityGroups, Read::DescribeInstances];
+    let mut link = Link::new(LinkName::SecurityGroups);
+    let mut ids: BTreeSet<&str> = BTreeSet::new();
+    for (what, field, answer) in [
+        ("of the load balancer", "lb_groups", &decision.lb_groups),
+        ("of the nodes", "node_groups", &decision.node_groups),
+    ] {
+        link = match answer {
+            Answer::Is(groups) => {
+                ids.extend(groups.iter().map(String::as_str));
+                let shown = if groups.is_empty() { "none".to_owned() } else { text::list(groups, SHOWN) };
+                link.fact(format!("{what}: {shown}"))
+            }
+            Answer::Unknown => unknown(link, decision, field),
+            Answer::NotReached => link,
+        };
+    }
+    if is_stopped && ids.is_empty() {
+        link = link.not_reached();
+    }
+    link.found(facts.findings_on(ResourceKind::SecurityGroup, &ids), false).unless_read(facts, &READS)
+}
+
+/// Notes why a part of the decision is not known.
+fn unknown(link: Link, decision: &Decision, field: &'static str) -> Link {
+    let reasons = decision.unknown.iter().filter(|one| one.field == field).map(|one| one.reason.clone());
+    let reasons: Vec<String> = reasons.collect();
+    if reasons.is_empty() {
+        return link.unread("the decision depends on something that was not read");
+    }
+    reasons.into_iter().fold(link, Link::unread)
+}
+
+/// The load balancer that exists for the object.
+fn existing<'e>(facts: &'e Facts<'_>, decision: &Decision, asked: &Asked) -> Option<&'e Balancer<'e>> {
+    let object = &asked.object;
+    let is_its = |one: &&Balancer<'_>| {
+        one.claims.iter().any(|claim| match claim.made_for {
+            MadeFor::Service(namespace, name) => {
+                object.kind == "Service" && (namespace, name) == (object.namespace.as_str(), object.name.as_str())
+            }
+            MadeFor::Ingress(namespace, name) => {
+                object.kind == "Ingress" && (namespace, name) == (object.namespace.as_str(), object.name.as_str())
+            }
+            MadeFor::IngressGroup(name) => object.kind == "Ingress" && decision.stack == name,
+        })
+    };
+    let balancers: &'e [Balancer<'_>] = &facts.existing.balancers;
+    let mut found: Vec<&'e Balancer<'e>> = balancers.iter().filter(is_its).collect();
+    // Of several, the one that the controller would make today.
+    found.sort_by_key(|one| !one.is_meant());
+    found.first().copied()
+}
+
+/// Reads that decide which load balancers are there.
+const BALANCER_READS: [Read; 2] = [Read::DescribeLoadBalancers, Read::DescribeLoadBalancerTags];
+
+fn load_balancer(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, asked: &Asked, is_stopped: bool) -> Link {
+    let link = Link::new(LinkName::LoadBalancer);
+    let Some(one) = existing else {
+        let link = link.unless_read(facts, &BALANCER_READS);
+        return if !facts.existing.was_read {
+            link.unread("the load balancers of the account were not read")
+        } else if link.state == State::NotAudited {
+            link
+        } else if is_stopped {
+            link.not_reached()
+        } else if !asked.is_applied {
+            link.unread("the object is a manifest: it has no load balancer before it is applied")
+        } else {
+            link.broken("it does not exist: the controller did not create it, or its cluster tag names another cluster")
+                .fact("read the log of the controller: `kubectl logs` of its Pods, and pipe it to `tagaudit why -`")
+        };
+    };
+    let balancer = one.balancer;
+    let state = balancer.state.as_deref().map(|state| format!(", {state}")).unwrap_or_default();
+    let link = link.fact(format!("`{}`{state}, {}", balancer.name, balancer.dns_name));
+    let link = match balancer.state.as_deref() {
+        Some("failed") => link.broken("AWS could not create it"),
+        Some("provisioning") => link.broken("AWS is still creating it"),
+        _ => link,
+    };
+    let names = names_of(one);
+    let findings =
+        facts.findings_on(ResourceKind::LoadBalancer, &names).into_iter().filter(|one| !is_about_targets(one));
+    link.found(findings, false).unless_read(facts, &BALANCER_READS)
+}
+
+/// True if a finding of a load balancer names its target groups or instances.
+fn is_about_targets(finding: &Finding) -> bool {
+    finding.related.iter().any(|one| matches!(one.kind, ResourceKind::TargetGroup | ResourceKind::Instance))
+}
+
+/// Name and ARN of a load balancer, as findings name it.
+fn names_of<'b>(one: &Balancer<'b>) -> BTreeSet<&'b str> {
+    [Some(one.balancer.name.as_str()), one.balancer.arn.as_deref()].into_iter().flatten().collect()
+}
+
+fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decision, is_stopped: bool) -> Link {
+    const READS: [Read; 3] = [Read::DescribeTargetGroups, Read::DescribeTargetHealth, Read::DescribeInstanceHealth];
+    let mut link = Link::new(LinkName::Targets);
+    if let Answer::Is(targets) = &decision.targets {
+        link = link.fact(match targets.as_slice() {
+            [] => "the controller registers no target".to_owned(),
+            targets => format!("the controller registers {}", text::list(targets, SHOWN)),
+        });
+        if targets.is_empty() {
+            link.state = State::Broken;
+        }
+    }
+    for one in decision.nodes_left_out.iter().take(SHOWN) {
+        link = link.fact(format!("not {}: {}", one.node, one.reason));
+    }
+    let Some(one) = existing else {
+        return if is_stopped {
+            link.not_reached()
+        } else {
+            link.unread("there is no load balancer whose targets could be read")
+        };
+    };
+    let groups: BTreeSet<&str> =
+        one.groups.iter().flat_map(|group| [group.arn.as_str(), group.name.as_str()]).collect();
+    let link = match health(one) {
+        None => link.unread("the health of the targets was not read"),
+        Some(states) => healthy(link, &states),
+    };
+    let of_balancer =
+        facts.findings_on(ResourceKind::LoadBalancer, &names_of(one)).into_iter().filter(|one| is_about_targets(one));
+    link.found(facts.findings_on(ResourceKind::TargetGroup, &groups), false)
+        .found(of_balancer, false)
+        .unless_read(facts, &READS)
+}
+
+/// Health of every target; `None` if it was not read.
+fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
+    if one.balancer.kind == LoadBalancerKind::Classic {
+        return one.balancer.health.as_ref().map(|health| health.iter().collect());
+    }
+    if one.groups.is_empty() {
+        return None;
+    }
+    let lists: Option<Vec<&[TargetHealth]>> = one.groups.iter().map(|group| group.targets.as_deref()).collect();
+    Some(lists?.into_iter().flatten().collect())
+}
+
+fn healthy(link: Link, states: &[&TargetHealth]) -> Link {
+    let is_healthy = |one: &&&TargetHealth| matches!(one.state.as_str(), "healthy" | "InService");
+    let number = states.iter().filter(is_healthy).count();
+    let sick: Vec<String> = states
+        .iter()
+        .filter(|one| !is_healthy(one))
+        .map(|one| {
+            let reason = one.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+            format!("{} is {}{reason}", one.id, one.state)
+        })
+        .collect();
+    let mut link = link.fact(format!("{number} of {} healthy", text::count(states.len(), "target")));
+    for one in sick.iter().take(SHOWN) {
+        link = link.fact(one.clone());
+    }
+    if number == 0 {
+        link.state = State::Broken;
+    } else if !sick.is_empty() && link.state == State::Ok {
+        link.state = State::Degraded;
+    }
+    link
+}
+
+fn address(asked: &Asked, is_stopped: bool) -> Link {
+    let link = Link::new(LinkName::Address);
+    match asked.addresses.as_slice() {
+        [] if !asked.is_applied => link.unread("the object is a manifest: it has no status"),
+        [] if is_stopped => link.not_reached(),
+        [] => link.broken("its status has no address: it is pending"),
+        addresses => link.fact(text::list(addresses, SHOWN)),
+    }
+}

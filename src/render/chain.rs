@@ -1,0 +1,96 @@
+//! The chain of an object for a terminal: a block for each link, the verdict last.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::chain::{Cause, Chain, Link, LinkName, State};
+use crate::finding::Severity;
+use crate::text;
+
+use super::style::{Painter, TableOptions, fact, paragraph};
+
+/// Commands of a finding that are shown before the rest is counted.
+const COMMANDS: usize = 3;
+
+/// Writes a chain.
+///
+/// # Errors
+/// When the writer fails.
+pub(crate) fn chain(chain: &Chain, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let painter = Painter { color: options.color };
+    let mut page = String::new();
+    let object = &chain.object;
+    let namespace = if object.namespace.is_empty() { String::new() } else { format!("{}/", object.namespace) };
+    let name = format!("{} {namespace}{}", object.kind, object.name);
+    fact(&mut page, "object", &text::printable(&name), painter, options);
+    fact(&mut page, "cluster", &text::printable(&chain.cluster_id), painter, options);
+    for link in &chain.links {
+        block(&mut page, link, painter, options);
+    }
+    let _ = writeln!(page, "\n{}", verdict(chain, painter));
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+fn verdict(chain: &Chain, painter: Painter) -> String {
+    let names = |names: &[LinkName]| names.iter().map(|name| name.describe().to_owned()).collect::<Vec<_>>().join(", ");
+    match chain.first_broken {
+        Some(first) => {
+            let then = if chain.also_broken.is_empty() {
+                String::new()
+            } else {
+                format!("; also broken: {}", names(&chain.also_broken))
+            };
+            painter.bad(&format!("first broken link: {}{then}", first.describe()))
+        }
+        None if chain.is_complete() => painter.good("no link is broken"),
+        None => {
+            let open = |link: &&Link| matches!(link.state, State::NotAudited | State::NotReached);
+            let open: Vec<LinkName> = chain.links.iter().filter(open).map(|link| link.name).collect();
+            painter.warn(&format!("no link is broken, but some are not audited: {}", names(&open)))
+        }
+    }
+}
+
+fn block(page: &mut String, link: &Link, painter: Painter, options: &TableOptions) {
+    let paint: fn(Painter, &str) -> String = match link.state {
+        State::Ok => Painter::good,
+        State::Degraded | State::NotAudited => Painter::warn,
+        State::Broken => Painter::bad,
+        State::NotReached => Painter::dim,
+    };
+    let word = format!("{:<11}", link.state.describe());
+    let _ = writeln!(page, "\n{} {}", paint(painter, &word), painter.bold(link.name.describe()));
+    for fact in &link.facts {
+        paragraph(page, "", fact, painter, options);
+    }
+    for reason in &link.not_audited {
+        paragraph(page, "unknown", reason, painter, options);
+    }
+    for cause in &link.findings {
+        finding(page, cause, painter, options);
+    }
+    if options.verbose {
+        for source in &link.sources {
+            paragraph(page, "source", source, painter, options);
+        }
+    }
+}
+
+fn finding(page: &mut String, cause: &Cause, painter: Painter, options: &TableOptions) {
+    let label = match cause.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    };
+    paragraph(page, label, &format!("{}: {}", cause.rule, cause.message), painter, options);
+    paragraph(page, "fix", &cause.fix, painter, options);
+    let shown = if options.verbose { cause.commands.len() } else { COMMANDS };
+    for command in cause.commands.iter().take(shown) {
+        let _ = writeln!(page, "          {}", text::printable(command));
+    }
+    if cause.commands.len() > shown {
+        let more = text::count(cause.commands.len() - shown, "further line");
+        paragraph(page, "", &format!("{more}: --verbose shows all"), painter, options);
+    }
+}

@@ -1,0 +1,163 @@
+//! `tagaudit why service`, `why ingress` and `why node`: the built binary on an inventory and the state of a cluster.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use super::binary::run;
+use super::documents::schema;
+
+const PENDING: &str = "fixtures/why/pending.yaml";
+
+fn why(object: &[&str], more: &[&str]) -> Output {
+    let inventory = ["--cluster-id", "demo", "--inventory", "fixtures/demo.json"];
+    run(&[&["why"], object, &inventory[..], more].concat())
+}
+
+fn text(output: &[u8]) -> String {
+    String::from_utf8(output.to_vec()).unwrap()
+}
+
+/// The chain of an object, checked against the schema.
+fn chain(object: &[&str], more: &[&str]) -> Value {
+    let output = why(object, &[more, &["--format", "json"]].concat());
+    let json: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
+    let schema = schema("why-object.schema.json");
+    let errors: Vec<String> =
+        schema.iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert_eq!(errors, Vec::<String>::new(), "{json:#}");
+    json
+}
+
+fn state<'v>(chain: &'v Value, link: &str) -> &'v str {
+    let links = chain["links"].as_array().unwrap();
+    links.iter().find(|one| one["name"] == link).and_then(|one| one["state"].as_str()).unwrap_or("absent")
+}
+
+#[test]
+fn the_table_ends_with_the_first_broken_link() {
+    let output = why(&["service", "shop/web"], &["--kubernetes", PENDING]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("service", text(&output.stdout));
+    let output = why(&["ingress", "shop/site"], &["--kubernetes", PENDING]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("ingress", text(&output.stdout));
+}
+
+#[test]
+fn links_after_a_stop_are_not_reached() {
+    let chain = chain(&["service", "shop/web"], &["--kubernetes", PENDING]);
+    assert_eq!(chain["first_broken"], "decision");
+    for link in ["subnets", "load_balancer", "targets", "address"] {
+        assert_eq!(state(&chain, link), "not_reached", "{link}: {chain:#}");
+    }
+}
+
+#[test]
+fn a_controller_that_the_evidence_does_not_show_may_run_all_the_same() {
+    // Only the AWS Load Balancer Controller is given, and it ignores the Service.
+    let chain = chain(&["service", "shop/web"], &["--kubernetes", PENDING]);
+    assert_eq!(state(&chain, "controller"), "not_audited");
+}
+
+#[test]
+fn a_service_of_another_type_asks_for_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service.yaml");
+    std::fs::write(
+        &path,
+        "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: shop, uid: a}\nspec: {ports: [{port: 5432}]}\n",
+    )
+    .unwrap();
+    let chain = chain(&["service", "shop/db"], &["--kubernetes", path.to_str().unwrap()]);
+    assert_eq!(chain["first_broken"], "object");
+}
+
+#[test]
+fn a_role_that_lost_its_rights_breaks_permissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory.json");
+    let mut inventory: Value = serde_json::from_slice(&std::fs::read("fixtures/clean-rke2.json").unwrap()).unwrap();
+    for role in inventory["accounts"][0]["roles"].as_array_mut().unwrap() {
+        role["inline_policies"] = serde_json::json!([]);
+        role["attached_policies"] = serde_json::json!([]);
+    }
+    std::fs::write(&path, inventory.to_string()).unwrap();
+    let output = run(&[
+        "why",
+        "service",
+        "shop/web",
+        "--cluster-id",
+        "c-m-4x8z2k9q",
+        "--inventory",
+        path.to_str().unwrap(),
+        "--nodes",
+        "fixtures/clean-rke2.nodes.json",
+        "--kubernetes",
+        "fixtures/simulate/shop.yaml",
+        "--format",
+        "json",
+    ]);
+    let chain: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(chain["first_broken"], "permissions", "{chain:#}");
+    // A clean cluster has no broken link.
+    let output = run(&[
+        "why",
+        "service",
+        "shop/web",
+        "--cluster-id",
+        "c-m-4x8z2k9q",
+        "--inventory",
+        "fixtures/clean-rke2.json",
+        "--nodes",
+        "fixtures/clean-rke2.nodes.json",
+        "--kubernetes",
+        "fixtures/simulate/shop.yaml",
+        "--format",
+        "json",
+    ]);
+    let chain: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(chain.get("first_broken"), None, "{chain:#}");
+    assert_eq!(output.status.code(), Some(3), "a manifest has no load balancer yet");
+}
+
+#[test]
+fn a_node_that_waits_for_its_initialization_is_broken_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nodes.json");
+    let mut nodes: Value = serde_json::from_slice(&std::fs::read("fixtures/clean-rke2.nodes.json").unwrap()).unwrap();
+    nodes["items"][0]["spec"]["taints"] = serde_json::json!([
+        {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+    ]);
+    let name = nodes["items"][0]["metadata"]["name"].as_str().unwrap().to_owned();
+    std::fs::write(&path, nodes.to_string()).unwrap();
+    let output = run(&[
+        "why",
+        "node",
+        &name,
+        "--cluster-id",
+        "c-m-4x8z2k9q",
+        "--inventory",
+        "fixtures/clean-rke2.json",
+        "--nodes",
+        path.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("node", text(&output.stdout));
+}
+
+#[test]
+fn an_object_that_is_not_there_is_a_usage_error() {
+    for (object, more, error) in [
+        (&["service", "shop/none"][..], &["--kubernetes", PENDING][..], "no Service `shop/none`"),
+        (&["service", "shop/web"], &[], "Service objects of the cluster were not given"),
+        (&["ingress", "site"], &["--kubernetes", PENDING], "no Ingress `default/site`"),
+        (&["node", "worker-1"], &[], "Node objects of the cluster were not given"),
+        (&["service", "a/b/c"], &[], "NAMESPACE/NAME"),
+    ] {
+        let output = why(object, more);
+        assert_eq!(output.status.code(), Some(2), "{object:?}");
+        assert!(text(&output.stderr).contains(error), "{object:?}: {}", text(&output.stderr));
+    }
+}
