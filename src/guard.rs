@@ -5,20 +5,24 @@
 //! another resource manages. Values that are known only after the plan is applied are followed to the resources of the
 //! plan that make them; the rest is undecided where a cluster depends on it, and left alone where none does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::audit::{Auditor, NotAudited, Purpose};
+use crate::audit::{Auditor, NotAudited, Purpose, RoleReport};
 use crate::aws::Inventory;
 use crate::baseline::BaselineError;
 use crate::estate::EstateRef;
 use crate::finding::{Finding, ResourceRef, Severity};
+use crate::policy::Verdict;
+use crate::resource::ResourceKind;
+use crate::rules::Prerequisite;
 
 mod addresses;
 mod change;
 mod choices;
 mod copy;
+mod hide;
 mod identity;
 mod ingress;
 mod instances;
@@ -29,6 +33,7 @@ mod plan;
 mod references;
 mod scaling;
 mod scope;
+mod secrets;
 mod tags;
 mod terraform;
 mod trial;
@@ -61,6 +66,8 @@ pub(crate) struct Guard {
     pub(crate) changes: usize,
     /// Findings that the plan causes or makes worse, worst first.
     pub(crate) new: Vec<Judged>,
+    /// Findings of before that concern more resources after the plan, or more permissions of a role.
+    pub(crate) worse: Vec<Judged>,
     /// Findings that the plan resolves.
     pub(crate) resolved: Vec<Judged>,
     /// Decisions of controllers about load balancers that the plan changes.
@@ -109,9 +116,9 @@ pub(crate) enum GuardError {
 }
 
 impl Guard {
-    /// Number of new findings of at least this severity.
+    /// Number of new and worse findings of at least this severity.
     pub(crate) fn at_least(&self, severity: Severity) -> usize {
-        self.new.iter().filter(|finding| finding.severity >= severity).count()
+        self.new.iter().chain(&self.worse).filter(|finding| finding.severity >= severity).count()
     }
 }
 
@@ -125,6 +132,7 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
     for auditor in auditors {
         affected.add(&auditor.view(inventory));
     }
+    affected.follow(plan);
     let (after, effects) = applied(inventory, plan, &affected, None);
     let mut guard = Guard {
         schema: SCHEMA,
@@ -133,6 +141,7 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
         plan_version: plan.version.clone(),
         changes: plan.effective().count(),
         new: Vec::new(),
+        worse: Vec::new(),
         resolved: Vec::new(),
         choices: Vec::new(),
         undecided: told(plan, &effects, |effect| &effect.undecided),
@@ -148,10 +157,11 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
             let auditor = Auditor { held: Some(&held), ..*auditor };
             auditor.findings(EstateRef::Aws(estate))
         };
-        let found = again(&after)?;
+        let found = Auditor { held: Some(&held), ..*auditor }.audit_for(EstateRef::Aws(&after), Purpose::Plan)?;
+        let lost = lost_rights(&audit.roles, &found.roles);
         let trial = addresses::Trial { inventory, plan, affected: &affected, effects: &effects, again: &again };
         guard.choices.extend(choices::choices(auditor, inventory, &after, &held));
-        guard.compare(auditor.cluster_id, &audit.findings, &found, &trial)?;
+        guard.compare(auditor.cluster_id, &audit.findings, &found.findings, &lost, &trial)?;
     }
     for (_, change) in plan.effective() {
         let at = plan.changes.iter().position(|one| std::ptr::eq(one, change));
@@ -159,6 +169,7 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
             guard.not_audited.push(format!("{}: {elsewhere}", change.address));
         }
     }
+    guard.hide(&plan.changes.iter().flat_map(|change| &change.secrets).map(String::as_str).collect());
     guard.sort();
     Ok(guard)
 }
@@ -176,6 +187,30 @@ fn check_account(inventory: &Inventory, plan: &Plan) -> Result<(), GuardError> {
         }
         _ => Ok(()),
     }
+}
+
+/// ARNs of the roles that the plan takes a needed permission from, or deletes.
+fn lost_rights(before: &[RoleReport], after: &[RoleReport]) -> BTreeSet<String> {
+    let is_lost = |old: &&RoleReport| {
+        let Some(new) = after.iter().find(|new| new.role == old.role) else { return true };
+        let granted = |role: &RoleReport, action: &str| {
+            role.actions.iter().any(|one| one.action == action && one.verdict == Verdict::Granted)
+        };
+        old.actions.iter().any(|one| granted(old, &one.action) && !granted(new, &one.action))
+    };
+    before.iter().filter(is_lost).map(|old| old.role.clone()).collect()
+}
+
+/// True if a finding concerns a resource that it did not concern before, or the permissions of a role that lost some.
+fn concerns_more(old: &Finding, new: &Finding, lost: &BTreeSet<String>) -> bool {
+    let named = |finding: &Finding| -> BTreeSet<(ResourceKind, String)> {
+        let all = std::iter::once(&finding.resource).chain(&finding.related);
+        // What a finding names as its cause may change without a further defect.
+        all.filter(|one| one.kind == finding.resource.kind).map(|one| (one.kind, one.id.clone())).collect()
+    };
+    let takes_rights = crate::rules::find(new.rule).and_then(|rule| rule.migration) == Some(Prerequisite::Policies);
+    !named(new).is_subset(&named(old))
+        || (takes_rights && new.resource.kind == ResourceKind::Role && lost.contains(&new.resource.id))
 }
 
 fn told(plan: &Plan, effects: &[Effect], of: fn(&Effect) -> &Vec<String>) -> Vec<Told> {
@@ -198,6 +233,7 @@ impl Guard {
         cluster: &str,
         before: &[Finding],
         after: &[Finding],
+        lost: &BTreeSet<String>,
         trial: &addresses::Trial<'_, Again>,
     ) -> Result<(), BaselineError>
     where
@@ -209,12 +245,24 @@ impl Guard {
         let (old, new) = (by_key(before), by_key(after));
         let is_worse = |finding: &&Finding| old.get(&Key::of(finding)).is_none_or(|old| finding.severity > *old);
         let worse: Vec<&Finding> = after.iter().filter(is_worse).collect();
+        let with_more: Vec<&Finding> = after
+            .iter()
+            .filter(|finding| {
+                let was = before.iter().find(|old| Key::of(old) == Key::of(finding));
+                was.is_some_and(|old| {
+                    (Severity::Warning..=old.severity).contains(&finding.severity) && concerns_more(old, finding, lost)
+                })
+            })
+            .collect();
         // A finding that is now worth a note only is no longer a defect.
         let is_mended = |finding: &&Finding| match new.get(&Key::of(finding)) {
             None => true,
             Some(severity) => finding.severity > Severity::Info && *severity == Severity::Info,
         };
-        let mended: Vec<&Finding> = before.iter().filter(is_mended).collect();
+        // A role that lost everything, or an object that is gone, is no success.
+        let is_lost =
+            |finding: &&Finding| finding.resource.kind == ResourceKind::Role && lost.contains(&finding.resource.id);
+        let mended: Vec<&Finding> = before.iter().filter(is_mended).filter(|finding| !is_lost(finding)).collect();
         let judged = |finding: &Finding, addresses: Vec<String>| Judged {
             rule: finding.rule,
             severity: finding.severity,
@@ -229,6 +277,8 @@ impl Guard {
         };
         let of_new = addresses(trial, &worse, true)?;
         self.new.extend(worse.iter().zip(of_new).map(|(finding, at)| judged(finding, at)));
+        let of_more = addresses(trial, &with_more, true)?;
+        self.worse.extend(with_more.iter().zip(of_more).map(|(finding, at)| judged(finding, at)));
         let of_mended = addresses(trial, &mended, false)?;
         self.resolved.extend(mended.iter().zip(of_mended).map(|(finding, at)| judged(finding, at)));
         Ok(())
@@ -240,6 +290,7 @@ impl Guard {
             (worst_first, one.cluster.clone(), one.rule, one.resource.id.clone(), one.fingerprint.clone())
         };
         self.new.sort_by_key(key);
+        self.worse.sort_by_key(key);
         self.resolved.sort_by_key(key);
         self.choices.sort();
         self.undecided.sort();

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::secrets::secrets;
 use super::terraform::RawChange;
 
 /// The effect of a change on its resource.
@@ -34,6 +35,8 @@ pub(super) struct Change {
     before: Map<String, Value>,
     after: Map<String, Value>,
     unknown: Map<String, Value>,
+    /// Texts that must not be shown.
+    pub(super) secrets: Vec<String>,
 }
 
 /// A module in an address.
@@ -67,7 +70,7 @@ pub(super) enum Meaning {
 pub(super) fn meaning(actions: &[String]) -> Meaning {
     let actions: Vec<&str> = actions.iter().map(String::as_str).collect();
     match actions.as_slice() {
-        ["no-op" | "read" | "forget"] | [] => Meaning::Nothing,
+        ["no-op" | "read" | "forget"] => Meaning::Nothing,
         ["update"] => Meaning::Writes(Action::Update),
         ["delete"] => Meaning::Writes(Action::Delete),
         // With `forget` the account keeps the old object too, which the plan no longer manages.
@@ -91,6 +94,7 @@ impl Change {
             before: raw.change.before.clone().unwrap_or_default(),
             after: raw.change.after.clone().unwrap_or_default(),
             unknown: raw.change.after_unknown.clone(),
+            secrets: secrets(&raw.change),
         }
     }
 
@@ -220,7 +224,7 @@ impl Change {
 
     /// Every text in its values, for a search of ARNs.
     pub(super) fn texts(&self) -> Vec<&str> {
-        ["arn", "owner_id"]
+        ["arn", "owner_id", "policy_arn", "permissions_boundary"]
             .into_iter()
             .filter_map(|key| self.before_text(key).or_else(|| self.after_text(key)))
             .collect()

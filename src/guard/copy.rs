@@ -46,7 +46,7 @@ pub(super) fn applied(
         for (at, change) in &order {
             let Some(effect) = effects.get_mut(*at) else { continue };
             if !is_modelled(&change.kind) {
-                unmodelled(change, affected, effect);
+                unmodelled(change, before, affected, effect);
                 continue;
             }
             let Some((account, region)) = place(&mut inventory, plan, change, effect) else { continue };
@@ -106,9 +106,9 @@ fn is_modelled(kind: &str) -> bool {
 }
 
 /// A change of a kind that the copy does not hold: undecided if a controller or a rule reads such objects.
-fn unmodelled(change: &Change, affected: &Affected, effect: &mut Effect) {
-    /// Kinds that decide something, by the beginning of their names.
-    const READ: [&str; 16] = [
+fn unmodelled(change: &Change, before: &Inventory, affected: &Affected, effect: &mut Effect) {
+    /// Kinds of which a new object changes nothing that is there, by the beginning of their names.
+    const READ: [&str; 14] = [
         "aws_lb",
         "aws_alb",
         "aws_elb",
@@ -118,22 +118,62 @@ fn unmodelled(change: &Change, affected: &Affected, effect: &mut Effect) {
         "aws_eks_pod_identity_association",
         "aws_eks_access",
         "aws_launch_configuration",
-        "aws_network_acl",
         "aws_vpc_ipv4_cidr_block_association",
-        "aws_organizations_policy",
         "aws_ec2_managed_prefix_list",
         "aws_spot_fleet_request",
         "aws_ec2_fleet",
-        "aws_vpc_endpoint_subnet",
+        "aws_organizations_policy",
     ];
-    // What a plan creates in addition changes nothing that is there.
-    if change.is(Action::Create) || !READ.iter().any(|kind| change.kind.starts_with(kind)) {
-        return;
-    }
-    let is_of_another_vpc = change.before_text("vpc_id").is_some_and(|vpc| !affected.vpcs.contains(vpc));
-    if !is_of_another_vpc && effect.undecided.is_empty() {
+    /// Kinds of which a new object can change what is there.
+    const ADDED: [&str; 6] = [
+        "aws_network_acl",
+        "aws_default_network_acl",
+        "aws_organizations_policy_attachment",
+        "aws_vpc_security_group_rules_exclusive",
+        "aws_ec2_instance_state",
+        "aws_network_interface_attachment",
+    ];
+    let is_added = ADDED.iter().any(|kind| change.kind.starts_with(kind))
+        && (!change.is(Action::Create) || joins(change, affected));
+    let is_read = is_added || (!change.is(Action::Create) && READ.iter().any(|kind| change.kind.starts_with(kind)));
+    let is_gateway = !change.is(Action::Create)
+        && matches!(change.kind.as_str(), "aws_internet_gateway" | "aws_internet_gateway_attachment")
+        && (change.is(Action::Delete) || change.is(Action::Replace) || change.differs("vpc_id"))
+        && leads(change, before, affected);
+    let vpc = change.before_text("vpc_id").or_else(|| change.after_text("vpc_id"));
+    let is_elsewhere = vpc.is_some_and(|vpc| !affected.vpcs.contains(vpc));
+    if ((is_read && !is_elsewhere) || is_gateway) && effect.undecided.is_empty() {
         effect.undecided.push(format!("changes of `{}` are not modelled", change.kind));
     }
+}
+
+/// True if a new object names something that a cluster uses, or an object whose use is not known.
+fn joins(change: &Change, affected: &Affected) -> bool {
+    const NAMES: [&str; 7] = [
+        "subnet_id",
+        "network_acl_id",
+        "default_network_acl_id",
+        "security_group_id",
+        "instance_id",
+        "network_interface_id",
+        "target_id",
+    ];
+    let subnets = match change.after("subnet_ids") {
+        super::change::Setting::Known(value) => super::change::texts(Some(value)),
+        _ => Vec::new(),
+    };
+    let named = NAMES.into_iter().filter_map(|key| change.after_text(key)).map(str::to_owned).chain(subnets);
+    // Network ACLs and the targets of control policies are not in the inventory.
+    let is_unread = |id: &str| id.starts_with("acl-") || !id.contains('-');
+    named.into_iter().any(|id| affected.ids.contains(&id) || is_unread(&id))
+}
+
+/// True if a route of a cluster's VPC leads to an internet gateway.
+fn leads(gateway: &Change, before: &Inventory, affected: &Affected) -> bool {
+    let id = gateway.before_text("internet_gateway_id").or_else(|| gateway.before_text("id"));
+    let tables = before.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.route_tables);
+    let mut routes = tables.filter(|table| affected.vpcs.contains(&table.vpc_id)).flat_map(|table| &table.routes);
+    routes.any(|route| id.is_some() && route.gateway_id.as_deref() == id)
 }
 
 /// Kinds of a whole account.

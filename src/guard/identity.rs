@@ -8,7 +8,7 @@ use crate::aws::{InlinePolicy, InstanceProfile, ManagedPolicy, Role};
 use crate::resource::ResourceKind;
 
 use super::change::{Action, Setting, texts};
-use super::links_on_copy::on_role;
+use super::links_on_copy::{is_document, on_role};
 use super::plan::Text;
 use super::trial::Trial;
 
@@ -19,7 +19,7 @@ pub(super) fn role(trial: &mut Trial<'_>) {
     let is_affected = trial.affected.roles.contains(&name);
     let is_new = !trial.account.roles.iter().any(|role| role.name == name);
     if is_new {
-        if !change.is(Action::Create) {
+        if change.is(Action::Update) {
             if is_affected {
                 trial.undecided(format!("the inventory does not hold the role `{name}`"));
             }
@@ -41,19 +41,26 @@ pub(super) fn role(trial: &mut Trial<'_>) {
     }
     for key in ["assume_role_policy", "permissions_boundary", "inline_policy", "managed_policy_arns"] {
         // The provider computes the blocks that the configuration does not set.
-        let is_computed = change.after(key) == Setting::Unknown && !trial.plan.is_configured(change, key);
+        let is_computed = matches!(key, "inline_policy" | "managed_policy_arns")
+            && change.after(key) == Setting::Unknown
+            && !trial.plan.is_configured(change, key);
         if is_computed || !change.differs(key) {
             continue;
         }
-        if change.has_unknown(key) {
-            if is_affected {
-                trial.open(key);
+        let after = match (change.after(key), change.has_unknown(key)) {
+            (Setting::Known(value), false) => Some(value.clone()),
+            (Setting::Absent, false) => None,
+            // A policy of the plan is known by its address.
+            _ => {
+                if let Some(value) = followed(trial, key) {
+                    Some(value)
+                } else {
+                    if is_affected {
+                        trial.open(key);
+                    }
+                    continue;
+                }
             }
-            continue;
-        }
-        let after = match change.after(key) {
-            Setting::Known(value) => Some(value.clone()),
-            Setting::Unknown | Setting::Absent => None,
         };
         let before = change.before(key).cloned();
         on_role(trial, &name, |role| match key {
@@ -71,6 +78,18 @@ pub(super) fn role(trial: &mut Trial<'_>) {
         on_role(trial, &name, |role| tags.apply(role.tags.get_or_insert_default()));
     }
     boundary_is_read(trial, &name);
+}
+
+/// An unknown attribute that names policies of the plan.
+fn followed(trial: &Trial<'_>, key: &str) -> Option<Value> {
+    match key {
+        "managed_policy_arns" => trial.plan.list(trial.change, key).map(Value::from),
+        "permissions_boundary" => match trial.plan.text(trial.change, key) {
+            Text::Known(arn) => Some(Value::from(arn)),
+            Text::Absent | Text::Unknown => None,
+        },
+        _ => None,
+    }
 }
 
 /// A boundary whose document was not read decides everything.
@@ -115,9 +134,42 @@ fn put_attached(role: &mut Role, before: Option<&Value>, after: Option<&Value>) 
     held.extend(after.into_iter().filter(|arn| !before.contains(arn)));
 }
 
+/// Removes a role.
 pub(super) fn remove_role(trial: &mut Trial<'_>, name: &str) {
     on_role(trial, name, |_| {});
     trial.account.roles.retain(|role| role.name != name);
+    empty_profiles(trial, name);
+}
+
+/// IAM deletes no role that an instance profile holds: the provider takes it out of its profiles first.
+/// Source: hashicorp/terraform-provider-aws `internal/service/iam/role.go#deleteRole`.
+fn empty_profiles(trial: &mut Trial<'_>, name: &str) {
+    let mut emptied = Vec::new();
+    for profile in trial.account.instance_profiles.iter_mut().filter(|one| one.roles.iter().any(|role| role == name)) {
+        profile.roles.retain(|role| role != name);
+        emptied.push(profile.arn.clone());
+    }
+    for arn in emptied {
+        trial.touch(ResourceKind::InstanceProfile, &arn);
+    }
+}
+
+/// Takes away what does not survive the replacement of a role: its place in profiles, and its policies, which the plan
+/// adds again or not. If the provider does not detach the policies, IAM refuses to delete the role.
+pub(super) fn replace_role(trial: &mut Trial<'_>, name: &str) {
+    let change = trial.change;
+    if change.identity() != name {
+        return remove_role(trial, name);
+    }
+    empty_profiles(trial, name);
+    if change.before("force_detach_policies").and_then(Value::as_bool) == Some(true) {
+        on_role(trial, name, |role| {
+            role.inline_policies = Some(Vec::new());
+            role.attached_policies = Some(Vec::new());
+        });
+    } else if trial.affected.roles.contains(name) {
+        trial.undecided("the role is replaced: policies that the plan does not attach again are lost");
+    }
 }
 
 /// A managed policy: its document.
@@ -128,9 +180,9 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
         return;
     }
     let document = match trial.plan.text(change, "policy") {
-        Text::Known(document) => Some(document),
-        Text::Absent => None,
-        Text::Unknown => {
+        Text::Known(document) if is_document(&document) => Some(document),
+        // IAM refuses what is not a document.
+        Text::Known(_) | Text::Absent | Text::Unknown => {
             let users = |role: &&Role| {
                 role.attached_policies.as_ref().is_some_and(|attached| attached.contains(&arn))
                     || role.permissions_boundary.as_ref() == Some(&arn)
@@ -181,7 +233,8 @@ pub(super) fn remove_policy(trial: &mut Trial<'_>, arn: &str) {
 pub(super) fn profile(trial: &mut Trial<'_>) {
     let change = trial.change;
     let name = change.identity();
-    if !change.is(Action::Create) && !change.differs("role") {
+    let is_update = change.is(Action::Update);
+    if is_update && !change.differs("role") {
         return;
     }
     let roles: Vec<String> = match trial.plan.text(change, "role") {
@@ -196,7 +249,7 @@ pub(super) fn profile(trial: &mut Trial<'_>) {
     };
     let path = change.after_text("path").unwrap_or("/");
     let arn = format!("arn:{}:iam::{}:instance-profile{path}{name}", trial.account.partition, trial.account.account_id);
-    let arn = change.before_text("arn").unwrap_or(&arn).to_owned();
+    let arn = change.before_text("arn").filter(|_| is_update).unwrap_or(&arn).to_owned();
     for role in &roles {
         on_role(trial, role, |_| {});
     }

@@ -81,6 +81,7 @@ pub(super) fn rules_of_one(
 }
 
 /// The rules of a group, one by one.
+#[cfg(test)]
 fn flat(group: &SecurityGroup) -> Vec<Rule> {
     let of = |permission: &IngressPermission| {
         let ports = (permission.from_port, permission.to_port);
@@ -96,25 +97,25 @@ fn flat(group: &SecurityGroup) -> Vec<Rule> {
 /// Adds rules to a group that it lacks.
 pub(super) fn add(group: &mut SecurityGroup, rules: &[Rule]) {
     for rule in rules {
-        if flat(group).iter().any(|held| held.is_same(rule)) {
-            continue;
-        }
         let (from_port, to_port) = rule.ports;
         let is_place = |one: &IngressPermission| {
             (one.protocol.as_str(), one.from_port, one.to_port) == (rule.protocol.as_str(), from_port, to_port)
         };
-        if !group.ingress.iter().any(is_place) {
+        let at = group.ingress.iter().position(is_place).unwrap_or_else(|| {
             let protocol = rule.protocol.clone();
             let new = IngressPermission { protocol, from_port, to_port, ranges: Vec::new(), groups: Vec::new() };
             group.ingress.push(new);
-        }
-        let Some(permission) = group.ingress.iter_mut().find(|one| is_place(one)) else { continue };
+            group.ingress.len() - 1
+        });
+        let Some(permission) = group.ingress.get_mut(at) else { continue };
         let list = match &rule.source {
             Source::Range(_) => &mut permission.ranges,
             Source::Group(_) => &mut permission.groups,
         };
-        let (Source::Range(source) | Source::Group(source)) = rule.source.clone();
-        list.push(RuleSource { source, account_id: None, description: rule.description.clone() });
+        let (Source::Range(source) | Source::Group(source)) = &rule.source;
+        if !list.iter().any(|held| held.source == *source) {
+            list.push(RuleSource { source: source.clone(), account_id: None, description: rule.description.clone() });
+        }
     }
 }
 

@@ -228,6 +228,14 @@ fn options(trial: &mut Trial<'_>, id: &str) {
         return;
     };
     let Some(block) = block(Some(value)) else { return };
+    let open = ["http_endpoint", "http_tokens", "http_put_response_hop_limit", "instance_metadata_tags"];
+    let unknown = change.unknown("metadata_options").and_then(Value::as_array).and_then(|blocks| blocks.first());
+    for key in open {
+        let is_unknown = unknown.and_then(|block| block.get(key)) == Some(&Value::Bool(true));
+        if is_unknown && trial.plan.is_block_configured(change, "metadata_options", key) {
+            trial.open(key);
+        }
+    }
     with(trial, id, |instance| {
         let held = instance.metadata_options.take();
         instance.metadata_options = Some(metadata(block, held));

@@ -6,6 +6,7 @@ use crate::aws::{InlinePolicy, LaunchSettings, Role, RouteTable};
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
+use super::change::Action;
 use super::ingress;
 use super::links::Link;
 use super::tags::decides;
@@ -43,6 +44,11 @@ pub(super) fn make(trial: &mut Trial<'_>, link: &Link) {
         Link::RouteTableOfSubnet { .. } => {}
         Link::MainRouteTable { vpc, table, .. } => set_main(trial, vpc, table),
         Link::DhcpOptions { vpc, options } => set_options(trial, vpc, options),
+        Link::InlinePolicy { role, document, .. } if !is_document(document) => {
+            if trial.affected.roles.contains(role) {
+                trial.undecided("its policy is not a JSON document");
+            }
+        }
         Link::InlinePolicy { role, name, document } => on_role(trial, role, |role| {
             let policies = role.inline_policies.get_or_insert_default();
             policies.retain(|one| one.name != *name);
@@ -100,14 +106,14 @@ pub(super) fn revert(trial: &mut Trial<'_>, link: &Link) {
             }
         }
         Link::DhcpOptions { vpc, .. } => set_options(trial, vpc, DEFAULT_OPTIONS),
-        Link::InlinePolicy { role, name, .. } => on_role(trial, role, |role| {
+        Link::InlinePolicy { role, name, .. } => on_held_role(trial, role, |role| {
             if let Some(policies) = &mut role.inline_policies {
                 policies.retain(|one| one.name != *name);
             }
         }),
         Link::AttachedPolicy { roles, arn } => {
             for role in roles {
-                on_role(trial, role, |role| {
+                on_held_role(trial, role, |role| {
                     if let Some(attached) = &mut role.attached_policies {
                         attached.retain(|one| one != arn);
                     }
@@ -128,6 +134,11 @@ pub(super) fn revert(trial: &mut Trial<'_>, link: &Link) {
             }
         }),
     }
+}
+
+/// True if a text can be a policy; IAM refuses any other.
+pub(super) fn is_document(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
 }
 
 /// True if an unknown connection can matter: the part of it that is known is something that a judged cluster uses.
@@ -229,15 +240,22 @@ fn set_options(trial: &mut Trial<'_>, vpc: &str, options: &str) {
     }
 }
 
-/// Changes a role of the account, by name.
+/// Changes a role of the account, by name; one that a cluster uses and the inventory lacks is undecided.
 pub(super) fn on_role(trial: &mut Trial<'_>, name: &str, change: impl FnOnce(&mut Role)) {
+    let is_held = trial.account.roles.iter().any(|role| role.name == name);
+    if !is_held && trial.affected.roles.contains(name) && !trial.change.is(Action::Delete) {
+        trial.undecided(format!("the inventory does not hold the role `{name}`"));
+    }
+    on_held_role(trial, name, change);
+}
+
+/// As [`on_role`]; a role that is not there, such as one that the plan has just deleted, is ignored.
+fn on_held_role(trial: &mut Trial<'_>, name: &str, change: impl FnOnce(&mut Role)) {
     let found = trial.account.roles.iter_mut().find(|role| role.name == name);
     if let Some(role) = found {
         change(role);
         let arn = role.arn.clone();
         trial.touch(ResourceKind::Role, &arn);
-    } else if trial.affected.roles.contains(name) {
-        trial.undecided(format!("the inventory does not hold the role `{name}`"));
     }
 }
 

@@ -65,8 +65,29 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
     };
     match change.kind.as_str() {
         "aws_iam_role" if is_gone => identity::remove_role(trial, &id),
+        "aws_iam_role" => {
+            let before = change.before_text("name").or_else(|| change.before_text("id")).unwrap_or(&id);
+            identity::replace_role(trial, before);
+        }
         "aws_iam_policy" if is_gone => identity::remove_policy(trial, &id),
-        "aws_iam_instance_profile" if is_gone => identity::remove_profile(trial, &id),
+        "aws_iam_instance_profile" if is_gone || change.before_text("name").is_some_and(|name| name != id) => {
+            let before = change.before_text("name").unwrap_or(&id);
+            identity::remove_profile(trial, before);
+        }
+        // The provider first puts the VPCs on the set `default`.
+        "aws_vpc_dhcp_options" if is_gone => {
+            let Some(region) = trial.region() else { return };
+            let users = region.vpcs.iter_mut().filter(|vpc| vpc.dhcp_options_id.as_deref() == Some(&id));
+            let users: Vec<String> = users
+                .map(|vpc| {
+                    vpc.dhcp_options_id = Some("default".to_owned());
+                    vpc.id.clone()
+                })
+                .collect();
+            for vpc in &users {
+                trial.touch(ResourceKind::Vpc, vpc);
+            }
+        }
         "aws_iam_openid_connect_provider" if is_gone => identity::remove_oidc_provider(trial),
         "aws_launch_template" if is_gone => scaling::remove_template(trial, &id),
         "aws_autoscaling_group" if is_gone => scaling::remove_group(trial, &id),
@@ -79,6 +100,18 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
             }
         }
         "aws_instance" if is_gone => instances::remove(trial, &id),
+        // The new object has only what the plan gives it.
+        "aws_route_table" | "aws_security_group" if !is_gone => {
+            trial.touch_id(&id);
+            let Some(region) = trial.region() else { return };
+            for table in region.route_tables.iter_mut().filter(|one| one.id == id) {
+                table.routes.retain(|route| route.gateway_id.as_deref() == Some("local"));
+                table.subnet_ids.clear();
+            }
+            for group in region.security_groups.iter_mut().filter(|one| one.id == id) {
+                group.ingress.clear();
+            }
+        }
         "aws_vpc" | "aws_security_group" | "aws_route_table" | "aws_ebs_volume" | "aws_network_interface"
             if is_gone =>
         {
@@ -135,6 +168,11 @@ fn vpc(trial: &mut Trial<'_>) {
         _ => None,
     };
     let (support, names) = (flag("enable_dns_support"), flag("enable_dns_hostnames"));
+    for key in ["enable_dns_support", "enable_dns_hostnames"] {
+        if change.has_unknown(key) && trial.plan.is_configured(change, key) && trial.affected.vpcs.contains(&id) {
+            trial.open(key);
+        }
+    }
     let Some(region) = trial.region() else { return };
     let new = Vpc {
         id: id.clone(),
@@ -249,8 +287,8 @@ fn security_group(trial: &mut Trial<'_>) {
 
 fn route_table(trial: &mut Trial<'_>) {
     let change = trial.change;
-    let id = change.identity();
     let is_default = change.kind == "aws_default_route_table";
+    let Some(id) = (if is_default { default_table(trial) } else { Some(change.identity()) }) else { return };
     if !is_default && is_missing(trial, &id, |region, id| region.route_table(id).is_some()) {
         return;
     }
@@ -270,7 +308,10 @@ fn route_table(trial: &mut Trial<'_>) {
         trial.touch(ResourceKind::RouteTable, &id);
     }
     let is_computed = change.after("route") == Setting::Unknown && !trial.plan.is_configured(change, "route");
-    if !is_computed && change.differs("route") {
+    // A default table that the plan adopts loses the routes that it does not list, which may be all.
+    if is_default && change.is(Action::Create) && is_computed {
+        put_routes(trial, &id, &[]);
+    } else if !is_computed && (change.differs("route") || is_default && change.is(Action::Create)) {
         match routes_after(trial, change) {
             None => {
                 if trial.affected.ids.contains(&id) {
@@ -281,6 +322,27 @@ fn route_table(trial: &mut Trial<'_>) {
         }
     }
     put_tags(trial, ResourceKind::RouteTable, &id);
+}
+
+/// The main table that a plan adopts: by its id, or as that of a VPC of the plan.
+fn default_table(trial: &mut Trial<'_>) -> Option<String> {
+    let change = trial.change;
+    let id = change.identity();
+    if trial.region().is_some_and(|region| region.route_table(&id).is_some()) {
+        return Some(id);
+    }
+    let of_vpc: Option<Vec<String>> = trial
+        .plan
+        .targets(change, &["default_route_table_id"])
+        .map(|targets| targets.into_iter().map(Change::identity).collect());
+    let Some([vpc]) = of_vpc.as_deref() else {
+        if change.after("default_route_table_id") == Setting::Unknown {
+            trial.open("default_route_table_id");
+        }
+        return None;
+    };
+    let tables = trial.region().map_or(&[][..], |region| &region.route_tables);
+    tables.iter().find(|table| table.main && table.vpc_id == *vpc).map(|table| table.id.clone())
 }
 
 /// Replaces the routes of a table that the plan lists. A default table that it adopts loses all others too.

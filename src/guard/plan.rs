@@ -47,6 +47,10 @@ impl From<Document> for Plan {
         for raw in document.resource_changes.iter().filter(|raw| is_of_aws(&raw.provider_name)) {
             plan.add(raw);
         }
+        let others = document.resource_changes.iter().filter(|raw| is_of_aws_otherwise(&raw.provider_name));
+        for raw in others.filter(|raw| meaning(&raw.change.actions) != Meaning::Nothing) {
+            plan.notes.push(format!("{}: changes by the provider `{}` are not read", raw.address, raw.provider_name));
+        }
         for raw in document.deferred().filter(|raw| is_of_aws(&raw.provider_name)) {
             plan.open.push((raw.address.clone(), "the change was put off to a later plan".to_owned()));
         }
@@ -81,6 +85,11 @@ fn caller(document: &Document) -> Option<String> {
 /// Source: hashicorp/terraform v0.12.31 and v1.14.0 `command/jsonplan/plan.go#marshalResourceChanges`.
 pub(super) fn is_of_aws(provider: &str) -> bool {
     provider == "aws" || provider.starts_with("aws.") || provider.ends_with("/hashicorp/aws")
+}
+
+/// True for the provider of the Cloud Control API, which manages the same resources under other names.
+fn is_of_aws_otherwise(provider: &str) -> bool {
+    provider.ends_with("/hashicorp/awscc")
 }
 
 impl Plan {
@@ -184,6 +193,10 @@ impl Plan {
             }),
             Setting::Known(value) => {
                 let mut known = texts(Some(value));
+                let is_text = |one: &Value| one.is_string() || one.is_null();
+                if !value.as_array().is_some_and(|list| list.iter().all(is_text)) {
+                    return None;
+                }
                 if !change.has_unknown(key) {
                     return Some(known);
                 }
@@ -221,6 +234,11 @@ impl Plan {
     /// True if the configuration sets an attribute.
     pub(super) fn is_configured(&self, change: &Change, key: &str) -> bool {
         self.configuration.is_configured(change, key)
+    }
+
+    /// True if the configuration sets an attribute of a block, or is not there.
+    pub(super) fn is_block_configured(&self, change: &Change, block: &str, key: &str) -> bool {
+        self.configuration.is_block_configured(change, block, key)
     }
 
     /// The region of the provider of a resource, if the plan states it.

@@ -59,6 +59,17 @@ impl Configuration {
         (!found.is_empty()).then_some(found)
     }
 
+    /// True if the configuration sets an attribute of a block, or is not there.
+    pub(super) fn is_block_configured(&self, change: &Change, block: &str, key: &str) -> bool {
+        let Some(resource) = self.resource(change) else { return true };
+        let blocks = resource.get("expressions").and_then(|all| all.get(block));
+        match blocks {
+            Some(Value::Array(blocks)) => blocks.iter().any(|one| one.get(key).is_some()),
+            Some(one) => one.get(key).is_some() || one.get("references").is_some(),
+            None => false,
+        }
+    }
+
     /// True if the configuration sets an attribute.
     pub(super) fn is_configured(&self, change: &Change, key: &str) -> bool {
         let expressions = self.resource(change).and_then(|resource| resource.get("expressions"));

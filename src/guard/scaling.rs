@@ -125,7 +125,7 @@ pub(super) fn remove_template(trial: &mut Trial<'_>, id: &str) {
 }
 
 /// Attributes of a group by which a controller or a rule decides.
-const READ_OF_GROUP: [&str; 10] = [
+const READ_OF_GROUP: [&str; 11] = [
     "tag",
     "launch_template",
     "mixed_instances_policy",
@@ -136,6 +136,7 @@ const READ_OF_GROUP: [&str; 10] = [
     "max_size",
     "target_group_arns",
     "load_balancers",
+    "suspended_processes",
 ];
 
 /// An Auto Scaling group.
@@ -144,6 +145,9 @@ pub(super) fn group(trial: &mut Trial<'_>) {
     let name = change.identity();
     let changed: Vec<&str> = READ_OF_GROUP.into_iter().filter(|key| change.differs(key)).collect();
     if changed.is_empty() {
+        if change.is(Action::Replace) {
+            trial.later(format!("all instances of the Auto Scaling group `{name}` are launched again"));
+        }
         return;
     }
     let subnets = trial.plan.list(change, "vpc_zone_identifier");
@@ -185,6 +189,9 @@ pub(super) fn group(trial: &mut Trial<'_>) {
                 .unwrap_or(std::mem::take(&mut launch.templates));
             if put("target_group_arns") {
                 launch.target_groups = texts(known(change, "target_group_arns"));
+            }
+            if put("suspended_processes") {
+                launch.suspended = texts(known(change, "suspended_processes"));
             }
             if put("load_balancers") {
                 launch.load_balancers = texts(known(change, "load_balancers"));

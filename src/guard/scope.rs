@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use crate::aws::launches::name_of_profile;
 use crate::aws::view::ClusterView;
 
+use super::plan::{Plan, Text};
+
 /// Objects of the judged clusters.
 #[derive(Debug, Default)]
 pub(super) struct Affected {
@@ -21,6 +23,29 @@ pub(super) struct Affected {
 }
 
 impl Affected {
+    /// Adds the roles that take the place of those of a cluster in a plan, under another name or in its profiles.
+    pub(super) fn follow(&mut self, plan: &Plan) {
+        for (_, change) in plan.effective() {
+            let was = change.before_text("name").or_else(|| change.before_text("id")).unwrap_or_default();
+            let (held, of_role) = match change.kind.as_str() {
+                "aws_iam_role" => (&self.roles, true),
+                "aws_iam_instance_profile" => (&self.profiles, false),
+                _ => continue,
+            };
+            if !held.contains(was) {
+                continue;
+            }
+            if of_role {
+                self.roles.insert(change.identity());
+                continue;
+            }
+            self.profiles.insert(change.identity());
+            if let Text::Known(role) = plan.text(change, "role") {
+                self.roles.insert(role);
+            }
+        }
+    }
+
     /// Adds what a cluster uses.
     pub(super) fn add(&mut self, view: &ClusterView<'_>) {
         self.clusters.insert(view.cluster_id.to_owned());

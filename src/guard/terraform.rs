@@ -128,8 +128,8 @@ pub(super) struct RawDifference {
     pub(super) after: Option<Map<String, Value>>,
     #[serde(deserialize_with = "object_or_flag")]
     pub(super) after_unknown: Map<String, Value>,
-    #[serde(deserialize_with = "object_or_flag")]
-    pub(super) after_sensitive: Map<String, Value>,
+    pub(super) before_sensitive: Value,
+    pub(super) after_sensitive: Value,
 }
 
 /// Terraform writes `false` in place of an object for what does not exist.
@@ -151,6 +151,8 @@ pub(crate) enum PlanError {
     Text,
     #[error("this is the output of `terraform plan -json`: messages, not the plan")]
     Stream,
+    #[error("these are several plans: give one at a time")]
+    Several,
     #[error("this is a state, not a plan")]
     State,
     #[error("this is a change set of CloudFormation, which is not supported")]
@@ -159,7 +161,7 @@ pub(crate) enum PlanError {
     Other,
     #[error("format version `{0}` is not supported: versions 0.1 to {MAJOR}.x are")]
     Version(String),
-    #[error("the plan is not valid JSON")]
+    #[error("the plan is not valid JSON, or does not have the form of a plan")]
     Json(#[from] JsonError),
 }
 
@@ -180,6 +182,9 @@ impl Document {
         let text = document(decoded.as_deref().unwrap_or(bytes)).ok_or(PlanError::Text)?;
         let document: Self = json_input::parse_first(text)?;
         document.check()?;
+        if is_followed_by_another(text) {
+            return Err(PlanError::Several);
+        }
         Ok(document)
     }
 
@@ -210,6 +215,13 @@ impl Document {
     pub(super) fn deferred(&self) -> impl Iterator<Item = &RawChange> {
         self.deferred_changes.iter().map(|deferred| &deferred.resource_change)
     }
+}
+
+/// True if another document follows the first one.
+fn is_followed_by_another(text: &[u8]) -> bool {
+    let mut documents = serde_json::Deserializer::from_slice(text).into_iter::<serde::de::IgnoredAny>();
+    let _ = documents.next();
+    text.get(documents.byte_offset()..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
 }
 
 /// The text in UTF-8, if it is in UTF-16, as PowerShell writes redirected output.

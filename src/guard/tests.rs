@@ -280,6 +280,79 @@ fn another_region_is_not_judged_and_another_account_is_refused() {
     assert!(super::check_account(&cluster.inventory, &other).is_err());
 }
 
+#[test]
+fn a_finding_that_grows_is_worse() {
+    let mut cluster = Cluster::new();
+    let groups = [aws::TAGGED_GROUP, "sg-0second"];
+    cluster.add_group("sg-0second");
+    crate::testing::tag(&mut cluster.group("sg-0second").tags, aws::KEY, "owned");
+    cluster.set_groups(&groups);
+    let before = tried(&cluster, &plan(&[], &json!({})));
+    assert_eq!((before.new.len(), before.worse.len()), (0, 0));
+    // The server gets the second group too.
+    let side = |groups: &[&str]| json!({"id": aws::SERVER, "vpc_security_group_ids": groups});
+    let held = cluster.instance(aws::SERVER).security_groups.clone();
+    let held: Vec<&str> = held.iter().map(String::as_str).collect();
+    let more: Vec<&str> = held.iter().copied().chain(groups).collect();
+    let guard = tried(&cluster, &plan(&[update("aws_instance.server", side(&held), side(&more))], &json!({})));
+    let grown: Vec<&str> =
+        guard.worse.iter().chain(&guard.new).flat_map(|one| &one.addresses).map(String::as_str).collect();
+    assert!(grown.contains(&"aws_instance.server"), "{guard:#?}");
+    assert!(guard.at_least(crate::finding::Severity::Error) > 0);
+}
+
+#[test]
+fn a_role_under_another_name_is_followed() {
+    let cluster = Cluster::new();
+    let role = |name: &str| json!({"name": name, "id": name, "assume_role_policy": "{}"});
+    let profile =
+        cluster.inventory.accounts[0].instance_profiles.iter().find(|one| one.roles == [aws::SERVER_ROLE]).unwrap();
+    let name = profile.arn.rsplit('/').next().unwrap();
+    let of = |role: &str| json!({"name": name, "id": name, "arn": profile.arn, "role": role});
+    let renamed =
+        change("aws_iam_role.server", &["delete", "create"], [role(aws::SERVER_ROLE), role("new"), json!({})]);
+    let follows = update("aws_iam_instance_profile.server", of(aws::SERVER_ROLE), of("new"));
+    // No policy follows: the new role grants nothing.
+    let guard = tried(&cluster, &plan(&[renamed, follows], &json!({})));
+    assert!(new(&guard).iter().any(|(kind, _)| *kind == "role"), "{guard:#?}");
+    // Without the profile nothing does.
+    let deleted = change("aws_iam_role.server", &["delete"], [role(aws::SERVER_ROLE), json!(null), json!({})]);
+    let guard = tried(&cluster, &plan(&[deleted], &json!({})));
+    assert_eq!(new(&guard), [("instance-profile", "aws_iam_role.server".to_owned())]);
+}
+
+#[test]
+fn a_gateway_that_routes_lead_to_is_undecided() {
+    let cluster = Cluster::new();
+    let tables = cluster.inventory.accounts[0].regions[0].route_tables.iter();
+    let gateway = tables
+        .flat_map(|table| &table.routes)
+        .find_map(|route| route.gateway_id.as_ref().filter(|id| id.starts_with("igw")))
+        .unwrap();
+    let of = |id: &str| change("aws_internet_gateway.this", &["delete"], [json!({"id": id}), json!(null), json!({})]);
+    assert_eq!(undecided(&tried(&cluster, &plan(&[of(gateway)], &json!({})))), ["aws_internet_gateway.this"]);
+    is_nothing(&tried(&cluster, &plan(&[of("igw-other")], &json!({}))));
+}
+
+#[test]
+fn sensitive_values_are_judged_and_hidden() {
+    let cluster = Cluster::new();
+    let deny = json!({"Statement": [{"Effect": "Deny", "Action": "ec2:*", "Resource": "*", "Condition": {"StringNotEquals": {"aws:RequestedRegion": "s3cr3t-value"}}}]});
+    let policy = json!({"role": aws::SERVER_ROLE, "name": "s3cr3t-name", "policy": deny.to_string()});
+    let mut one = change("aws_iam_role_policy.x", &["create"], [json!(null), policy, json!({})]);
+    one["change"]["after_sensitive"] = json!({"name": true, "policy": true});
+    let guard = tried(&cluster, &plan(&[one], &json!({})));
+    assert!(!guard.new.is_empty());
+    let shown = serde_json::to_string(&guard).unwrap();
+    assert!(!shown.contains("s3cr3t"), "{shown}");
+}
+
+#[test]
+fn several_plans_in_one_text_are_refused() {
+    let plan = r#"{"format_version": "1.2", "planned_values": {}}"#;
+    assert_eq!(Document::from_slice(format!("{plan}\n{plan}").as_bytes()).unwrap_err(), super::PlanError::Several);
+}
+
 mod properties {
     use proptest::prelude::*;
 

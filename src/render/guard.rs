@@ -24,10 +24,18 @@ pub(crate) fn guard(guard: &Guard, options: &TableOptions, out: &mut dyn Write) 
     let shown = if options.verbose { usize::MAX } else { SHOWN };
     fact(&mut page, "clusters", &text::list(&clusters, shown), painter, options);
     fact(&mut page, "account", &read_at(guard), painter, options);
-    let version = guard.plan_version.as_deref().map(|version| format!(", version {version}")).unwrap_or_default();
+    let version = guard
+        .plan_version
+        .as_deref()
+        .map(|version| format!(", version {}", text::printable(version)))
+        .unwrap_or_default();
     fact(&mut page, "plan", &format!("{}{version}", text::count(guard.changes, "change")), painter, options);
     for finding in &guard.new {
         let word = painter.severity(finding.severity, finding.severity.name());
+        block(&mut page, &word, finding, true, painter, options);
+    }
+    for finding in &guard.worse {
+        let word = painter.severity(finding.severity, &format!("{} grows:", finding.severity.name()));
         block(&mut page, &word, finding, true, painter, options);
     }
     for finding in &guard.resolved {
@@ -49,7 +57,7 @@ pub(crate) fn guard(guard: &Guard, options: &TableOptions, out: &mut dyn Write) 
     }
     let paint: fn(Painter, &str) -> String = if guard.at_least(Severity::Error) > 0 {
         Painter::bad
-    } else if guard.new.is_empty() && guard.undecided.is_empty() {
+    } else if guard.new.is_empty() && guard.worse.is_empty() && guard.undecided.is_empty() {
         Painter::good
     } else {
         Painter::warn
@@ -75,6 +83,7 @@ fn verdict(guard: &Guard) -> String {
             parts.push(format!("{number} {words}"));
         }
     };
+    add(guard.worse.len(), "worse than before");
     add(guard.resolved.len(), "resolved");
     add(guard.choices.len(), "changed at load balancers");
     add(guard.undecided.len(), "undecided");
@@ -157,6 +166,7 @@ pub(crate) fn guard_markdown(guard: &Guard, out: &mut dyn Write) -> io::Result<(
     };
     let head = "\n| | rule | cluster | resource | change | what |\n|---|---|---|---|---|---|\n";
     let mut rows: Vec<String> = guard.new.iter().map(|finding| row(finding, finding.severity.name())).collect();
+    rows.extend(guard.worse.iter().map(|finding| row(finding, &format!("{} grows", finding.severity.name()))));
     rows.extend(guard.resolved.iter().map(|finding| row(finding, "resolved")));
     let mut left = section(&mut page, head, &rows);
     let changed: Vec<String> =
