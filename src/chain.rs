@@ -50,7 +50,7 @@ pub(crate) struct Chain {
 pub(crate) struct Link {
     pub(crate) name: LinkName,
     pub(crate) state: State,
-    /// What was found, in sentences.
+    /// Observations, in sentences.
     pub(crate) facts: Vec<String>,
     /// Reasons for which the link is not audited.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +86,7 @@ pub(crate) enum LinkName {
     Instance,
     Controller,
     Permissions,
-    /// What the controller decides about the object.
+    /// The controller's decision about the object.
     Decision,
     Subnets,
     SecurityGroups,
@@ -323,7 +323,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What a rule requires of a cluster with an external cloud controller.
+/// The requirement of an external cloud controller that a rule checks.
 fn prerequisite(finding: &Finding) -> Option<Prerequisite> {
     rules::find(&finding.rule).and_then(|rule| rule.migration)
 }

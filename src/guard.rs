@@ -50,7 +50,7 @@ use trial::Effect;
 /// Schema of [`Guard`]; `docs/guard.schema.json` describes it.
 const SCHEMA: &str = "tagaudit.guard/1";
 
-/// What a plan changes for the clusters of an account.
+/// Verdict on a plan, for the clusters of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Guard {
     pub(crate) schema: &'static str,
@@ -76,7 +76,7 @@ pub(crate) struct Guard {
     pub(crate) undecided: Vec<Told>,
     /// Changes that concern instances that are launched later.
     pub(crate) later: Vec<Told>,
-    /// What was not judged.
+    /// Parts that were not judged.
     pub(crate) not_audited: Vec<String>,
 }
 
@@ -163,9 +163,8 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
         guard.choices.extend(choices::choices(auditor, inventory, &after, &held));
         guard.compare(auditor.cluster_id, &audit.findings, &found.findings, &lost, &trial)?;
     }
-    for (_, change) in plan.effective() {
-        let at = plan.changes.iter().position(|one| std::ptr::eq(one, change));
-        if let Some(elsewhere) = at.and_then(|at| effects.get(at)).and_then(|effect| effect.elsewhere.as_ref()) {
+    for (change, effect) in plan.changes.iter().zip(&effects) {
+        if let Some(elsewhere) = &effect.elsewhere {
             guard.not_audited.push(format!("{}: {elsewhere}", change.address));
         }
     }
@@ -254,12 +253,12 @@ impl Guard {
                 })
             })
             .collect();
-        // A finding that is now worth a note only is no longer a defect.
+        // A finding that is now worth a note only counts as resolved.
         let is_mended = |finding: &&Finding| match new.get(&Key::of(finding)) {
             None => true,
             Some(severity) => finding.severity > Severity::Info && *severity == Severity::Info,
         };
-        // A role that lost everything, or an object that is gone, is no success.
+        // A finding about a role that lost permissions is not resolved by that.
         let is_lost =
             |finding: &&Finding| finding.resource.kind == ResourceKind::Role && lost.contains(&finding.resource.id);
         let mended: Vec<&Finding> = before.iter().filter(is_mended).filter(|finding| !is_lost(finding)).collect();

@@ -175,7 +175,7 @@ fn controller_link(
     if controller.is_running { link } else { link.unread(format!("the evidence does not show that the {name} runs")) }
 }
 
-/// What the controller decides: its error, or the load balancer. Findings about the object belong here.
+/// The controller's decision: its error, or the load balancer. Findings about the object belong here.
 fn decision_link(facts: &Facts<'_>, decision: &Decision, (kind, id): &(ResourceKind, String)) -> Link {
     let mut link = Link::new(LinkName::Decision);
     link.sources = decision.steps.last().map(|step| step.function).into_iter().collect();

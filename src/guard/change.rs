@@ -131,12 +131,17 @@ impl Change {
         }
     }
 
-    /// A known text after; absent if it is empty, unknown or not set.
-    pub(super) fn after_text(&self, key: &str) -> Option<&str> {
+    /// A known value after; absent if it is unknown or not set.
+    pub(super) fn known(&self, key: &str) -> Option<&Value> {
         match self.after(key) {
-            Setting::Known(value) => value.as_str().filter(|text| !text.is_empty()),
+            Setting::Known(value) => Some(value),
             Setting::Unknown | Setting::Absent => None,
         }
+    }
+
+    /// A known text after; absent if it is empty, unknown or not set.
+    pub(super) fn after_text(&self, key: &str) -> Option<&str> {
+        self.known(key).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
     /// The parts of a value that are unknown.
@@ -162,10 +167,6 @@ impl Change {
         if self.has_unknown(key) {
             return true;
         }
-        let after = match self.after(key) {
-            Setting::Known(value) => Some(value),
-            Setting::Unknown | Setting::Absent => None,
-        };
         // The provider writes a value that is not set as null, as an empty text, or as an empty list.
         let is_set = |value: &&Value| match value {
             Value::String(text) => !text.is_empty(),
@@ -174,7 +175,7 @@ impl Change {
             Value::Null => false,
             Value::Bool(_) | Value::Number(_) => true,
         };
-        self.before(key).filter(is_set) != after.filter(is_set)
+        self.before(key).filter(is_set) != self.known(key).filter(is_set)
     }
 
     /// A replacement whose old object another change makes again only creates an object.

@@ -1,4 +1,4 @@
-//! What controllers decide otherwise after a plan: subnets, security groups and targets of load balancers.
+//! Decisions of controllers that differ after a plan: subnets, security groups and targets of load balancers.
 
 use serde::Serialize;
 

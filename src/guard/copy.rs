@@ -158,10 +158,7 @@ fn joins(change: &Change, affected: &Affected) -> bool {
         "network_interface_id",
         "target_id",
     ];
-    let subnets = match change.after("subnet_ids") {
-        super::change::Setting::Known(value) => super::change::texts(Some(value)),
-        _ => Vec::new(),
-    };
+    let subnets = super::change::texts(change.known("subnet_ids"));
     let named = NAMES.into_iter().filter_map(|key| change.after_text(key)).map(str::to_owned).chain(subnets);
     // Network ACLs and the targets of control policies are not in the inventory.
     let is_unread = |id: &str| id.starts_with("acl-") || !id.contains('-');

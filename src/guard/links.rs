@@ -115,10 +115,7 @@ impl Side<'_> {
         match self {
             Self::Before(change) => Ok(change.before(key).cloned()),
             Self::After(_, change) if change.has_unknown(key) => Err(Open(key)),
-            Self::After(_, change) => Ok(match change.after(key) {
-                Setting::Known(value) => Some(value.clone()),
-                Setting::Unknown | Setting::Absent => None,
-            }),
+            Self::After(_, change) => Ok(change.known(key).cloned()),
         }
     }
 

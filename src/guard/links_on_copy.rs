@@ -13,7 +13,7 @@ use super::tags::decides;
 use super::trial::Trial;
 
 /// Id of the DHCP options of a VPC without an association.
-const DEFAULT_OPTIONS: &str = "default";
+pub(super) const DEFAULT_OPTIONS: &str = "default";
 
 /// Makes a connection.
 pub(super) fn make(trial: &mut Trial<'_>, link: &Link) {

@@ -7,6 +7,7 @@ use crate::resource::ResourceKind;
 
 use super::change::{Action, Change, Setting};
 use super::links::routes_of_blocks;
+use super::links_on_copy::DEFAULT_OPTIONS;
 use super::plan::Text;
 use super::tags;
 use super::trial::{Trial, is_for_a_cluster, object, put_tags};
@@ -80,7 +81,7 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
             let users = region.vpcs.iter_mut().filter(|vpc| vpc.dhcp_options_id.as_deref() == Some(&id));
             let users: Vec<String> = users
                 .map(|vpc| {
-                    vpc.dhcp_options_id = Some("default".to_owned());
+                    vpc.dhcp_options_id = Some(DEFAULT_OPTIONS.to_owned());
                     vpc.id.clone()
                 })
                 .collect();
@@ -178,7 +179,7 @@ fn vpc(trial: &mut Trial<'_>) {
         id: id.clone(),
         owner_id: None,
         cidr_blocks: change.after_text("cidr_block").map(|block| vec![block.to_owned()]),
-        dhcp_options_id: Some("default".to_owned()),
+        dhcp_options_id: Some(DEFAULT_OPTIONS.to_owned()),
         enable_dns_support: Some(true),
         enable_dns_hostnames: Some(false),
         tags: Vec::new(),
@@ -269,12 +270,8 @@ fn security_group(trial: &mut Trial<'_>) {
                 trial.open("ingress");
             }
         } else {
-            let after = match change.after("ingress") {
-                Setting::Known(value) => Some(value),
-                Setting::Unknown | Setting::Absent => None,
-            };
             let old = if is_new { Vec::new() } else { ingress::rules_of_blocks(change.before("ingress"), &id) };
-            let new = ingress::rules_of_blocks(after, &id);
+            let new = ingress::rules_of_blocks(change.known("ingress"), &id);
             let Some(region) = trial.region() else { return };
             if let Some(found) = region.security_groups.iter_mut().find(|one| one.id == id) {
                 ingress::change(found, &old, &new);

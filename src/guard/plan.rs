@@ -13,7 +13,7 @@ use super::terraform::{Document, RawChange};
 pub(crate) struct Plan {
     /// Every resource in its order, those that stay as they are too: others refer to them.
     pub(super) changes: Vec<Change>,
-    /// What cannot be judged at all, with the reason.
+    /// Addresses that cannot be judged at all, each with the reason.
     pub(super) open: Vec<(String, String)>,
     /// Parts that the plan does not hold.
     pub(super) notes: Vec<String>,
@@ -94,7 +94,7 @@ fn is_of_aws_otherwise(provider: &str) -> bool {
 
 impl Plan {
     fn add(&mut self, raw: &RawChange) {
-        // A data source is read, not written; it is no target of an attribute that takes an id of the plan.
+        // A data source is read, not written; no attribute takes an id of the plan from it.
         if raw.mode == "data" {
             return;
         }

@@ -11,7 +11,7 @@ use crate::aws::{
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
-use super::change::{Action, Change, Setting, block, texts};
+use super::change::{Action, Change, block, texts};
 use super::instances::metadata;
 use super::plan::Text;
 use super::trial::Trial;
@@ -20,13 +20,6 @@ use super::trial::Trial;
 const READ: [&str; 5] =
     ["iam_instance_profile", "vpc_security_group_ids", "network_interfaces", "metadata_options", "tag_specifications"];
 
-fn known<'c>(change: &'c Change, key: &str) -> Option<&'c Value> {
-    match change.after(key) {
-        Setting::Known(value) => Some(value),
-        Setting::Unknown | Setting::Absent => None,
-    }
-}
-
 /// A launch template: an update creates a new version of it.
 pub(super) fn template(trial: &mut Trial<'_>) {
     let change = trial.change;
@@ -34,9 +27,9 @@ pub(super) fn template(trial: &mut Trial<'_>) {
     let name = change.after_text("name").or_else(|| change.before_text("name")).unwrap_or(&change.address).to_owned();
     let is_read = READ.into_iter().any(|key| change.differs(key)) || change.differs("default_version");
     let open: Vec<&str> = READ.into_iter().filter(|key| change.has_unknown(key)).collect();
-    let groups = texts(known(change, "vpc_security_group_ids"));
+    let groups = texts(change.known("vpc_security_group_ids"));
     let version = version_of(change, groups);
-    let makes_default = known(change, "update_default_version").and_then(Value::as_bool) == Some(true);
+    let makes_default = change.known("update_default_version").and_then(Value::as_bool) == Some(true);
     let Some(region) = trial.region() else { return };
     let users: Vec<String> = region
         .auto_scaling_groups
@@ -63,7 +56,7 @@ pub(super) fn template(trial: &mut Trial<'_>) {
                     found.default_version = found.latest_version;
                 }
             }
-            if let Some(number) = known(change, "default_version").and_then(Value::as_u64)
+            if let Some(number) = change.known("default_version").and_then(Value::as_u64)
                 && change.differs("default_version")
                 && !makes_default
             {
@@ -91,7 +84,7 @@ fn uses(group: &AutoScalingGroup, id: &str, name: &str) -> bool {
 
 /// The version that a template has after the plan.
 fn version_of(change: &Change, of_instance: Vec<String>) -> TemplateVersion {
-    let blocks = |key: &str| known(change, key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let blocks = |key: &str| change.known(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let index = |block: &Value| block.get("device_index").and_then(Value::as_i64).unwrap_or_default();
     let of_interfaces = blocks("network_interfaces")
         .into_iter()
@@ -103,7 +96,7 @@ fn version_of(change: &Change, of_instance: Vec<String>) -> TemplateVersion {
         .into_iter()
         .flatten()
         .filter_map(|(key, value)| Some(Tag { key: key.clone(), value: value.as_str()?.to_owned() }));
-    let profile = block(known(change, "iam_instance_profile")).and_then(|block| {
+    let profile = block(change.known("iam_instance_profile")).and_then(|block| {
         let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         text("name").or_else(|| text("arn")).map(str::to_owned)
     });
@@ -112,7 +105,7 @@ fn version_of(change: &Change, of_instance: Vec<String>) -> TemplateVersion {
         instance_tags: instance_tags.collect(),
         security_groups: template_groups(of_instance, of_interfaces),
         instance_profile: profile,
-        metadata_options: block(known(change, "metadata_options")).map(|block| metadata(block, None)),
+        metadata_options: block(change.known("metadata_options")).map(|block| metadata(block, None)),
     }
 }
 
@@ -174,11 +167,11 @@ pub(super) fn group(trial: &mut Trial<'_>) {
     let is_new = change.is(Action::Create);
     if let Some(found) = groups.get_mut(at) {
         let put = |key: &str| (changed.contains(&key) || is_new) && !change.has_unknown(key);
-        let size = |key: &str| known(change, key).and_then(Value::as_u64).and_then(|size| u32::try_from(size).ok());
+        let size = |key: &str| change.known(key).and_then(Value::as_u64).and_then(|size| u32::try_from(size).ok());
         found.min_size = size("min_size").unwrap_or(found.min_size);
         found.max_size = size("max_size").unwrap_or(found.max_size);
         if put("tag") {
-            put_tags(found, known(change, "tag"));
+            put_tags(found, change.known("tag"));
         }
         if let Some(launch) = &mut found.launch {
             launch.subnets = subnets
@@ -188,13 +181,13 @@ pub(super) fn group(trial: &mut Trial<'_>) {
                 .filter(|_| changed.contains(&"launch_template"))
                 .unwrap_or(std::mem::take(&mut launch.templates));
             if put("target_group_arns") {
-                launch.target_groups = texts(known(change, "target_group_arns"));
+                launch.target_groups = texts(change.known("target_group_arns"));
             }
             if put("suspended_processes") {
-                launch.suspended = texts(known(change, "suspended_processes"));
+                launch.suspended = texts(change.known("suspended_processes"));
             }
             if put("load_balancers") {
-                launch.load_balancers = texts(known(change, "load_balancers"));
+                launch.load_balancers = texts(change.known("load_balancers"));
             }
         }
     }
@@ -219,7 +212,7 @@ fn put_tags(group: &mut AutoScalingGroup, blocks: Option<&Value>) {
 
 /// The template of a group; `None` if it is unknown.
 fn references(trial: &Trial<'_>, change: &Change) -> Option<Vec<TemplateReference>> {
-    let Some(block) = block(known(change, "launch_template")) else {
+    let Some(block) = block(change.known("launch_template")) else {
         return (!change.has_unknown("launch_template")).then(Vec::new);
     };
     let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);

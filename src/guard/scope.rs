@@ -1,4 +1,4 @@
-//! What the judged clusters use: a value that nobody reads is left alone, known or not.
+//! Objects that the judged clusters use: a value that nobody reads is left alone, known or not.
 
 use std::collections::{BTreeSet, HashSet};
 
