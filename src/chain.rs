@@ -301,7 +301,7 @@ impl<'a> Facts<'a> {
         }
         // Rights beyond what is needed stop nothing.
         let takes_rights = |finding: &&Finding| {
-            prerequisite(finding) == Some(Prerequisite::Policies)
+            rules::prerequisite(&finding.rule) == Some(Prerequisite::Policies)
                 || (controller == ModelledController::LoadBalancerController && finding.severity == Severity::Error)
         };
         let findings = self.findings_on(ResourceKind::Role, &ids).into_iter().filter(takes_rights);
@@ -312,7 +312,7 @@ impl<'a> Facts<'a> {
     fn of_controller(&self, controller: ModelledController) -> Vec<&'a Finding> {
         match controller {
             ModelledController::CloudProviderAws => {
-                self.findings(|one| prerequisite(one) == Some(Prerequisite::Controller))
+                self.findings(|one| rules::prerequisite(&one.rule) == Some(Prerequisite::Controller))
             }
             ModelledController::LoadBalancerController => Vec::new(),
         }
@@ -321,11 +321,6 @@ impl<'a> Facts<'a> {
     fn load_balancer_controllers(&self) -> impl Iterator<Item = &AuditedCompanion<'a>> {
         self.companions.iter().filter(|one| one.one.run.row.companion == Companion::LoadBalancerController)
     }
-}
-
-/// The requirement of an external cloud controller that a rule checks.
-fn prerequisite(finding: &Finding) -> Option<Prerequisite> {
-    rules::find(&finding.rule).and_then(|rule| rule.migration)
 }
 
 /// Reads that decide what a role grants.

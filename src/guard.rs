@@ -11,9 +11,10 @@ use serde::Serialize;
 
 use crate::audit::{Auditor, NotAudited, Purpose, RoleReport};
 use crate::aws::Inventory;
+use crate::aws::view::{ClusterView, Held};
 use crate::baseline::BaselineError;
 use crate::estate::EstateRef;
-use crate::finding::{Finding, ResourceRef, Severity};
+use crate::finding::{Finding, ResourceRef, Severity, Status, Waiver};
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
 use crate::rules::Prerequisite;
@@ -68,6 +69,8 @@ pub(crate) struct Guard {
     pub(crate) new: Vec<Judged>,
     /// Findings of before that concern more resources after the plan, or more permissions of a role.
     pub(crate) worse: Vec<Judged>,
+    /// Findings that the plan causes or makes worse, and that the configuration waives: they do not count.
+    pub(crate) waived: Vec<Judged>,
     /// Findings that the plan resolves.
     pub(crate) resolved: Vec<Judged>,
     /// Decisions of controllers about load balancers that the plan changes.
@@ -97,6 +100,9 @@ pub(crate) struct Judged {
     /// The fix, in one sentence.
     pub(crate) fix: String,
     pub(crate) fingerprint: String,
+    /// The waiver of the configuration, also if it has expired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waiver: Option<Waiver>,
 }
 
 /// A change, with a statement about it.
@@ -122,16 +128,21 @@ impl Guard {
     }
 }
 
-/// Tries a plan on a copy of an inventory, for each of these clusters.
+/// Tries a plan on a copy of an inventory, for each of these clusters. `configure` sets the severities that the operator
+/// chose, and marks waived findings.
 ///
 /// # Errors
 /// If the plan is about other accounts, or a baseline is broken.
-pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]) -> Result<Guard, GuardError> {
+pub(crate) fn guard(
+    inventory: &Inventory,
+    plan: &Plan,
+    auditors: &[Auditor<'_>],
+    configure: &dyn Fn(&mut [Finding]),
+) -> Result<Guard, GuardError> {
     check_account(inventory, plan)?;
+    let views: Vec<ClusterView<'_>> = auditors.iter().map(|auditor| auditor.view(inventory)).collect();
     let mut affected = Affected::default();
-    for auditor in auditors {
-        affected.add(&auditor.view(inventory));
-    }
+    views.iter().for_each(|view| affected.add(view));
     affected.follow(plan);
     let (after, effects) = applied(inventory, plan, &affected, None);
     let mut guard = Guard {
@@ -142,6 +153,7 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
         changes: plan.effective().count(),
         new: Vec::new(),
         worse: Vec::new(),
+        waived: Vec::new(),
         resolved: Vec::new(),
         choices: Vec::new(),
         undecided: told(plan, &effects, |effect| &effect.undecided),
@@ -149,19 +161,23 @@ pub(crate) fn guard(inventory: &Inventory, plan: &Plan, auditors: &[Auditor<'_>]
         not_audited: plan.notes.clone(),
     };
     guard.undecided.extend(plan.open.iter().map(|(address, why)| Told { address: address.clone(), why: why.clone() }));
-    for auditor in auditors {
-        let held = crate::aws::view::Held::of(&auditor.view(inventory), &affected.clusters);
-        let audit = auditor.audit_for(EstateRef::Aws(inventory), Purpose::Plan)?;
-        guard.not_audited.extend(audit.not_audited.iter().map(|gap| unread(auditor.cluster_id, gap)));
+    for (auditor, view) in auditors.iter().zip(&views) {
+        let held = Held::of(view, &affected.clusters);
+        let holding = Auditor { held: Some(&held), ..*auditor };
         let again = |estate: &Inventory| {
-            let auditor = Auditor { held: Some(&held), ..*auditor };
-            auditor.findings(EstateRef::Aws(estate))
+            let mut findings = holding.findings(EstateRef::Aws(estate))?;
+            configure(&mut findings);
+            Ok(findings)
         };
-        let found = Auditor { held: Some(&held), ..*auditor }.audit_for(EstateRef::Aws(&after), Purpose::Plan)?;
-        let lost = lost_rights(&audit.roles, &found.roles);
+        let mut before = auditor.audit_for(EstateRef::Aws(inventory), Purpose::Plan)?;
+        let mut found = holding.audit_for(EstateRef::Aws(&after), Purpose::Plan)?;
+        configure(&mut before.findings);
+        configure(&mut found.findings);
+        guard.not_audited.extend(before.not_audited.iter().map(|gap| unread(auditor.cluster_id, gap)));
+        let lost = lost_rights(&before.roles, &found.roles);
         let trial = addresses::Trial { inventory, plan, affected: &affected, effects: &effects, again: &again };
-        guard.choices.extend(choices::choices(auditor, inventory, &after, &held));
-        guard.compare(auditor.cluster_id, &audit.findings, &found.findings, &lost, &trial)?;
+        guard.choices.extend(choices::choices(auditor, view, &holding.view(&after)));
+        guard.compare(auditor.cluster_id, &before.findings, &found.findings, &lost, &trial)?;
     }
     for (change, effect) in plan.changes.iter().zip(&effects) {
         if let Some(elsewhere) = &effect.elsewhere {
@@ -207,7 +223,7 @@ fn concerns_more(old: &Finding, new: &Finding, lost: &BTreeSet<String>) -> bool 
         // What a finding names as its cause may change without a further defect.
         all.filter(|one| one.kind == finding.resource.kind).map(|one| (one.kind, one.id.clone())).collect()
     };
-    let takes_rights = crate::rules::find(new.rule).and_then(|rule| rule.migration) == Some(Prerequisite::Policies);
+    let takes_rights = crate::rules::prerequisite(new.rule) == Some(Prerequisite::Policies);
     !named(new).is_subset(&named(old))
         || (takes_rights && new.resource.kind == ResourceKind::Role && lost.contains(&new.resource.id))
 }
@@ -238,30 +254,37 @@ impl Guard {
     where
         Again: Fn(&Inventory) -> Result<Vec<Finding>, BaselineError>,
     {
-        let by_key = |findings: &[Finding]| -> BTreeMap<Key, Severity> {
-            findings.iter().map(|finding| (Key::of(finding), finding.severity)).collect()
-        };
-        let (old, new) = (by_key(before), by_key(after));
-        let is_worse = |finding: &&Finding| old.get(&Key::of(finding)).is_none_or(|old| finding.severity > *old);
-        let worse: Vec<&Finding> = after.iter().filter(is_worse).collect();
-        let with_more: Vec<&Finding> = after
-            .iter()
-            .filter(|finding| {
-                let was = before.iter().find(|old| Key::of(old) == Key::of(finding));
-                was.is_some_and(|old| {
+        // A finding that was waived and is open after the plan counts as new.
+        let before: Vec<&Finding> = before.iter().filter(|finding| finding.status != Status::Waived).collect();
+        let old: BTreeMap<Key, &Finding> = before.iter().map(|finding| (Key::of(finding), *finding)).collect();
+        let new: BTreeMap<Key, &Finding> = after.iter().map(|finding| (Key::of(finding), finding)).collect();
+        let was = |finding: &Finding| old.get(&Key::of(finding)).copied();
+        let (mut worse, mut with_more, mut waived) = (Vec::new(), Vec::new(), Vec::new());
+        for finding in after {
+            let is_new = was(finding).is_none_or(|old| finding.severity > old.severity);
+            let is_more = || {
+                was(finding).is_some_and(|old| {
                     (Severity::Warning..=old.severity).contains(&finding.severity) && concerns_more(old, finding, lost)
                 })
-            })
-            .collect();
+            };
+            if finding.status == Status::Waived {
+                waived.extend((is_new || is_more()).then_some(finding));
+            } else if is_new {
+                worse.push(finding);
+            } else if is_more() {
+                with_more.push(finding);
+            }
+        }
         // A finding that is now worth a note only counts as resolved.
-        let is_mended = |finding: &&Finding| match new.get(&Key::of(finding)) {
+        let is_mended = |finding: &Finding| match new.get(&Key::of(finding)) {
             None => true,
-            Some(severity) => finding.severity > Severity::Info && *severity == Severity::Info,
+            Some(new) => finding.severity > Severity::Info && new.severity == Severity::Info,
         };
         // A finding about a role that lost permissions is not resolved by that.
         let is_lost =
-            |finding: &&Finding| finding.resource.kind == ResourceKind::Role && lost.contains(&finding.resource.id);
-        let mended: Vec<&Finding> = before.iter().filter(is_mended).filter(|finding| !is_lost(finding)).collect();
+            |finding: &Finding| finding.resource.kind == ResourceKind::Role && lost.contains(&finding.resource.id);
+        let mended: Vec<&Finding> =
+            before.into_iter().filter(|finding| is_mended(finding) && !is_lost(finding)).collect();
         let judged = |finding: &Finding, addresses: Vec<String>| Judged {
             rule: finding.rule,
             severity: finding.severity,
@@ -273,13 +296,18 @@ impl Guard {
             impact: finding.impact.clone(),
             fix: finding.advice(),
             fingerprint: finding.fingerprint.clone(),
+            waiver: finding.waiver.clone(),
         };
-        let of_new = addresses(trial, &worse, true)?;
-        self.new.extend(worse.iter().zip(of_new).map(|(finding, at)| judged(finding, at)));
-        let of_more = addresses(trial, &with_more, true)?;
-        self.worse.extend(with_more.iter().zip(of_more).map(|(finding, at)| judged(finding, at)));
-        let of_mended = addresses(trial, &mended, false)?;
-        self.resolved.extend(mended.iter().zip(of_mended).map(|(finding, at)| judged(finding, at)));
+        let lists = [
+            (&mut self.new, worse, true),
+            (&mut self.worse, with_more, true),
+            (&mut self.waived, waived, true),
+            (&mut self.resolved, mended, false),
+        ];
+        for (list, findings, is_new) in lists {
+            let addresses = addresses(trial, &findings, is_new)?;
+            list.extend(findings.iter().zip(addresses).map(|(finding, at)| judged(finding, at)));
+        }
         Ok(())
     }
 
@@ -290,6 +318,7 @@ impl Guard {
         };
         self.new.sort_by_key(key);
         self.worse.sort_by_key(key);
+        self.waived.sort_by_key(key);
         self.resolved.sort_by_key(key);
         self.choices.sort();
         self.undecided.sort();

@@ -121,6 +121,11 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id).copied()
 }
 
+/// The requirement of an external cloud controller that a rule checks.
+pub(crate) fn prerequisite(id: &str) -> Option<Prerequisite> {
+    find(id).and_then(|rule| rule.migration)
+}
+
 /// Minimum similarity, from 0 to 1, of a name to the id that is suggested for it.
 const ALIKE: f64 = 0.8;
 

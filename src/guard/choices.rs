@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use crate::audit::Auditor;
-use crate::aws::Inventory;
-use crate::aws::view::{ClusterView, Held};
+use crate::aws::view::ClusterView;
 use crate::model::objects::Objects;
 use crate::model::simulate::{Options, simulate};
 use crate::model::{Answer, Decision, ModelledController, ObjectName};
@@ -54,7 +53,10 @@ impl Chosen {
 
 /// The decisions about the Services and Ingresses of a cluster that differ after a plan; none without the cluster's
 /// state in Kubernetes. Only what is known on both sides is compared.
-pub(super) fn choices(auditor: &Auditor<'_>, before: &Inventory, after: &Inventory, held: &Held) -> Vec<Choice> {
+pub(super) fn choices(auditor: &Auditor<'_>, before: &ClusterView<'_>, after: &ClusterView<'_>) -> Vec<Choice> {
+    if auditor.kubernetes.services.is_none() && auditor.kubernetes.documents.is_empty() {
+        return Vec::new();
+    }
     let decided = |view: &ClusterView<'_>| -> Vec<Decision> {
         let objects = Objects::of_cluster(auditor.kubernetes);
         let version = auditor.role_audit.controller_version;
@@ -62,12 +64,7 @@ pub(super) fn choices(auditor: &Auditor<'_>, before: &Inventory, after: &Invento
         let options = Options { versions, ..Options::default() };
         simulate(view, &objects, &options).map(|simulation| simulation.objects).unwrap_or_default()
     };
-    if auditor.kubernetes.services.is_none() && auditor.kubernetes.documents.is_empty() {
-        return Vec::new();
-    }
-    let old = decided(&auditor.view(before));
-    let again = Auditor { held: Some(held), ..*auditor };
-    let new = decided(&again.view(after));
+    let (old, new) = (decided(before), decided(after));
     let mut found = Vec::new();
     for decision in new.iter().filter(|one| one.handled) {
         let is_it = |one: &&Decision| (&one.object, one.controller) == (&decision.object, decision.controller);

@@ -23,7 +23,7 @@ impl Guard {
                 }
             }
         };
-        let lists = [&mut self.new, &mut self.worse, &mut self.resolved];
+        let lists = [&mut self.new, &mut self.worse, &mut self.waived, &mut self.resolved];
         for Judged { resource, message, impact, fix, .. } in lists.into_iter().flatten() {
             [message, impact, fix, &mut resource.id].into_iter().for_each(hide);
             [&mut resource.name, &mut resource.arn].into_iter().flatten().for_each(hide);

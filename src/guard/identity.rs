@@ -179,9 +179,9 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
     if !change.is(Action::Create) && !change.differs("policy") {
         return;
     }
-    let document = match trial.plan.text(change, "policy") {
+    let planned = trial.plan.text(change, "policy");
+    let document = match planned {
         Text::Known(document) if is_document(&document) => Some(document),
-        // IAM refuses what is not a document.
         Text::Known(_) | Text::Absent | Text::Unknown => {
             let users = |role: &&Role| {
                 role.attached_policies.as_ref().is_some_and(|attached| attached.contains(&arn))
@@ -189,8 +189,10 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
             };
             let matters =
                 trial.account.roles.iter().filter(users).any(|role| trial.affected.roles.contains(&role.name));
-            if matters {
-                trial.open("policy");
+            match planned {
+                _ if !matters => {}
+                Text::Unknown => trial.open("policy"),
+                Text::Known(_) | Text::Absent => trial.undecided("`policy` is not a policy document: IAM refuses it"),
             }
             return;
         }

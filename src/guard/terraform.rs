@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &[u8]) -> PlanError {
-        Document::from_slice(text).expect_err("it is no plan")
+        Document::from_slice(text).expect_err("this is not a plan")
     }
 
     #[test]

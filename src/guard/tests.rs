@@ -58,7 +58,7 @@ fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Auditor<'a> {
 
 /// Tries a plan on a cluster.
 fn tried(cluster: &Cluster, plan: &Plan) -> Guard {
-    guard(&cluster.inventory, plan, &[auditor(cluster, &Evidence::default())]).unwrap()
+    guard(&cluster.inventory, plan, &[auditor(cluster, &Evidence::default())], &|_| {}).unwrap()
 }
 
 /// Kinds of the resources of the new findings above a note, each with its addresses.

@@ -38,6 +38,9 @@ pub(crate) fn guard(guard: &Guard, options: &TableOptions, out: &mut dyn Write) 
         let word = painter.severity(finding.severity, &format!("{} grows:", finding.severity.name()));
         block(&mut page, &word, finding, true, painter, options);
     }
+    for finding in &guard.waived {
+        block(&mut page, &painter.dim("waived"), finding, true, painter, options);
+    }
     for finding in &guard.resolved {
         block(&mut page, &painter.good("resolved"), finding, false, painter, options);
     }
@@ -84,6 +87,7 @@ fn verdict(guard: &Guard) -> String {
         }
     };
     add(guard.worse.len(), "worse than before");
+    add(guard.waived.len(), "waived");
     add(guard.resolved.len(), "resolved");
     add(guard.choices.len(), "changed at load balancers");
     add(guard.undecided.len(), "undecided");
@@ -130,6 +134,9 @@ fn block(page: &mut String, word: &str, finding: &Judged, is_new: bool, painter:
         paragraph(page, "impact", &finding.impact, painter, options);
         paragraph(page, "fix", &finding.fix, painter, options);
     }
+    if let Some(waiver) = &finding.waiver {
+        paragraph(page, "waiver", &waiver.describe(), painter, options);
+    }
 }
 
 fn list(page: &mut String, title: &str, told: &[Told], painter: Painter, options: &TableOptions) {
@@ -167,6 +174,7 @@ pub(crate) fn guard_markdown(guard: &Guard, out: &mut dyn Write) -> io::Result<(
     let head = "\n| | rule | cluster | resource | change | what |\n|---|---|---|---|---|---|\n";
     let mut rows: Vec<String> = guard.new.iter().map(|finding| row(finding, finding.severity.name())).collect();
     rows.extend(guard.worse.iter().map(|finding| row(finding, &format!("{} grows", finding.severity.name()))));
+    rows.extend(guard.waived.iter().map(|finding| row(finding, "waived")));
     rows.extend(guard.resolved.iter().map(|finding| row(finding, "resolved")));
     let mut left = section(&mut page, head, &rows);
     let changed: Vec<String> =
@@ -205,4 +213,53 @@ fn section(page: &mut String, head: &str, items: &[String]) -> usize {
         page.push_str(item);
     }
     0
+}
+
+/// Writes a tried plan as workflow commands of GitHub Actions: an annotation for each new or worse finding. A plan has no
+/// files and lines: the title has the address. Source: GitHub Docs, "Workflow commands for GitHub Actions", *Setting an
+/// error message*; actions/toolkit `packages/core/src/command.ts#escapeData`, `#escapeProperty`.
+///
+/// # Errors
+/// When the writer fails.
+pub(crate) fn guard_annotations(guard: &Guard, out: &mut dyn Write) -> io::Result<()> {
+    for finding in guard.new.iter().chain(&guard.worse) {
+        let level = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "notice",
+        };
+        let title = format!("{}: {}", finding.rule, text::list(&finding.addresses, SHOWN));
+        let lines = [data(&finding.message), data(&format!("cluster: {}", finding.cluster)), data(&format!("fix: {}", finding.fix))];
+        writeln!(out, "::{level} title={}::{}", property(&title), lines.join("%0A"))?;
+    }
+    for told in &guard.undecided {
+        writeln!(out, "::warning title={}::{}", property(&format!("undecided: {}", told.address)), data(&told.why))?;
+    }
+    for what in &guard.not_audited {
+        writeln!(out, "::warning title=not audited::{}", data(what))?;
+    }
+    writeln!(out, "::notice title=tagaudit guard::{}", data(&verdict(guard)))?;
+    out.flush()
+}
+
+/// The text of a workflow command.
+fn data(text: &str) -> String {
+    text::printable(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of a workflow command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{data, property};
+
+    #[test]
+    fn a_name_cannot_end_a_workflow_command() {
+        assert_eq!(data("100%0A"), "100%250A");
+        assert!(!data("one\r\n::error::two").contains(['\r', '\n']));
+        assert_eq!(property("aws_subnet.a[\"x,y::z\"]"), "aws_subnet.a[\"x%2Cy%3A%3Az\"]");
+    }
 }

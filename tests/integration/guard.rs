@@ -35,6 +35,47 @@ fn a_comment_is_markdown() {
 }
 
 #[test]
+fn annotations_are_workflow_commands() {
+    insta::assert_snapshot!("annotations", text(&on_demo(PLAN, &["--format", "github"]).stdout));
+}
+
+#[test]
+fn a_waived_finding_is_shown_and_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = |expires: &str| {
+        let path = folder.path().join(format!("{expires}.toml"));
+        let waiver = format!(
+            "[[waiver]]\nrule = \"iam-action-denied\"\nresource = \"*\"\nreason = \"frozen\"\nexpires = {expires}\n"
+        );
+        std::fs::write(&path, waiver).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let judged = |path: &str| {
+        let output = on_demo(PLAN, &["--config", path, "--format", "json"]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(schema("guard.schema.json").is_valid(&json), "{json:#}");
+        let of = |list: &str| -> Vec<Value> {
+            let all = json[list].as_array().unwrap().iter();
+            all.filter(|one| one["rule"] == "iam-action-denied").map(|one| one["waiver"]["expired"].clone()).collect()
+        };
+        (output.status.code(), of("new"), of("waived"))
+    };
+    // What is undecided in this plan is left.
+    assert_eq!(judged(&config("2999-01-01")), (Some(3), vec![], vec![Value::Bool(false)]));
+    assert_eq!(judged(&config("2001-01-01")), (Some(1), vec![Value::Bool(true)], vec![]));
+    let shown = text(&on_demo(PLAN, &["--config", &config("2999-01-01")]).stdout);
+    assert!(shown.contains("waived iam-action-denied") && shown.contains("frozen (until 2999-01-01"), "{shown}");
+}
+
+#[test]
+fn other_severities_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tagaudit.toml");
+    std::fs::write(&path, "[severity]\niam-action-denied = \"warning\"\n").unwrap();
+    assert_eq!(on_demo(PLAN, &["--config", path.to_str().unwrap()]).status.code(), Some(3));
+}
+
+#[test]
 fn every_answer_follows_the_schema() {
     let schema = schema("guard.schema.json");
     for more in [vec![PLAN], vec![HARMLESS]] {
@@ -81,7 +122,7 @@ fn exit_codes_tell_errors_warnings_and_what_is_undecided_apart() {
     assert_eq!(code("aws_route.internet", &[]), Some(3));
     assert_eq!(code("aws_route.internet", &["--allow-undecided"]), Some(0));
     assert_eq!(code("aws_s3_bucket.logs", &[]), Some(0));
-    assert_eq!(on_demo(PLAN, &["--fail-on", "never"]).status.code(), Some(3), "undecided is no pass");
+    assert_eq!(on_demo(PLAN, &["--fail-on", "never"]).status.code(), Some(3), "undecided does not pass");
     let failed = plan(&folder, |plan| {
         plan["resource_changes"] = serde_json::json!([]);
         plan["errored"] = serde_json::json!(true);

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::values::{NamespacedName, cluster_id};
-use super::{AuditArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs};
+use super::{AuditArgs, ConfigurationArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
@@ -44,6 +44,8 @@ pub(crate) struct GuardArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) audit: AuditArgs,
+    #[command(flatten)]
+    pub(crate) configuration: ConfigurationArgs,
     /// Exit with 1 if the plan causes a finding of at least this severity
     #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = "Verdict")]
     pub(crate) fail_on: FailOn,
@@ -69,6 +71,8 @@ pub(crate) enum GuardFormat {
     Json,
     /// Markdown, for a comment on a pull request
     Markdown,
+    /// Annotations of a workflow of GitHub Actions
+    Github,
 }
 
 /// `--controller`.

@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Simulate(Box<SimulateArgs>),
     /// Show what a Terraform or OpenTofu plan breaks: it is tried on a copy of the account, and all clusters are audited before and after
     Guard(Box<GuardArgs>),
-    /// Explain lines of a log, events or a pasted error: the component that writes them, and the rules that find the cause
+    /// Show why a Service, Ingress or Node waits, or explain lines of a log, events or a pasted error
     Why(WhyArgs),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),

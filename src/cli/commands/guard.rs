@@ -3,12 +3,15 @@
 use crate::audit::Auditor;
 use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
+use crate::finding::Finding;
 use crate::guard::{Document, GuardError, Plan, PlanError, guard};
 use crate::kubernetes::Evidence;
 use crate::render;
 use crate::rules::RULES;
 
+use crate::cli::args;
 use crate::cli::args::ask::{GuardArgs, GuardFormat};
+use crate::cli::io::clock::today;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
 use crate::cli::io::input;
@@ -21,6 +24,7 @@ const MAX_PLAN_BYTES: u64 = 1 << 30;
 /// Tries a plan on a copy of the account.
 pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     input::check_stdin(&args.audit.evidence, &args.source, std::slice::from_ref(&args.plan))?;
+    let config = args::config::read_optional(&args.configuration)?;
     let bytes = read_bytes(&args.plan, MAX_PLAN_BYTES, "plan")?;
     let plan = Plan::from(Document::from_slice(&bytes).map_err(|error| unread(args, &error))?);
     drop(bytes);
@@ -51,7 +55,13 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let scopes: Vec<Scope<'_>> = ids.iter().map(|id| of_cluster(id.as_str())).collect();
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let auditors: Vec<Auditor<'_>> = scopes.iter().map(|scope| scope.auditor(&RULES, source)).collect();
-    let judged = guard(inventory, &plan, &auditors).map_err(|error| match error {
+    let today = today();
+    let configure = |findings: &mut [Finding]| {
+        if let Some(config) = &config {
+            config.apply_to_files(findings, today);
+        }
+    };
+    let judged = guard(inventory, &plan, &auditors, &configure).map_err(|error| match error {
         GuardError::OtherAccount { .. } => {
             Failure::from_error(Exit::Usage, &error).help("give the inventory of that account, or the plan of this one")
         }
@@ -61,6 +71,7 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
         GuardFormat::Table => render::guard(&judged, &options, out),
         GuardFormat::Json => render::json(&judged, out),
         GuardFormat::Markdown => render::guard_markdown(&judged, out),
+        GuardFormat::Github => render::guard_annotations(&judged, out),
     })?;
     if args.fail_on.threshold().is_some_and(|threshold| judged.at_least(threshold) > 0) {
         return Ok(Exit::Findings);
