@@ -142,7 +142,9 @@ pub(crate) fn guard(
     check_account(inventory, plan)?;
     let views: Vec<ClusterView<'_>> = auditors.iter().map(|auditor| auditor.view(inventory)).collect();
     let mut affected = Affected::default();
-    views.iter().for_each(|view| affected.add(view));
+    for view in &views {
+        affected.add(view);
+    }
     affected.follow(plan);
     let (after, effects) = applied(inventory, plan, &affected, None);
     let mut guard = Guard {

@@ -11,6 +11,7 @@ pub(crate) mod failures;
 pub(crate) mod load_balancer_controller;
 mod names;
 pub(crate) mod objects;
+pub(crate) mod rehearsal;
 pub(crate) mod simulate;
 mod world;
 

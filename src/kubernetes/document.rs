@@ -80,6 +80,8 @@ pub enum DocumentKind {
     IngressClassParams,
     /// `TargetGroupBinding` of the AWS Load Balancer Controller.
     TargetGroupBinding,
+    /// `Gateway`, or a route of the Gateway API.
+    GatewayApi,
 }
 
 /// Distribution, as far as a file identifies it.
@@ -170,6 +172,11 @@ impl Document {
     #[must_use]
     pub fn kind_name(&self) -> &str {
         &self.api.1
+    }
+
+    /// `kind`, if the document is an object of an API that is read.
+    pub(crate) fn known_kind(&self) -> Option<&'static str> {
+        KINDS.iter().find(|(_, name, kind)| *kind == self.kind && *name == self.kind_name()).map(|(_, name, _)| *name)
     }
 }
 
@@ -263,8 +270,11 @@ const OF_RKE_PROVIDER: [&str; 4] =
 const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
+/// Group of the Gateway API.
+const GATEWAY_API: &str = "gateway.networking.k8s.io";
+
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 42] = [
+const KINDS: [(&str, &str, DocumentKind); 49] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -303,6 +313,13 @@ const KINDS: [(&str, &str, DocumentKind); 42] = [
     ("networking.k8s.io", "IngressClass", DocumentKind::IngressClass),
     ("elbv2.k8s.aws", "IngressClassParams", DocumentKind::IngressClassParams),
     ("elbv2.k8s.aws", "TargetGroupBinding", DocumentKind::TargetGroupBinding),
+    (GATEWAY_API, "Gateway", DocumentKind::GatewayApi),
+    (GATEWAY_API, "GRPCRoute", DocumentKind::GatewayApi),
+    (GATEWAY_API, "HTTPRoute", DocumentKind::GatewayApi),
+    (GATEWAY_API, "ListenerSet", DocumentKind::GatewayApi),
+    (GATEWAY_API, "TCPRoute", DocumentKind::GatewayApi),
+    (GATEWAY_API, "TLSRoute", DocumentKind::GatewayApi),
+    (GATEWAY_API, "UDPRoute", DocumentKind::GatewayApi),
     ("controllermanager.config.k8s.io", "LeaderMigrationConfiguration", DocumentKind::LeaderMigration),
     ("kubelet.config.k8s.io", "KubeletConfiguration", DocumentKind::KubeletConfiguration),
     ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),

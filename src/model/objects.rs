@@ -15,7 +15,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 #[derive(Debug)]
 pub(crate) struct Objects<'e> {
     pub(crate) evidence: Cow<'e, Evidence>,
-    /// Services and Ingresses that were given; all of the evidence if there are none.
+    /// Objects that were given; all of the evidence if there are none.
     pub(crate) subjects: BTreeSet<ObjectName>,
     /// Namespace of objects that state none.
     pub(super) namespace: String,
@@ -55,17 +55,29 @@ impl<'e> Objects<'e> {
         if let Some(held) = &mut evidence.services {
             held.retain(|service| !subjects.contains(&object_name(service)));
         }
-        let key = |document: &Document| (document.kind, ingress_name(document.object(), namespace));
+        let key = |document: &Document| (document.kind, document_name(document, namespace));
         let replacing: BTreeSet<_> = given.documents.iter().map(key).collect();
         let with_address = with_address(&evidence, namespace);
         evidence.documents.retain(|document| !replacing.contains(&key(document)));
-        subjects.extend(replacing.into_iter().filter(|(kind, _)| *kind == DocumentKind::Ingress).map(|(_, name)| name));
+        let is_subject = |kind: &DocumentKind| matches!(kind, DocumentKind::Ingress | DocumentKind::GatewayApi);
+        subjects.extend(replacing.into_iter().filter(|(kind, _)| is_subject(kind)).map(|(_, name)| name));
         let new: BTreeSet<String> =
             services.iter().filter(|service| service.uid.is_empty()).map(Service::full_name).collect();
         given.services = (!services.is_empty()).then_some(services);
         let mut evidence = evidence.and(given);
         give_class(&mut evidence, &new);
         Self { evidence: Cow::Owned(evidence), subjects, namespace: namespace.to_owned(), with_address }
+    }
+
+    /// Objects that a controller creates load balancers for, and that the model has no decision about.
+    pub(super) fn not_modelled(&self) -> Vec<ObjectName> {
+        let all = self.evidence.documents_by_kind(DocumentKind::GatewayApi);
+        let names = all.map(|document| document_name(document, &self.namespace));
+        let mut names: Vec<ObjectName> =
+            names.filter(|name| self.subjects.is_empty() || self.subjects.contains(name)).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 }
 
@@ -111,9 +123,18 @@ pub(super) fn object_name(service: &Service) -> ObjectName {
 
 /// The name of an Ingress; `namespace` is that of objects that state none.
 pub(super) fn ingress_name(object: Object<'_>, namespace: &str) -> ObjectName {
+    named(object, "Ingress", namespace)
+}
+
+/// The name of a document of the Kubernetes API.
+fn document_name(document: &Document, namespace: &str) -> ObjectName {
+    named(document.object(), document.known_kind().unwrap_or_default(), namespace)
+}
+
+fn named(object: Object<'_>, kind: &'static str, namespace: &str) -> ObjectName {
     let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
     ObjectName {
-        kind: "Ingress",
+        kind,
         namespace: text("namespace", namespace).to_owned(),
         name: text("name", "").to_owned(),
     }

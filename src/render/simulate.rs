@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use serde_json::Value;
+
+use crate::model::rehearsal::Rehearsal;
 use crate::model::simulate::{Simulation, VersionSource};
-use crate::model::{Answer, Decision, HealthCheck, IngressRule, NewGroup};
+use crate::model::{Answer, Decision, HealthCheck, IngressRule, NewGroup, ObjectName};
 use crate::text;
 
 use super::style::{Painter, TableOptions, fact, paragraph};
@@ -31,7 +34,7 @@ pub(crate) fn simulate(simulation: &Simulation, options: &TableOptions, out: &mu
         let line = format!("{} {}{source}{running}", one.controller.describe(), one.version);
         fact(&mut page, "asked", &line, painter, options);
     }
-    if simulation.objects.is_empty() {
+    if simulation.objects.is_empty() && simulation.not_modelled.is_empty() {
         let _ = writeln!(page, "\nno Service and no Ingress was given");
     }
     let (shown, others): (Vec<&Decision>, Vec<&Decision>) =
@@ -43,14 +46,72 @@ pub(crate) fn simulate(simulation: &Simulation, options: &TableOptions, out: &mu
         let count = text::count(others.len(), "Service");
         let _ = writeln!(page, "\n{}", painter.dim(&format!("{count} of other types ask for no load balancer")));
     }
+    for object in &simulation.not_modelled {
+        let _ = writeln!(page, "\n{} {}", painter.warn("not modelled"), painter.bold(&named(object)));
+        paragraph(&mut page, "", "the Gateway API is not modelled: what a controller does with it is unknown", painter, options);
+    }
+    if let Some(target) = &simulation.target {
+        rehearsal(&mut page, target, painter, options);
+    }
     out.write_all(page.as_bytes())?;
     out.flush()
 }
 
+/// Kind and name of an object.
+fn named(object: &ObjectName) -> String {
+    format!("{} {}/{}", object.kind, text::printable(&object.namespace), text::printable(&object.name))
+}
+
+/// What differs at the target versions.
+fn rehearsal(page: &mut String, target: &Rehearsal, painter: Painter, options: &TableOptions) {
+    let versions: Vec<String> =
+        target.controllers.iter().map(|one| format!("{} {}", one.controller.describe(), one.version)).collect();
+    let count = match target.differences.len() {
+        0 => "nothing differs".to_owned(),
+        number => format!("{} differs", text::count(number, "load balancer")).replace("balancers differs", "balancers differ"),
+    };
+    let _ = writeln!(page, "\n{} {count}", painter.bold(&format!("at the target ({}):", versions.join(", "))));
+    for difference in &target.differences {
+        let _ = writeln!(page, "\n{} {}", painter.warn("differs"), painter.bold(&named(&difference.object)));
+        for field in &difference.fields {
+            let name = field.field.replace('_', " ");
+            paragraph(page, "", &format!("{name}: {}", changed(&field.now, &field.then, options)), painter, options);
+        }
+    }
+}
+
+/// The change of a field; of two lists, what is lost and gained.
+fn changed(now: &Value, then: &Value, options: &TableOptions) -> String {
+    let (Value::Array(old), Value::Array(new)) = (now, then) else {
+        return format!("{}, then {}", shown(now, options), shown(then, options));
+    };
+    let without = |some: &[Value], others: &[Value]| -> Vec<String> {
+        some.iter().filter(|one| !others.contains(one)).map(|one| shown(one, options)).collect()
+    };
+    let part = |word: &str, items: &[String]| (!items.is_empty()).then(|| format!("{word} {}", list(items, options)));
+    let parts = [part("loses", &without(old, new)), part("gains", &without(new, old))];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { format!("in another order: {}", shown(then, options)) } else { parts.join("; ") }
+}
+
+/// A field of a decision.
+fn shown(value: &Value, options: &TableOptions) -> String {
+    let all = |items: Vec<String>| if items.is_empty() { "none".to_owned() } else { list(&items, options) };
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::String(text) => text::printable(text).into_owned(),
+        Value::Array(items) => all(items.iter().map(|one| shown(one, options)).collect()),
+        Value::Object(members) => {
+            let pairs = members.iter().map(|(key, value)| format!("{} {}", text::printable(key), shown(value, options)));
+            format!("({})", pairs.collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
 /// The block of a load balancer.
 fn block(page: &mut String, decision: &Decision, painter: Painter, options: &TableOptions) {
-    let object = &decision.object;
-    let title = format!("{} {}/{}", object.kind, text::printable(&object.namespace), text::printable(&object.name));
+    let title = named(&decision.object);
     let (word, paint): (&str, fn(Painter, &str) -> String) = match (&decision.error, decision.handled) {
         (Answer::Is(Some(_)), _) => ("fails", Painter::bad),
         (Answer::Unknown | Answer::NotReached, _) => ("undecided", Painter::warn),

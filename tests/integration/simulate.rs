@@ -67,6 +67,35 @@ fn every_answer_follows_the_schema() {
 }
 
 #[test]
+fn an_upgrade_is_shown_as_what_differs() {
+    let older = ["--controller", "ccm", "--controller-version", "1.20"];
+    let at = |target: &'static str| on_kubeadm(&[older.as_slice(), &["--target-controller", target, MANIFESTS]].concat());
+    insta::assert_snapshot!("target", text(&at("1.36").stdout));
+    assert!(text(&at("1.20").stdout).ends_with("at the target (cloud controller 1.20): nothing differs\n"));
+    let json = on_kubeadm(&[older.as_slice(), &["--target-controller", "1.36", MANIFESTS, "--format", "json"]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(schema("simulate.schema.json").is_valid(&json), "{json:#}");
+    assert_eq!(on_kubeadm(&["--target-controller", "karpenter=1.3", MANIFESTS]).status.code(), Some(2));
+}
+
+#[test]
+fn objects_of_the_gateway_api_are_not_modelled_and_never_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = manifest(
+        &folder,
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: web, namespace: shop}\nspec: {gatewayClassName: alb}\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: web}\nspec: {parentRefs: [{name: web}]}\n",
+    );
+    let output = on_kubeadm(&["--namespace", "shop", &gateway, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(schema("simulate.schema.json").is_valid(&json), "{json:#}");
+    let name = |kind: &str| serde_json::json!({"kind": kind, "namespace": "shop", "name": "web"});
+    assert_eq!(json["not_modelled"], serde_json::json!([name("Gateway"), name("HTTPRoute")]));
+    assert_eq!(json["objects"], serde_json::json!([]));
+    assert!(text(&on_kubeadm(&[&gateway]).stdout).contains("not modelled Gateway shop/web"));
+}
+
+#[test]
 fn exit_codes_tell_success_failure_and_what_is_not_known_apart() {
     let folder = tempfile::tempdir().unwrap();
     let service = |name: &str, annotations: &str| {

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::controller::companion::NamedVersion;
+
 use super::values::{NamespacedName, cluster_id};
 use super::{AuditArgs, ConfigurationArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs};
 
@@ -24,6 +26,9 @@ pub(crate) struct SimulateArgs {
     /// Ask this controller only [default: those that run in the cluster]
     #[arg(long, value_enum, help_heading = "Scope")]
     pub(crate) controller: Option<ControllerName>,
+    /// Show what differs at this version of the cloud controller, or of another controller, such as `lbc=3.0`; repeatable
+    #[arg(long, value_name = "[NAME=]VERSION", help_heading = "Scope")]
+    pub(crate) target_controller: Vec<NamedVersion>,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]

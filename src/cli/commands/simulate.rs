@@ -1,11 +1,12 @@
 //! `tagaudit simulate`.
 
 use crate::aws::view::ClusterView;
-use crate::controller::companion::Companion;
+use crate::controller::companion::{Companion, NamedVersion};
 use crate::estate::Estate;
 use crate::kubernetes::Evidence;
 use crate::model::ModelledController;
 use crate::model::objects::Objects;
+use crate::model::rehearsal::rehearse;
 use crate::model::simulate::{Options, simulate};
 use crate::render;
 
@@ -44,8 +45,14 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     }
     let view =
         ClusterView::new(inventory, scope.cluster_id, objects.evidence.nodes.as_deref(), &args.evidence.node_role);
-    let simulation =
-        simulate(&view, &objects, &options(args)).map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    let simulated = |options: &Options| {
+        simulate(&view, &objects, options).map_err(|error| Failure::from_error(Exit::Usage, &error))
+    };
+    let options = options(args);
+    let mut simulation = simulated(&options)?;
+    if !args.target_controller.is_empty() {
+        simulation.target = Some(rehearse(&simulation, &simulated(&towards(args, options)?)?));
+    }
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::simulate(&simulation, &options, out),
         Format::Json => render::json(&simulation, out),
@@ -57,17 +64,32 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// A version without a name is that of `--controller`, else that of the cloud controller.
+/// Versions that the operator gives. A version without a name is that of `--controller`, else that of the cloud
+/// controller.
 fn options(args: &SimulateArgs) -> Options {
     let controller = args.controller.map(ModelledController::from);
-    let mut options = Options { controller, ..Options::default() };
-    for named in &args.evidence.controller_version {
-        let of = match named.companion {
-            Some(Companion::LoadBalancerController) => ModelledController::LoadBalancerController,
-            None => controller.unwrap_or(ModelledController::CloudProviderAws),
-            Some(_) => continue,
+    let given = args.evidence.controller_version.iter();
+    let versions = given.filter_map(|named| Some((modelled(*named, controller)?, named.version))).collect();
+    Options { controller, versions, ..Options::default() }
+}
+
+/// The same with the target versions.
+fn towards(args: &SimulateArgs, mut options: Options) -> Result<Options, Failure> {
+    for named in &args.target_controller {
+        let Some(controller) = modelled(*named, options.controller) else {
+            return Err(Failure::usage("--target-controller names a controller that `simulate` does not model")
+                .help("name the AWS Load Balancer Controller, `lbc=VERSION`, or the cloud controller, `VERSION`"));
         };
-        options.versions.insert(of, named.version);
+        options.versions.insert(controller, named.version);
     }
-    options
+    Ok(options)
+}
+
+/// The controller of a version.
+fn modelled(named: NamedVersion, controller: Option<ModelledController>) -> Option<ModelledController> {
+    match named.companion {
+        Some(Companion::LoadBalancerController) => Some(ModelledController::LoadBalancerController),
+        None => Some(controller.unwrap_or(ModelledController::CloudProviderAws)),
+        Some(_) => None,
+    }
 }
