@@ -17,6 +17,8 @@ mod world;
 
 use crate::kubernetes::ServicePort;
 
+pub(crate) use names::default_load_balancer;
+
 pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName};
 
 /// The reason for which rules are unknown if the API server allocates a node port only now.

@@ -29,7 +29,7 @@ pub use evidence::Evidence;
 pub(crate) use held::Held;
 pub(crate) use members::instance_clusters;
 pub(crate) use neighbours::Neighbour;
-pub(crate) use neighbours::named as named_clusters;
+pub(crate) use neighbours::{is_alive, named as named_clusters};
 
 /// Tag that EC2 Auto Scaling puts on its instances.
 pub(crate) const AUTO_SCALING_GROUP_TAG: &str = "aws:autoscaling:groupName";
@@ -424,6 +424,13 @@ impl<'a> RegionView<'a> {
             // Other clusters in the VPC are reported only for networks and nodes.
             Tagged::RouteTable(_) | Tagged::Volume(_) | Tagged::NetworkInterface(_) => None,
         }
+    }
+
+    /// Security groups on a network interface, or of a load balancer, which has no interface while it is created.
+    pub(crate) fn groups_in_use(&self) -> BTreeSet<&'a str> {
+        let of_interfaces = self.network_interfaces().iter().flat_map(|one| &one.security_groups);
+        let balancers = self.region.load_balancing.iter().flat_map(|read| &read.load_balancers);
+        of_interfaces.chain(balancers.flat_map(|one| &one.security_groups)).map(String::as_str).collect()
     }
 
     #[must_use]

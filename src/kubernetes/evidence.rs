@@ -168,9 +168,13 @@ impl Evidence {
     }
 }
 
-/// True if Services are those of all namespaces: every cluster has `default/kubernetes`, which its API server creates.
+/// True if Services were read from all namespaces, as far as a list can show it: it holds `default/kubernetes`, which the API
+/// server creates, and a Service of kube-system, where cluster DNS is. Either one alone may be a list of one namespace.
 /// Source: kubernetes/kubernetes `pkg/controlplane/controller/kubernetesservice/controller.go`.
 #[must_use]
 pub(crate) fn covers_all_namespaces(services: &[Service]) -> bool {
-    services.iter().any(|service| service.namespace == "default" && service.name == "kubernetes")
+    // Objects without a uid are manifests, which are a part of a cluster.
+    let mut read = services.iter().filter(|service| !service.uid.is_empty());
+    let is_read = |service: &Service| service.namespace == "default" && service.name == "kubernetes";
+    read.clone().any(is_read) && read.any(|service| service.namespace == "kube-system")
 }

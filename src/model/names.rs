@@ -25,7 +25,7 @@ pub(super) fn of_object(namespace: &str, name: &str, hash: &str) -> String {
 
 /// The name of a load balancer of the cloud controller: `a`, then the uid without dashes, 32 characters in all.
 /// Source: kubernetes/cloud-provider `cloud.go#DefaultLoadBalancerName`.
-pub(super) fn default_load_balancer(uid: &str) -> String {
+pub(crate) fn default_load_balancer(uid: &str) -> String {
     let name = format!("a{}", uid.replace('-', ""));
     name.chars().take(32).collect()
 }

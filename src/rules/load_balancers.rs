@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::aws::view::RegionView;
-use crate::aws::{LoadBalancer, TargetGroup};
+use crate::aws::{InstanceState, LoadBalancer, TargetGroup};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Read;
 use crate::kubernetes::{Ingress, Service};
@@ -75,6 +77,23 @@ fn for_each_of_service(
         let service = one.service.filter(|service| service.is_load_balancer() && service.deleted_at.is_none())?;
         if one.is_meant() { check(one, service) } else { None }
     })
+}
+
+/// Age from which a controller should have reacted.
+const SETTLED: SignedDuration = SignedDuration::from_mins(15);
+
+/// The latest time that the evidence about a load balancer shows: it was read at that moment, or later.
+fn known_time(context: &Context<'_>, one: &Balancer<'_>) -> Option<Timestamp> {
+    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
+    let times =
+        [context.kubernetes.known_time(), time(&context.view.inventory.collected_at), time(&one.balancer.created_at)];
+    times.into_iter().flatten().max()
+}
+
+/// True if an instance is known and does not run: its target is about to leave, which is not a defect.
+fn is_leaving(one: &Balancer<'_>, id: &str) -> bool {
+    let runs = |state| matches!(state, InstanceState::Running | InstanceState::Pending);
+    one.region.instance(id).is_some_and(|instance| !runs(instance.state))
 }
 
 /// A finding about a load balancer.

@@ -3,10 +3,12 @@
 
 use super::aws::Context;
 use super::{CheckResult, Rule, Violation};
-use crate::aws::Tagged;
-use crate::aws::view::RegionView;
+use crate::aws::{SecurityGroup, Tagged};
+use crate::aws::view::{RegionView, is_alive};
 use crate::finding::{Cause, Fix, Severity};
 use crate::inventory::Read;
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
+use crate::model::default_load_balancer;
 use crate::tags;
 use crate::text;
 
@@ -19,14 +21,9 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/orphans.rs
 
 const INSTANCES: Read = Read::DescribeInstances;
 
-/// True if the cluster has no live instance in the region.
+/// True if nothing shows that the cluster lives in the region.
 fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> bool {
-    region.members.is_empty()
-        && !region
-            .region
-            .instances
-            .iter()
-            .any(|i| i.state.is_live() && tags::has_cluster_tag(&i.tags, context.cluster_id()))
+    region.members.is_empty() && is_alive(region.region, context.cluster_id()) != Some(true)
 }
 
 /// One finding for all resources of one kind, as one deletion left them behind.
@@ -48,4 +45,32 @@ fn left_by(context: &Context<'_>, number: usize, noun: &str, verb: &str) -> Stri
         if number == 1 { format!("is {verb}") } else { format!("are {verb}") },
         text::printable(context.cluster_id())
     )
+}
+
+/// True if the Service or Ingress that a group was created for exists: a controller creates the group before the load
+/// balancer, and deletes it after it. The group that the AWS Load Balancer Controller shares serves all of its objects.
+pub(super) fn serves_an_object(evidence: &Evidence, group: &SecurityGroup) -> bool {
+    let services = || evidence.services.iter().flatten().filter(|service| !service.uid.is_empty());
+    let ingresses = || evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    let is_of_service = |stack: &str| services().any(|service| service.full_name() == stack);
+    let is_of_ingress = |stack: &str| {
+        let (namespace, name) = stack.split_once('/').unwrap_or_default();
+        let text = |object: Object<'_>, key: &str| object.text(&["metadata", key]).map(str::to_owned);
+        ingresses().any(|one| {
+            text(one, "namespace").as_deref() == Some(namespace) && text(one, "name").as_deref() == Some(name)
+        })
+    };
+    let is_of_classic =
+        || services().any(|service| group.name == format!("k8s-elb-{}", default_load_balancer(&service.uid)));
+    let value = |key: &str| tags::value(&group.tags, key);
+    match (value("service.k8s.aws/stack"), value("ingress.k8s.aws/stack")) {
+        (Some(stack), _) => is_of_service(stack),
+        // An explicit group of Ingresses has no namespace.
+        (None, Some(stack)) if !stack.contains('/') => ingresses().next().is_some(),
+        (None, Some(stack)) => is_of_ingress(stack),
+        (None, None) if value("elbv2.k8s.aws/resource") == Some("backend-sg") => {
+            ingresses().next().is_some() || services().any(Service::is_load_balancer)
+        }
+        (None, None) => is_of_classic(),
+    }
 }

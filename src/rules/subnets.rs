@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::aws::Subnet;
+use crate::aws::{RouteTable, Subnet};
 use crate::aws::view::RegionView;
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Read;
@@ -95,12 +95,20 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ch
         }
         // Reasons that subnets were dropped, in the controller's order.
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        // The AWS Load Balancer Controller uses such subnets by their tags.
+        let mut is_behind_firewall = false;
         for candidate in &offer.candidates {
             let tags = &candidate.subnet.tags;
             let reason = if !tags::is_usable(tags, own) {
                 "tagged for other clusters"
             } else if scheme == Scheme::InternetFacing && !candidate.is_public {
-                "private"
+                let table = region.route_table(candidate.subnet);
+                if table.is_some_and(RouteTable::leads_through_endpoint) {
+                    is_behind_firewall = true;
+                    "behind the endpoint of a firewall"
+                } else {
+                    "private"
+                }
             } else {
                 "outside ordinary availability zones"
             };
@@ -108,15 +116,19 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ch
         }
         let described: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         let described = if described.is_empty() { "it has no subnets".to_owned() } else { described.join(", ") };
-        let message =
-            format!("no subnet of VPC `{}` can hold an {} load balancer: {described}", offer.vpc_id, scheme.name());
+        let message = format!(
+            "the cloud controller chooses no subnet of VPC `{}` for an {} load balancer: {described}",
+            offer.vpc_id,
+            scheme.name()
+        );
         let fix = Fix::none(match scheme {
             Scheme::InternetFacing => {
                 "route a subnet to an internet gateway or tag the public ones for this cluster; with internal load balancers only, skip this rule"
             }
             Scheme::Internal => "tag the subnets for this cluster",
         });
-        violations.push(Violation::new(Severity::Warning, vpc_resource(region, offer.vpc_id), message, fix));
+        let severity = if is_behind_firewall { Severity::Info } else { Severity::Warning };
+        violations.push(Violation::new(severity, vpc_resource(region, offer.vpc_id), message, fix));
     }
     violations.into()
 }

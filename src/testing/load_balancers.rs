@@ -18,6 +18,11 @@ apiVersion: v1
 kind: Service
 metadata: {name: kubernetes, namespace: default, uid: 0a}
 spec: {type: ClusterIP, ports: [{port: 443}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: kube-dns, namespace: kube-system, uid: 0c}
+spec: {type: ClusterIP, ports: [{port: 53}]}
 ",
             $("---
 apiVersion: v1
@@ -77,6 +82,20 @@ kind: Service
 metadata: {name: api, namespace: shop, uid: 0b}
 spec: {type: ClusterIP, ports: [{port: 80}]}
 ";
+
+/// Sends the default route of every route table without an internet gateway through the endpoint of a firewall.
+pub(crate) fn through_firewall(cluster: &mut Cluster) {
+    for table in cluster.region().route_tables.iter_mut().filter(|table| !table.is_public()) {
+        table.routes.retain(|route| route.destination != "0.0.0.0/0");
+        table.routes.push(crate::aws::Route {
+            destination: "0.0.0.0/0".to_owned(),
+            gateway_id: Some("vpce-0f1rewa11".to_owned()),
+            instance_id: None,
+            network_interface_id: None,
+            state: Some("active".to_owned()),
+        });
+    }
+}
 
 impl Cluster {
     /// Adds its Classic Load Balancer, with a security group.

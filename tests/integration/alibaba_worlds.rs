@@ -238,6 +238,7 @@ fn handmade() -> World {
     let nodes = nodes_of(&inventory, |name| name.contains("master"));
     let services = list(&[
         service("default", "kubernetes", "11111111-0000-4000-8000-000000000000", "ClusterIP", &[]),
+        service("kube-system", "kube-dns", "11111111-0000-4000-8000-00000000000d", "ClusterIP", &[]),
         service("shop", "web", WEB, "LoadBalancer", &[]),
         service(
             "shop",
@@ -428,6 +429,7 @@ fn broken() -> World {
     let inventory = inventory(region, vec![controller, role("k8s-spare", &["spare"]), worker], policies);
     let services = list(&[
         service("default", "kubernetes", "11111111-0000-4000-8000-000000000000", "ClusterIP", &[]),
+        service("kube-system", "kube-dns", "11111111-0000-4000-8000-00000000000d", "ClusterIP", &[]),
         service("shop", "web", WEB, "LoadBalancer", &[]),
         service(
             "shop",

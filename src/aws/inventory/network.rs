@@ -205,4 +205,15 @@ impl RouteTable {
     pub(crate) fn is_public(&self) -> bool {
         self.routes.iter().any(|route| route.gateway_id.as_deref().is_some_and(|gateway| gateway.starts_with("igw")))
     }
+
+    /// True if the default route leads to the endpoint of a firewall or of a Gateway Load Balancer, behind which an internet
+    /// gateway may be. A gateway endpoint, which has a `vpce-…` too, has the destination of a prefix list.
+    /// Source: AWS Network Firewall Developer Guide, "Route table configurations for AWS Network Firewall".
+    #[must_use]
+    pub(crate) fn leads_through_endpoint(&self) -> bool {
+        let is_default = |route: &Route| matches!(route.destination.as_str(), "0.0.0.0/0" | "::/0");
+        let has_endpoint =
+            |route: &Route| route.gateway_id.as_deref().is_some_and(|gateway| gateway.starts_with("vpce-"));
+        self.routes.iter().any(|route| is_default(route) && has_endpoint(route))
+    }
 }

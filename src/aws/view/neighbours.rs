@@ -145,6 +145,27 @@ impl<'a> Collector<'a> {
     }
 }
 
+/// True if something shows that a cluster lives in a region, if only at zero: a live instance or a network interface that
+/// names it, or an Auto Scaling group that names it, or launches instances that do. `None` if what a group launches
+/// was not read, or the groups were not.
+pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
+    let names = |tags_: &[Tag]| named(tags_).contains(cluster);
+    let mut instances = region.instances.iter().filter(|one| one.state.is_live());
+    let is_of_eks =
+        |one: &NetworkInterface| one.description.strip_prefix("Amazon EKS ") == Some(cluster) || one.status == "in-use" && names(&one.tags);
+    if instances.any(|one| names(&one.tags)) || region.network_interfaces.iter().any(is_of_eks) {
+        return Some(true);
+    }
+    let groups = region.auto_scaling_groups.as_deref()?;
+    if groups.iter().any(|group| names(&tags_of_launches(group, region))) {
+        return Some(true);
+    }
+    let is_open = |group: &crate::aws::AutoScalingGroup| {
+        !group.instances.iter().any(|id| region.instance(id).is_some()) && are_launches_unread(group, region)
+    };
+    if groups.iter().any(is_open) { None } else { Some(false) }
+}
+
 /// The other clusters of each VPC of a region.
 pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>]) -> ByVpc<'a> {
     let mut all = Collector { own, found: BTreeMap::new() };

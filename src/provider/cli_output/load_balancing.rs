@@ -1,7 +1,7 @@
 //! Files of load balancers, addresses and limits, which a folder may omit. Two services share the names of their commands:
 //! files begin with the service.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -47,7 +47,7 @@ macro_rules! shapes {
 }
 
 shapes! {
-    ClassicBalancers { load_balancer_descriptions: Vec<Classic>, next_token: Option<String> }
+    ClassicBalancers { load_balancer_descriptions: Vec<Classic>, #[serde(alias = "NextMarker")] next_token: Option<String> }
     Classic {
         load_balancer_name: String,
         #[serde(default, rename = "DNSName")]
@@ -80,7 +80,7 @@ shapes! {
     TagDescription { load_balancer_name: Option<String>, resource_arn: Option<String>, #[serde(default)] tags: Vec<RawTag> }
     InstanceStates { instance_states: Vec<InstanceState> }
     InstanceState { instance_id: String, state: String, reason_code: Option<String>, description: Option<String> }
-    Balancers { load_balancers: Vec<Balancer>, next_token: Option<String> }
+    Balancers { load_balancers: Vec<Balancer>, #[serde(alias = "NextMarker")] next_token: Option<String> }
     Balancer {
         load_balancer_arn: String,
         load_balancer_name: String,
@@ -100,7 +100,7 @@ shapes! {
     State { code: String }
     Zone { zone_name: String, subnet_id: Option<String>, #[serde(default)] load_balancer_addresses: Vec<ZoneAddress> }
     ZoneAddress { allocation_id: Option<String> }
-    Listeners { listeners: Vec<RawListener>, next_token: Option<String> }
+    Listeners { listeners: Vec<RawListener>, #[serde(alias = "NextMarker")] next_token: Option<String> }
     RawListener {
         load_balancer_arn: String,
         #[serde(default)]
@@ -116,7 +116,7 @@ shapes! {
     Action { target_group_arn: Option<String>, forward_config: Option<Forward> }
     Forward { #[serde(default)] target_groups: Vec<ForwardGroup> }
     ForwardGroup { target_group_arn: Option<String> }
-    TargetGroups { target_groups: Vec<RawTargetGroup>, next_token: Option<String> }
+    TargetGroups { target_groups: Vec<RawTargetGroup>, #[serde(alias = "NextMarker")] next_token: Option<String> }
     RawTargetGroup {
         target_group_arn: String,
         target_group_name: String,
@@ -195,6 +195,10 @@ fn load_balancing(files: &mut Files<'_>) -> Result<Option<LoadBalancing>, Folder
         found.load_balancers.push(balancer);
     }
     let mut listeners = listeners_by_balancer(files)?;
+    let mut named: Vec<(&str, String)> = tags_by_name.keys().map(|name| (CLASSIC_TAGS, name.clone())).collect();
+    let of_tags = tags_by_arn.keys().filter(|arn| arn.contains(":loadbalancer/"));
+    named.extend(of_tags.map(|arn| (TAGS, arn.clone())));
+    named.extend(listeners.iter().flat_map(BTreeMap::keys).map(|arn| (LISTENERS, arn.clone())));
     for raw in balancers.load_balancers {
         let mut balancer = v2_balancer(raw);
         let arn = balancer.arn.clone().unwrap_or_default();
@@ -222,12 +226,57 @@ fn load_balancing(files: &mut Files<'_>) -> Result<Option<LoadBalancing>, Folder
         }
         None => lacks(files, Call::DescribeTargetGroups, BALANCERS, GROUPS),
     }
+    let groups_of = found.target_groups.iter().flat_map(|group| group.load_balancers.iter().map(|arn| (GROUPS, arn.clone())));
+    named.extend(groups_of);
+    contradictions(files, &mut found, &named);
     if let Some((file, name)) = untagged.into_iter().next() {
         let message = format!("`{file}` holds no tags of `{name}`");
         files.gap(Call::DescribeLoadBalancerTags, REASON_CONTRADICTED, message);
     }
     found.limits = limits(files)?;
     Ok(Some(found))
+}
+
+/// Notes what one file of the folder names and another lacks: a load balancer that exists, listeners of one that forwards
+/// to target groups, and the health of one target group among others.
+fn contradictions(
+    files: &mut Files<'_>,
+    found: &mut LoadBalancing,
+    named: &[(&str, String)],
+) {
+    let held: BTreeSet<&str> = found
+        .load_balancers
+        .iter()
+        .flat_map(|one| one.arn.as_deref().into_iter().chain([one.name.as_str()]))
+        .collect();
+    let missing = named.iter().find(|(_, id)| !held.contains(id.as_str()));
+    let missing = missing.map(|(file, id)| format!("`{file}` names the load balancer `{id}`"));
+    if let Some(missing) = missing {
+        let message = format!("{missing}, which is in neither `{CLASSIC}` nor `{BALANCERS}`");
+        files.gap(Call::DescribeLoadBalancers, REASON_CONTRADICTED, message);
+    }
+    let forwarding: BTreeSet<String> =
+        found.target_groups.iter().flat_map(|group| group.load_balancers.iter().cloned()).collect();
+    let silent = found.load_balancers.iter_mut().find(|one| {
+        one.listeners.as_ref().is_some_and(Vec::is_empty) && one.arn.as_ref().is_some_and(|arn| forwarding.contains(arn))
+    });
+    if let Some(balancer) = silent {
+        balancer.listeners = None;
+        let message = format!("`{LISTENERS}` holds no listener of `{}`, which has target groups", balancer.name);
+        files.gap(Call::DescribeListeners, REASON_CONTRADICTED, message);
+    }
+    let in_use = found.target_groups.iter().filter(|group| !group.load_balancers.is_empty());
+    let (read, unread): (Vec<&TargetGroup>, Vec<&TargetGroup>) = in_use.partition(|group| group.targets.is_some());
+    if let (false, Some(group)) = (read.is_empty(), unread.first()) {
+        let message = format!("`{HEALTH}` holds no health of `{}`", group.name);
+        files.gap(Call::DescribeTargetHealth, REASON_CONTRADICTED, message);
+    }
+    let classic = found.load_balancers.iter().filter(|one| one.kind == LoadBalancerKind::Classic);
+    let (read, unread): (Vec<&LoadBalancer>, Vec<&LoadBalancer>) = classic.partition(|one| one.health.is_some());
+    if let (false, Some(balancer)) = (read.is_empty(), unread.first()) {
+        let message = format!("`{CLASSIC_HEALTH}` holds no health of `{}`", balancer.name);
+        files.gap(Call::DescribeInstanceHealth, REASON_CONTRADICTED, message);
+    }
 }
 
 fn lacks(files: &mut Files<'_>, read: Call, held: &str, lacking: &str) {

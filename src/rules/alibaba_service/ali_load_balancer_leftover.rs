@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer belongs to a deleted Service",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::LoadBalancer, ResourceKind::SecurityGroup],
-    condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is derived from no Service's UID. Without `default/kubernetes` among the Services they do not cover all namespaces, and the rule does not apply.",
+    condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is derived from no Service's UID. Without `default/kubernetes` and a Service of kube-system, they do not cover all namespaces, and the rule does not apply.",
     impact: "it costs money, counts against quotas, and no controller ever deletes it",
     fix: "Make sure that its address is no longer in use, and delete it.",
     sources: &[

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::aws::view::Member;
+use crate::aws::view::{Member, RegionView, is_alive};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cluster id is unused, or another id is used instead",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "No resource that was read carries the id, or at least half of the instances in a VPC or Auto Scaling group with members carry one other id. Rancher nodes carry `c-…` or `c-m-…`, not the display name.",
+    condition: "No resource that was read carries the id, no Auto Scaling group launches instances that do, and no load balancer does, or at least half of the instances in a VPC or Auto Scaling group with members carry one other id. Rancher nodes carry `c-…` or `c-m-…`, not the display name.",
     impact: "every audit and every controller that uses this id acts on the wrong cluster",
     fix: "Run `tagaudit clusters` to list the ids in use.",
     sources: &[
@@ -29,6 +29,11 @@ fn check(context: &Context<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let cluster = || ResourceRef::bare(ResourceKind::Cluster, own);
+    let is_alive = |region: &RegionView<'_>| is_alive(region.region, own) == Some(true);
+    let has_balancer = !context.existing.balancers.is_empty();
+    if !context.view.is_anything_here() && (has_balancer || context.view.regions.iter().any(is_alive)) {
+        return violations.into();
+    }
     if !context.view.is_anything_here() {
         let mut ids: BTreeSet<&str> = BTreeSet::new();
         for region in &context.view.regions {
@@ -48,7 +53,9 @@ fn check(context: &Context<'_>) -> CheckResult {
         ));
         return violations.into();
     }
-    for region in &context.view.regions {
+    // A cluster at zero has no share of the instances.
+    let with_share = |region: &&RegionView<'_>| !region.members.is_empty() || !is_alive(region);
+    for region in context.view.regions.iter().filter(with_share) {
         let vpcs = region.member_vpcs();
         let groups: BTreeSet<&str> = region.members.iter().filter_map(Member::auto_scaling_group).collect();
         let mut counts: BTreeMap<(&str, &str), BTreeMap<Option<&str>, usize>> = BTreeMap::new();
@@ -111,5 +118,11 @@ mod tests {
     #[test]
     fn silent() {
         aws::silent(&RULE, |_| ());
+        // A cluster at zero.
+        aws::silent(&RULE, |c| {
+            c.id = "brvo";
+            c.forget_nodes();
+            c.add_scaling_group("workers", &[("kubernetes.io/cluster/brvo", "owned")]);
+        });
     }
 }

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an internet-facing load balancer has a subnet without a route to the internet",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "An internet-facing load balancer of the cluster is in a subnet whose route table has no route to an internet gateway.",
+    condition: "An internet-facing load balancer of the cluster is in a subnet whose route table has no route to an internet gateway, nor a default route through the endpoint of a firewall.",
     impact: "clients that resolve the address of that zone get no answer",
     fix: "Route the subnet to the internet gateway, or use public subnets.",
     sources: &["Elastic Load Balancing User Guide, Internet-facing load balancers"],
@@ -25,7 +25,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let is_private = |id: &&String| {
             let subnet = one.region.subnet(id)?;
-            Some(!one.region.route_table(subnet).is_some_and(RouteTable::is_public))
+            let leads_out = |table: &RouteTable| table.is_public() || table.leads_through_endpoint();
+            Some(!one.region.route_table(subnet).is_some_and(leads_out))
         };
         let private: Vec<&str> =
             one.balancer.subnets.iter().filter(|id| is_private(id) == Some(true)).map(String::as_str).collect();
@@ -48,6 +49,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 mod tests {
     use super::RULE;
     use crate::testing::aws::{self, PRIVATE};
+    use crate::testing::load_balancers::through_firewall;
 
     #[test]
     fn fires() {
@@ -58,6 +60,11 @@ mod tests {
     fn silent() {
         aws::silent(&RULE, |c| {
             c.add_network();
+        });
+        // A firewall before the internet gateway.
+        aws::silent(&RULE, |c| {
+            c.add_network().subnets.push(PRIVATE.to_owned());
+            through_firewall(c);
         });
         aws::silent(&RULE, |c| {
             let balancer = c.add_network();

@@ -1,19 +1,21 @@
+use jiff::Timestamp;
+
 use crate::aws::load_balancers::{MadeFor, Maker};
+use crate::aws::view::is_alive;
 use crate::aws::{LoadBalancerKind, TargetHealth};
-use crate::kubernetes::{DocumentKind, covers_all_namespaces};
+use crate::kubernetes::{Document, DocumentKind, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::tags;
 
-use super::{BALANCER, BALANCERS, TAGS, for_each, on_balancer};
+use super::{BALANCER, BALANCERS, SETTLED, TAGS, for_each, on_balancer};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-left-behind",
     title: "a load balancer was left behind",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster: no instance, no Auto Scaling group, no control plane of EKS, no healthy target. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Load balancers of installers, which name no Service, are skipped.",
+    condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster: no instance, no Auto Scaling group, no control plane of EKS, no healthy target. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Load balancers of installers, which name no Service, and new ones are skipped.",
     impact: "it is paid for, and its security groups and subnets cannot be deleted while it exists; no controller deletes it",
     fix: "Delete it, then its target groups, the rules that name its security group, and the group.",
     sources: &[
@@ -36,19 +38,37 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::cluster(check)
 };
 
+/// Finalizer of a Service with a load balancer.
+/// Source: kubernetes/cloud-provider `service/helpers/helper.go#LoadBalancerCleanupFinalizer`.
+const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+
+/// The time at which the evidence was read, if it states one.
+fn read_at(context: &Context<'_>) -> Option<Timestamp> {
+    let collected = context.view.inventory.collected_at.as_deref().and_then(|time| time.parse().ok());
+    collected.max(context.kubernetes.seen_at)
+}
+
 fn check(context: &Context<'_>) -> CheckResult {
     let is_dead = is_dead(context);
     for_each(context, |one| {
         let claim = one.claim()?;
+        let created = one.balancer.created_at.as_deref().and_then(|time| time.parse::<Timestamp>().ok());
+        let is_new = match (created, read_at(context)) {
+            (Some(created), Some(now)) => now.duration_since(created) < SETTLED,
+            _ => false,
+        };
+        if is_new || one.balancer.state.as_deref() == Some("provisioning") {
+            return Some(Vec::new());
+        }
         let use_of_it = if is_dead {
-            if serves_something(one)? {
+            if serves_something(one)? || has_live_target(one) {
                 return Some(Vec::new());
             }
             Use::Left(format!("nothing of `{}` runs here", text::printable(context.cluster_id())))
         } else {
             match claim.made_for {
                 MadeFor::Service(namespace, name) => of_service(context, one, namespace, name),
-                MadeFor::Ingress(..) | MadeFor::IngressGroup(_) => of_ingress(context, claim.made_for),
+                MadeFor::Ingress(..) | MadeFor::IngressGroup(_) => of_ingress(context, one, claim.made_for),
             }
         };
         let reason = match use_of_it {
@@ -67,7 +87,12 @@ fn check(context: &Context<'_>) -> CheckResult {
         if attributes.and_then(|all| all.get("deletion_protection.enabled")).is_some_and(|value| value == "true") {
             message.push_str("; its deletion protection is on");
         }
-        let fix = "if nothing else uses it, delete it, then its target groups, the rules that name its security group, and the group";
+        let is_waiting = one.service.is_some_and(|service| service.finalizers.iter().any(|one| one == FINALIZER));
+        let fix = if is_waiting {
+            "see the events of the Service, and remove what stops its controller: deleted by hand, the groups, rules and target groups stay"
+        } else {
+            "if nothing else uses it, delete it, then its target groups, the rules that name its security group, and the group"
+        };
         let groups = one.groups.iter().map(|group| super::group_resource(one.region, group));
         Some(vec![on_balancer(one, Severity::Warning, message, fix).related(groups)])
     })
@@ -86,20 +111,18 @@ fn serves_something(one: &Balancer<'_>) -> Option<bool> {
 
 /// True if nothing that was read is a node of the cluster, launches one, or is its control plane.
 fn is_dead(context: &Context<'_>) -> bool {
-    let cluster = context.cluster_id();
-    let is_without_groups = |groups: &Vec<crate::aws::AutoScalingGroup>| {
-        !groups.iter().any(|group| tags::has_cluster_tag(&group.tags, cluster))
-    };
     context.view.nodes.is_none_or(<[_]>::is_empty)
         && context.kubernetes.services.is_none()
         && context.view.regions.iter().all(|region| {
-            let mut live = region.region.instances.iter().filter(|one| one.state.is_live());
-            let of_eks = format!("Amazon EKS {cluster}");
-            region.members.is_empty()
-                && !region.network_interfaces().iter().any(|one| one.description == of_eks)
-                && !live.any(|one| tags::has_cluster_tag(&one.tags, cluster))
-                && region.region.auto_scaling_groups.as_ref().is_some_and(is_without_groups)
+            region.members.is_empty() && is_alive(region.region, context.cluster_id()) == Some(false)
         })
+}
+
+/// True if a live instance is registered: the cluster has it, whatever its tags are.
+fn has_live_target(one: &Balancer<'_>) -> bool {
+    let of_groups = one.groups.iter().flat_map(|group| group.targets.iter().flatten()).map(|target| target.id.as_str());
+    let mut ids = one.balancer.instances.iter().map(String::as_str).chain(of_groups);
+    ids.any(|id| one.region.instance(id).is_some_and(|instance| instance.state.is_live()))
 }
 
 /// The use of a load balancer by the object that it was created for.
@@ -135,6 +158,12 @@ fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: 
     if service.deleted_at.is_some() {
         return Use::Current;
     }
+    if !service.is_load_balancer() && service.finalizers.iter().any(|one| one == FINALIZER) {
+        return Use::Left(format!(
+            "the Service is of type {} today and has its finalizer: a controller still has to delete it",
+            text::printable(&service.service_type)
+        ));
+    }
     if !service.is_load_balancer() {
         return Use::Left(format!("the Service is of type {} today", text::printable(&service.service_type)));
     }
@@ -151,13 +180,22 @@ fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: 
 }
 
 /// The same for Ingresses, which count only if those of the cluster were listed.
-fn of_ingress(context: &Context<'_>, made_for: MadeFor<'_>) -> Use {
+fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) -> Use {
     let evidence = context.kubernetes;
     let is_listed = evidence.document_lists.contains(&DocumentKind::Ingress)
         && evidence.services.as_deref().is_some_and(covers_all_namespaces);
     let of_cluster = evidence.documents_by_kind(DocumentKind::Ingress);
-    let mut of_cluster = of_cluster.filter(|document| document.object().text(&["metadata", "uid"]).is_some());
-    let exists = of_cluster.any(|document| {
+    let is_read = |document: &&Document| document.object().text(&["metadata", "uid"]).is_some();
+    let of_cluster: Vec<&Document> = of_cluster.filter(is_read).collect();
+    // The Ingresses may be those of one namespace: that of the Ingress has to be among them, and a group, which has none, must
+    // not serve anything.
+    let is_contradicted = match made_for {
+        MadeFor::Ingress(of, _) => {
+            !of_cluster.iter().any(|document| document.object().text(&["metadata", "namespace"]) == Some(of))
+        }
+        _ => serves_something(one) == Some(true),
+    };
+    let exists = of_cluster.iter().any(|document| {
         let object = document.object();
         let (namespace, name) = (object.text(&["metadata", "namespace"]), object.text(&["metadata", "name"]));
         match made_for {
@@ -172,7 +210,7 @@ fn of_ingress(context: &Context<'_>, made_for: MadeFor<'_>) -> Use {
     // A group may come from the class too.
     let may_come_from_class = matches!(made_for, MadeFor::IngressGroup(_))
         && evidence.documents_by_kind(DocumentKind::IngressClassParams).next().is_some();
-    match (exists, is_listed && !may_come_from_class) {
+    match (exists, is_listed && !may_come_from_class && !is_contradicted) {
         (true, _) => Use::Current,
         (false, true) => Use::Left("no such Ingress exists".to_owned()),
         (false, false) => Use::Unknown,

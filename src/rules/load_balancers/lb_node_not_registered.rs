@@ -1,23 +1,20 @@
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
-
 use crate::model::existing::Balancer;
 use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each_of_service, listed, on_balancer};
-
-/// Age of a Node from which it should be a target.
-const SETTLED: SignedDuration = SignedDuration::from_mins(15);
+use super::{
+    BALANCER, BALANCERS, SETTLED, TAGS, described, for_each_of_service, is_leaving, known_time, listed, on_balancer,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-node-not-registered",
     title: "a node is not behind the load balancer of a Service",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "The controller of a Service, as [`tagaudit simulate`](simulate.md) models it, makes a Node a target of its load balancer, and the Node is not one, although it is ready and older than 15 minutes.",
+    condition: "The controller of a Service, as [`tagaudit simulate`](simulate.md) models it, makes a Node a target of its load balancer, and the Node is not one, although it is ready and older than 15 minutes, and its instance runs.",
     impact: "the node gets no traffic from the load balancer; the controller does not sync the Service, or something deregistered the node",
     fix: "Make the controller sync the Service: restart it, and see its events.",
     sources: &[
@@ -37,7 +34,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let node_of = |id: &str| nodes.iter().find(|node| node.provider_id.ends_with(&format!("/{id}")));
         let missing: Vec<(&str, &KubernetesNode)> = wanted
             .iter()
-            .filter(|id| !held.contains(id.as_str()))
+            .filter(|id| !held.contains(id.as_str()) && !is_leaving(one, id))
             .filter_map(|id| Some((id.as_str(), node_of(id)?)))
             .filter(|(_, node)| is_settled(context, one, node))
             .collect();
@@ -59,11 +56,8 @@ fn check(context: &Context<'_>) -> CheckResult {
 
 /// True if a Node is ready and has been there for a while, as far as the evidence shows its age.
 fn is_settled(context: &Context<'_>, one: &Balancer<'_>, node: &KubernetesNode) -> bool {
-    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
     // The evidence is at least as young as the load balancer.
-    let times =
-        [context.kubernetes.known_time(), time(&context.view.inventory.collected_at), time(&one.balancer.created_at)];
-    let is_old = match (node.created_at, times.into_iter().flatten().max()) {
+    let is_old = match (node.created_at, known_time(context, one)) {
         (Some(created), Some(now)) => now.duration_since(created) >= SETTLED,
         _ => true,
     };
@@ -93,6 +87,13 @@ mod tests {
 
     #[test]
     fn silent() {
+        // It leaves.
+        aws::silent(&RULE, |c| {
+            c.options.controller_version = "1.31.0".parse().ok();
+            c.add_classic().instances.retain(|id| id != WORKER);
+            c.instance(WORKER).state = crate::aws::InstanceState::Stopping;
+            c.manifests = SERVICE;
+        });
         aws::silent(&RULE, |c| {
             c.add_network();
             c.manifests = LOCAL_SERVICE;

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     resources: BALANCER,
     condition: "The state of a load balancer of the cluster is `failed` or `active_impaired`.",
     impact: "a failed load balancer was never set up; an impaired one routes traffic, and cannot scale: usually its subnets have too few free addresses",
-    fix: "See the free addresses of its subnets: Elastic Load Balancing needs 8 in each.",
+    fix: "Of an impaired one, free addresses in its subnets: Elastic Load Balancing needs 8 in each. For a failed one, remove the cause that the events of its object name, and create the object anew.",
     sources: &["Elastic Load Balancing API Reference, LoadBalancerState"],
     example: "`k8s-shop-site-db8a9c2302` (Ingress `shop/site`) is in the state active_impaired",
     reads: &[BALANCERS, TAGS],
@@ -31,7 +31,11 @@ fn check(context: &Context<'_>) -> CheckResult {
         if !full.is_empty() {
             message.push_str(&format!("; fewer than 8 addresses are free in {}", super::listed(full.iter().copied())));
         }
-        let fix = "free addresses in its subnets: Elastic Load Balancing needs 8 in each";
+        let fix = if state == "failed" {
+            "see the events of its object, remove the cause, and create the object anew: a failed load balancer does not recover"
+        } else {
+            "free addresses in its subnets: Elastic Load Balancing needs 8 in each"
+        };
         let subnets = full.iter().map(|id| one.region.bare(ResourceKind::Subnet, id));
         Some(vec![on_balancer(one, Severity::Warning, message, fix).related(subnets)])
     })

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     resources: BALANCER,
     condition: "The subnets that the controller chooses for a Service today, as [`tagaudit simulate`](simulate.md) models it, are not those of its load balancer. The version is that of the option or of the image; if it is not known, every version must choose the same ones.",
     impact: "a Classic Load Balancer moves to these subnets at the next sync; a Network Load Balancer of the cloud controller never does; the AWS Load Balancer Controller keeps the zones of a load balancer unless an annotation names subnets",
-    fix: "Correct the tags of the subnets, or name the subnets in an annotation of the Service.",
+    fix: "Correct the tags of the subnets, or name the subnets in an annotation of the Service. A Network Load Balancer of the cloud controller changes only with a new Service.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer, #ensureLoadBalancerv2",
         "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnets",
@@ -82,7 +82,16 @@ fn check(context: &Context<'_>) -> CheckResult {
             )
         };
         let message = format!("{} {difference}: {effect}", described(one));
-        let fix = "correct the tags of the subnets, or name the subnets in an annotation of the Service";
+        let is_fixed = maker == Maker::CloudController && !is_classic;
+        // Of another scheme, the rule about the scheme names the cause.
+        if is_fixed && decision.scheme.known().is_some_and(|scheme| one.balancer.scheme.as_deref() != Some(*scheme)) {
+            return Some(Vec::new());
+        }
+        let fix = if is_fixed {
+            "create the Service anew, which gives it another address; or correct the tags of the subnets if the present ones are right"
+        } else {
+            "correct the tags of the subnets, or name the subnets in an annotation of the Service"
+        };
         let related = lost.iter().chain(&gained).map(|id| one.region.bare(ResourceKind::Subnet, id));
         Some(vec![on_balancer(one, severity, message, fix).related(related)])
     })

@@ -1,3 +1,4 @@
+use crate::aws::load_balancers::MadeFor;
 use crate::kubernetes::DocumentKind;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -43,8 +44,12 @@ fn check(context: &Context<'_>) -> CheckResult {
         return CheckResult::not_applicable("a load balancer is being created");
     }
     let number = existing.unused_groups.len() + existing.balancers.iter().map(|one| one.groups.len()).sum::<usize>();
-    let unused = existing.unused_groups.iter().filter(|(_, group, _)| {
-        !bound.contains(&group.arn.as_str()) && !wanted.contains(&&group.name) && !is_registered(&group.arn)
+    let unused = existing.unused_groups.iter().filter(|(_, group, claim)| {
+        !bound.contains(&group.arn.as_str())
+            && !wanted.contains(&&group.name)
+            && !is_registered(&group.arn)
+            // The controller finds it again by its tags or its name.
+            && !is_of_missing_balancer(context, claim.made_for)
     });
     let found = unused.map(|(region, group, claim)| {
         let message = format!(
@@ -55,6 +60,16 @@ fn check(context: &Context<'_>) -> CheckResult {
         Violation::new(Severity::Info, group_resource(region, group), message, Fix::none("delete it"))
     });
     CheckResult::counted(number, found)
+}
+
+/// True if a Service that asks for a load balancer has none that was read: its controller is to create it, with its target
+/// groups.
+fn is_of_missing_balancer(context: &Context<'_>, made_for: MadeFor<'_>) -> bool {
+    let MadeFor::Service(namespace, name) = made_for else { return false };
+    let is_it = |service: &&crate::kubernetes::Service| service.namespace == namespace && service.name == name;
+    let service = context.kubernetes.services.iter().flatten().find(is_it);
+    let has_balancer = context.existing.balancers.iter().any(|one| one.claims.iter().any(|claim| claim.made_for == made_for));
+    service.is_some_and(crate::kubernetes::Service::is_load_balancer) && !has_balancer
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::rules::aws::Context;
 use crate::rules::balancer_traffic::{Admission, admission};
 use crate::rules::prelude::*;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each, group_resource, listed, on_balancer};
+use super::{BALANCER, BALANCERS, TAGS, described, for_each, group_resource, is_leaving, listed, on_balancer};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-targets-unhealthy",
@@ -70,7 +70,8 @@ fn check(context: &Context<'_>) -> CheckResult {
 fn is_unhealthy(target: &TargetHealth) -> bool {
     let description = target.description.as_deref().unwrap_or_default();
     let is_new = description.contains("HealthyThreshold") && !description.contains("UnhealthyThreshold")
-        || description.contains("registration is still in progress");
+        || description.contains("registration is still in progress")
+        || description.contains("currently in progress");
     match target.state.as_str() {
         "unhealthy" => true,
         "OutOfService" => {
@@ -85,7 +86,7 @@ fn is_unhealthy(target: &TargetHealth) -> bool {
 }
 
 fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -> Option<Violation> {
-    let unhealthy: Vec<&TargetHealth> = targets.all.iter().filter(|target| is_unhealthy(target)).collect();
+    let unhealthy: Vec<&TargetHealth> = targets.all.iter().filter(|target| is_unhealthy(target) && !is_leaving(one, &target.id)).collect();
     let is_healthy = |target: &&TargetHealth| matches!(target.state.as_str(), "healthy" | "InService");
     let healthy = targets.all.iter().filter(is_healthy).count();
     let first = *unhealthy.first()?;
@@ -188,8 +189,10 @@ fn blocked<'a>(
             }
             None => ports.extend(one.balancer.listeners.iter().flatten().filter_map(|listener| listener.instance_port)),
         }
+        // A closed port of the traffic alone cannot fail a health check on another one.
+        let health = targets.group.and_then(|group| group.health_check_port.as_deref()?.parse::<u16>().ok());
         let mut is_closed = false;
-        for port in ports {
+        for port in ports.into_iter().filter(|port| health.is_none_or(|health| health == *port)) {
             match admission(one.region, &instance.security_groups, port, one.balancer)? {
                 Admission::Closed => {
                     is_closed = true;

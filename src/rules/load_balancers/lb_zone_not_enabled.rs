@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     resources: BALANCER,
     condition: "Elastic Load Balancing reports that a target is in an Availability Zone that is not enabled for the load balancer: `Target.NotInUse` in a target group that the load balancer uses, or the description of a Classic Load Balancer's instance.",
     impact: "these nodes get no traffic from the load balancer; the cloud controller never adds a subnet to an existing Network Load Balancer",
-    fix: "Add a subnet of the zone to the load balancer, or turn on cross-zone load balancing of a Network Load Balancer.",
+    fix: "Set the annotation `aws-load-balancer-cross-zone-load-balancing-enabled` of the Service, or give the zone a subnet that the controller chooses: for a Network Load Balancer of the cloud controller, create the Service anew. The controller reverts changes by hand.",
     sources: &[
         "Elastic Load Balancing API Reference, TargetHealth, Target.NotInUse",
         "Elastic Load Balancing User Guide for Network Load Balancers, Update the Availability Zones",
@@ -45,7 +45,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         };
         let is_outside = |target: &&&TargetHealth| {
             let description = target.description.as_deref().unwrap_or_default();
-            let is_told = description.contains("Availability Zone");
+            let is_told = description.contains("Availability Zone") && !description.contains("in progress");
             if is_classic { target.state == "OutOfService" && is_told } else { target.state == "unused" && is_told }
         };
         let outside: BTreeSet<&str> = read.iter().filter(is_outside).map(|target| target.id.as_str()).collect();
@@ -61,7 +61,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             if outside.len() == 1 { "gets" } else { "get" },
             described(one)
         );
-        let fix = "add a subnet of the zone to the load balancer, or turn on cross-zone load balancing of a Network Load Balancer";
+        let fix = "set the annotation `aws-load-balancer-cross-zone-load-balancing-enabled` of the Service, or give the zone a subnet that the controller chooses; the controller reverts changes by hand";
         let related = outside.iter().map(|id| one.region.bare(ResourceKind::Instance, id));
         let related: Vec<ResourceRef> =
             related.chain(one.groups.iter().map(|group| super::group_resource(one.region, group))).collect();

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use crate::aws::SecurityGroup;
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
+use crate::rules::orphans::serves_an_object;
 use crate::rules::prelude::*;
 use crate::tags;
 
@@ -36,19 +37,18 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let Some(balancing) = &region.region.load_balancing else {
         return CheckResult::not_applicable("the load balancers were not read");
     };
     let names: BTreeSet<&str> = balancing.load_balancers.iter().map(|one| one.name.as_str()).collect();
-    let used: BTreeSet<&str> =
-        region.network_interfaces().iter().flat_map(|one| one.security_groups.iter().map(String::as_str)).collect();
+    let used = region.groups_in_use();
     let groups = region.member_groups().iter().filter_map(|id| region.security_group(id));
     groups
         .flat_map(|group| {
             let mut found = Vec::new();
             found.extend(of_network(region, group, &names));
-            found.extend(of_groups(region, group, &used));
+            found.extend(of_groups(context, region, group, &used));
             found
         })
         .collect()
@@ -78,7 +78,12 @@ fn of_network(region: &RegionView<'_>, group: &SecurityGroup, names: &BTreeSet<&
 }
 
 /// Rules whose source is a group that does not exist, or a shared group of load balancers on no network interface.
-fn of_groups(region: &RegionView<'_>, group: &SecurityGroup, used: &BTreeSet<&str>) -> Vec<Violation> {
+fn of_groups(
+    context: &Context<'_>,
+    region: &RegionView<'_>,
+    group: &SecurityGroup,
+    used: &BTreeSet<&str>,
+) -> Vec<Violation> {
     let sources = group.ingress.iter().flat_map(|permission| &permission.groups);
     let mut found: Vec<Violation> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -87,7 +92,7 @@ fn of_groups(region: &RegionView<'_>, group: &SecurityGroup, used: &BTreeSet<&st
         let is_binding = source.description.as_deref().is_some_and(|text| text.starts_with(OF_BINDING));
         let message = match region.security_group(id) {
             None => format!("a rule of `{}` has the source `{}`, which does not exist", group.id, text::printable(id)),
-            Some(shared) if is_binding && !used.contains(id) => {
+            Some(shared) if is_binding && !used.contains(id) && !serves_an_object(context.kubernetes, shared) => {
                 let cluster = tags::value(&shared.tags, "elbv2.k8s.aws/cluster").unwrap_or_default();
                 format!(
                     "a rule of `{}` is left of the AWS Load Balancer Controller of `{}`: its source group `{id}` is on no network interface",

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use crate::aws::Tagged;
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
@@ -7,7 +5,7 @@ use crate::rules::instance_tags::is_load_balancer_group;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{INSTANCES, is_dead};
+use super::{INSTANCES, is_dead, serves_an_object};
 
 pub(super) const RULE: Rule = Rule {
     id: "orphan-security-group",
@@ -32,16 +30,12 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let dead = is_dead(context, region);
-    let used: BTreeSet<&str> = region
-        .network_interfaces()
-        .iter()
-        .flat_map(|interface| interface.security_groups.iter().map(String::as_str))
-        .collect();
+    let used = region.groups_in_use();
     region
         .region
         .security_groups
         .iter()
-        .filter(|group| !used.contains(group.id.as_str()))
+        .filter(|group| !used.contains(group.id.as_str()) && !serves_an_object(context.kubernetes, group))
         .filter(|group| {
             let owned = tags::has_cluster_tag_owned(&group.tags, own);
             let of_controller = is_load_balancer_group(&group.name, &group.description);

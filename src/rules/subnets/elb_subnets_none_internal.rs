@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     impact: "an internal LoadBalancer Service stays pending with `could not find any suitable subnets for creating the ELB`",
     fix: "Tag the subnets for this cluster.",
     sources: &[CCM_SUBNETS],
-    example: "no subnet of VPC `vpc-0a` can hold an internal load balancer: 2 tagged for other clusters",
+    example: "the cloud controller chooses no subnet of VPC `vpc-0a` for an internal load balancer: 2 tagged for other clusters",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),

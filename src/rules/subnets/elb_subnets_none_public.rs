@@ -8,13 +8,16 @@ use super::{CCM_SUBNETS, INSTANCES, SUBNETS, TABLES, ZONES, none_of};
 pub(super) const RULE: Rule = Rule {
     id: "elb-subnets-none-public",
     title: "no subnet for internet-facing load balancers",
-    severity: RuleSeverity::depends(Severity::Warning, "warning: a VPC without public subnets may be intended"),
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning: a VPC without public subnets may be intended; info if a route leads through the endpoint of a firewall",
+    ),
     resources: &[ResourceKind::Vpc],
     condition: "The controller's algorithm finds no subnet for an internet-facing load balancer in a VPC of the members.",
     impact: "an internet-facing LoadBalancer Service stays pending with `could not find any suitable subnets for creating the ELB`",
     fix: "Give a subnet a route to an internet gateway, or tag the public subnets for this cluster.",
     sources: &[CCM_SUBNETS, "https://github.com/kubernetes/kubernetes/issues/29298"],
-    example: "no subnet of VPC `vpc-0a` can hold an internet-facing load balancer: 3 private",
+    example: "the cloud controller chooses no subnet of VPC `vpc-0a` for an internet-facing load balancer: 3 private",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
     migration: Some(Prerequisite::Tags),

@@ -1,4 +1,4 @@
-use crate::aws::Tagged;
+use crate::aws::{RouteTable, Tagged};
 use crate::aws::view::RegionView;
 use crate::finding::Choice;
 use crate::rules::aws::Context;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "warning for role/elb on a private subnet; info for role/internal-elb on a public one where private ones exist",
     ),
     resources: SUBNET,
-    condition: "A subnet without a route to an internet gateway has `kubernetes.io/role/elb`, or one with such a route has `kubernetes.io/role/internal-elb` in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose if there are no others. A route through a firewall (`vpce-…`) counts as private: the cloud controller accepts only an internet gateway, while the AWS Load Balancer Controller uses a subnet with the explicit tag.",
+    condition: "A subnet without a route to an internet gateway has `kubernetes.io/role/elb`, or one with such a route has `kubernetes.io/role/internal-elb` in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose if there are no others. A subnet whose default route leads through the endpoint of a firewall (`vpce-…`) is not reported: the cloud controller counts it as private, while the AWS Load Balancer Controller uses it by its tag.",
     impact: "the cloud controller drops the private subnet for internet-facing load balancers; the AWS Load Balancer Controller uses it, and the load balancer cannot be reached",
     fix: "Move the tag to a subnet with the right routes, or fix the routes.",
     applicability: Applicability::Choice,
@@ -36,7 +36,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         let has_private = ours().any(|candidate| !candidate.is_public);
         for candidate in ours() {
             let has = |key| tags::value(&candidate.subnet.tags, key).is_some();
-            let (severity, wrong, message) = if has(ROLE_ELB) && !candidate.is_public {
+            let is_behind_firewall =
+                || region.route_table(candidate.subnet).is_some_and(RouteTable::leads_through_endpoint);
+            let (severity, wrong, message) = if has(ROLE_ELB) && !candidate.is_public && !is_behind_firewall() {
                 (
                     Severity::Warning,
                     ROLE_ELB,
