@@ -132,7 +132,11 @@ impl Evidence {
             nodes.dedup_by(|next, first| next.name == first.name);
         }
         if let Some(services) = &mut self.services {
-            services.retain(|service| is_first(&service.uid));
+            // A copied manifest has the uid of its original.
+            let key = |service: &Service| {
+                if service.uid.is_empty() { String::new() } else { format!("{} {}", service.uid, service.full_name()) }
+            };
+            services.retain(|service| is_first(&key(service)));
             services.sort_by(|a, b| (&a.namespace, &a.name, &a.place).cmp(&(&b.namespace, &b.name, &b.place)));
         }
         self.workloads.retain(|workload| is_first(&workload.uid));

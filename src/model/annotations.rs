@@ -20,6 +20,36 @@ pub(super) fn split(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
+/// Pairs between commas. A backslash escapes a character, and an empty entry stays.
+/// Source: aws-load-balancer-controller `pkg/annotations/parser.go#splitKeyValuePairs`, since v2.14.1.
+fn split_pairs(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut current = String::new();
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => current.push(rest.next().unwrap_or(c)),
+            ',' => {
+                let remaining = rest.as_str().trim();
+                if remaining.is_empty() {
+                    current.push(c);
+                    continue;
+                }
+                found.push(std::mem::take(&mut current).trim().to_owned());
+                if !remaining.contains('=') {
+                    found.push(remaining.to_owned());
+                    return found;
+                }
+            }
+            _ => current.push(c),
+        }
+    }
+    if !current.is_empty() {
+        found.push(current.trim().to_owned());
+    }
+    found
+}
+
 /// `K=V` pairs between commas; a key alone has an empty value.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#getKeyValuePropertiesFromAnnotation`.
 pub(super) fn pairs(text: &str) -> BTreeMap<String, String> {
@@ -89,6 +119,8 @@ pub(super) fn go_json_error(raw: &str, error: &serde_json::Error) -> String {
 pub(super) struct Annotations<'a> {
     pub(super) all: &'a BTreeMap<String, String>,
     pub(super) prefix: &'static str,
+    /// True if a backslash escapes a comma in a map: the AWS Load Balancer Controller since v2.14.1.
+    pub(super) has_escapes: bool,
 }
 
 impl<'a> Annotations<'a> {
@@ -144,9 +176,12 @@ impl<'a> Annotations<'a> {
     pub(super) fn map(&self, suffix: &str) -> Result<BTreeMap<String, String>, Stop> {
         let raw = self.get(suffix).unwrap_or_default();
         let mut map = BTreeMap::new();
-        for entry in split(raw) {
+        let entries = if self.has_escapes { split_pairs(raw) } else { split(raw) };
+        for entry in entries {
             let (key, value) = entry.split_once('=').map_or((entry.as_str(), None), |(key, value)| (key, Some(value)));
+            let key = if self.has_escapes { key.trim() } else { key };
             match value.filter(|_| !key.is_empty()) {
+                Some(value) if self.has_escapes => map.insert(key.to_owned(), value.trim().to_owned()),
                 Some(value) => map.insert(key.to_owned(), value.to_owned()),
                 None => {
                     return Stop::error(format!("failed to parse stringMap annotation, {}: {raw}", self.key(suffix)));
@@ -165,6 +200,10 @@ mod tests {
     fn values_are_read_as_go_reads_them() {
         assert_eq!((parse_bool("T"), parse_bool("yes"), parse_bool("")), (Some(true), None, None));
         assert_eq!(split(" a, ,b ,"), ["a", "b"]);
+        assert_eq!(split_pairs("a=b\\,c, d=e"), ["a=b,c", "d=e"]);
+        assert_eq!(split_pairs(",a=b"), ["", "a=b"]);
+        assert_eq!(split_pairs("a=b,"), ["a=b,"]);
+        assert_eq!(split_pairs("a=b,c"), ["a=b", "c"]);
         let read = pairs(" k=v ,k2, =x,k3=, k4=a=b");
         let read: Vec<(&str, &str)> = read.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(read, [("k", "v"), ("k2", ""), ("k3", ""), ("k4", "a")]);

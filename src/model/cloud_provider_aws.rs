@@ -31,6 +31,8 @@ pub(crate) struct Config<'a> {
     files: Vec<&'a CloudConfig>,
     /// False with `--feature-gates=StableLoadBalancerNodeSet=false`, which v1.27 to v1.29 obey.
     has_stable_nodes: bool,
+    /// False if `--controllers` switches the service controller off.
+    has_service_controller: bool,
 }
 
 impl<'a> Config<'a> {
@@ -47,7 +49,10 @@ impl<'a> Config<'a> {
         };
         let is_unstable = gates.flat_map(|flag| flag.value.split(',')).any(is_off);
         let has_stable_nodes = !is_unstable || version >= ControllerVersion::new(1, 30, 0);
-        Self { version, cluster_name, files: evidence.cloud_configs.iter().collect(), has_stable_nodes }
+        let has_service_controller = evidence.aws_controllers().next().is_none()
+            || evidence.aws_controllers().any(|one| is_service_on(one.flag("controllers").map(|flag| flag.value.as_str())));
+        let files = evidence.cloud_configs.iter().collect();
+        Self { version, cluster_name, files, has_stable_nodes, has_service_controller }
     }
 
     /// Version of the controller in the evidence.
@@ -82,6 +87,16 @@ impl<'a> Config<'a> {
     }
 }
 
+/// True if `--controllers` leaves the service controller on.
+/// Source: kubernetes/cloud-provider `app/controllermanager.go#IsControllerEnabled`, `names/controller_names.go#CCMControllerAliases`.
+fn is_service_on(list: Option<&str>) -> bool {
+    let Some(list) = list else { return true };
+    let is_service = |name: &str| matches!(name, "service" | "service-lb-controller");
+    let mut names = list.split(',').map(str::trim);
+    let named = names.clone().find(|name| is_service(name.trim_start_matches('-')));
+    named.map_or_else(|| names.any(|name| name == "*"), is_service)
+}
+
 /// The load balancer of a Service.
 struct Request<'a> {
     world: World<'a>,
@@ -98,12 +113,13 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     let object = ObjectName { kind: "Service", namespace: service.namespace.clone(), name: service.name.clone() };
     let mut decision = Decision::new(object, ModelledController::CloudProviderAws, config.version.to_string());
     decision.requested = service.is_load_balancer();
-    let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
+    let annotations = Annotations { all: &service.annotations, prefix: PREFIX, has_escapes: false };
     let load_balancer_type = annotations.get("aws-load-balancer-type");
     decision.step("handled", "kubernetes/cloud-provider controllers/service/controller.go#wantsLoadBalancer");
     decision.step("handled", "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal");
     let is_elsewhere = matches!(load_balancer_type, Some("nlb-ip" | "external"));
     if !service.is_load_balancer()
+        || !config.has_service_controller
         || service.load_balancer_class.is_some() && config.is_since(21, 0)
         || service.deleted_at.is_some()
         || is_elsewhere
@@ -157,6 +173,20 @@ impl<'a> Request<'a> {
         let subnets = self.subnets(decision)?;
         decision.step("name", "kubernetes/cloud-provider cloud.go#DefaultLoadBalancerName");
         decision.name = self.name(decision);
+        let held = decision.name.known().and_then(|name| self.world.load_balancer(name, self.is_nlb));
+        if let Some(scheme) = held.and_then(|held| held.scheme.as_deref()) {
+            // The scheme of an existing load balancer is never changed.
+            decision.scheme_if_new = std::mem::take(&mut decision.scheme);
+            decision.scheme = Answer::Is(if scheme == "internal" { "internal" } else { "internet-facing" });
+        }
+        let subnets = match held.filter(|_| self.is_nlb) {
+            // Nor are the subnets of a Network Load Balancer.
+            Some(held) => {
+                decision.subnets_if_new = std::mem::replace(&mut decision.subnets, Answer::Is(held.subnets.clone()));
+                held.subnets.clone()
+            }
+            None => subnets,
+        };
         let instances = targets.known().map(Vec::as_slice);
         if self.is_nlb {
             self.network(decision, &subnets, &ranges, instances)
@@ -179,7 +209,9 @@ impl<'a> Request<'a> {
             "target_groups",
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
         );
-        self.check_static_addresses(subnets)?;
+        if decision.subnets_if_new.is_not_reached() {
+            self.check_static_addresses(subnets)?;
+        }
         decision.target_type = Answer::Is("instance");
         decision.step(
             "health_check",
@@ -199,6 +231,7 @@ impl<'a> Request<'a> {
             Answer::Is(health.clone())
         };
         decision.created = true;
+        self.validate_network_attributes()?;
         decision.step(
             "rules",
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB",
@@ -310,7 +343,8 @@ impl<'a> Request<'a> {
             ("aws-load-balancer-private-ipv4-addresses", "Private IPv4Addresses"),
         ];
         for (suffix, what) in of {
-            let Some(list) = self.annotation(suffix) else { continue };
+            let is_read = what == "EIP AllocationIDs" || self.config.is_since(35, 0);
+            let Some(list) = self.annotation(suffix).filter(|_| is_read) else { continue };
             let count = list.split(',').count();
             if count != subnets.len() {
                 return Stop::error(format!(

@@ -200,6 +200,9 @@ pub(crate) struct Decision {
     pub(crate) kind: Answer<&'static str>,
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) scheme: Answer<&'static str>,
+    /// Scheme that the Service asks for, where an existing load balancer keeps its own.
+    #[serde(skip)]
+    pub(crate) scheme_if_new: Answer<&'static str>,
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) ip_address_type: Answer<String>,
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
@@ -264,6 +267,7 @@ impl Decision {
             created: false,
             kind: Answer::NotReached,
             scheme: Answer::NotReached,
+            scheme_if_new: Answer::NotReached,
             ip_address_type: Answer::NotReached,
             name: Answer::NotReached,
             subnets: Answer::NotReached,
@@ -343,6 +347,11 @@ impl Decision {
                 self.unknown.push(unknown);
             }
         }
+    }
+
+    /// The scheme that the object asks for.
+    pub(crate) fn asked_scheme(&self) -> &Answer<&'static str> {
+        if self.scheme_if_new.is_not_reached() { &self.scheme } else { &self.scheme_if_new }
     }
 
     /// The error with which the controller stops.

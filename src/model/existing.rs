@@ -216,7 +216,7 @@ impl Balancer<'_> {
             let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
             self.instances().is_some_and(|held| held != known)
         });
-        let scheme = decision.scheme.known().is_some_and(|known| self.balancer.scheme.as_deref() != Some(*known));
+        let scheme = decision.asked_scheme().known().is_some_and(|known| self.balancer.scheme.as_deref() != Some(*known));
         let is_type = |group: &&TargetGroup, known: &str| group.target_type.as_deref() == Some(known);
         let target_type =
             decision.target_type.known().is_some_and(|known| !self.groups.iter().all(|one| is_type(one, known)));
@@ -248,6 +248,7 @@ impl Decision {
         keep(&mut self.error, &other.error);
         keep(&mut self.kind, &other.kind);
         keep(&mut self.scheme, &other.scheme);
+        keep(&mut self.scheme_if_new, &other.scheme_if_new);
         keep(&mut self.name, &other.name);
         keep_set(&mut self.subnets, &other.subnets);
         keep_set(&mut self.subnets_if_new, &other.subnets_if_new);

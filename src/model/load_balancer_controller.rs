@@ -74,6 +74,11 @@ impl<'a> Config<'a> {
         self.version >= ControllerVersion::new(major, minor, 0)
     }
 
+    /// As [`super::annotations::Annotations::has_escapes`].
+    fn has_escapes(&self) -> bool {
+        self.version >= ControllerVersion::new(2, 14, 1)
+    }
+
     /// A flag; `None` if it is not set.
     fn flag(&self, name: &str) -> Option<&str> {
         self.run.as_ref()?.argument(name)

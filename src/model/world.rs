@@ -116,7 +116,9 @@ impl<'a> World<'a> {
     /// The subnets of a VPC, or a reason to stop if they were not read.
     pub(super) fn subnets(&self, vpc: &str) -> Result<Vec<&'a Subnet>, Stop> {
         self.must_have(Read::DescribeSubnets, "subnets")?;
-        Ok(self.here().subnets.iter().filter(|subnet| subnet.vpc_id == vpc).collect())
+        let subnets: Vec<&Subnet> = self.here().subnets.iter().filter(|subnet| subnet.vpc_id == vpc).collect();
+        subnets.iter().try_for_each(|subnet| self.must_know_zone(subnet))?;
+        Ok(subnets)
     }
 
     pub(super) fn subnet(&self, id: &str) -> Option<&'a Subnet> {
@@ -141,6 +143,13 @@ impl<'a> World<'a> {
         let zones = &self.here().availability_zones;
         let zone = zones.iter().find(|zone| zone.name == subnet.availability_zone);
         zone.map_or("availability-zone", |zone| zone.zone_type.as_str())
+    }
+
+    /// Stops if the type of the zone of a subnet is not known: the zones were not read, and its name is not that of an ordinary
+    /// one, the region with a letter.
+    pub(super) fn must_know_zone(&self, subnet: &Subnet) -> Result<(), Stop> {
+        let is_ordinary = subnet.availability_zone.strip_prefix(&self.here().name).is_some_and(|rest| rest.len() == 1);
+        if is_ordinary { Ok(()) } else { self.must_have(Read::DescribeAvailabilityZones, "subnets") }
     }
 
     /// The Nodes, or a reason to stop if they are not known.
@@ -189,6 +198,14 @@ impl<'a> World<'a> {
         let Some(balancing) = self.here().load_balancing.as_ref().filter(|_| !is_unread) else { return Held::NotRead };
         let is_it = |one: &&LoadBalancer| one.kind == LoadBalancerKind::Network && one.name == name;
         balancing.load_balancers.iter().find(is_it).map_or(Held::None, Held::One)
+    }
+
+    /// The load balancer of the cloud controller with a name, if the lists were read.
+    pub(super) fn load_balancer(&self, name: &str, is_network: bool) -> Option<&'a LoadBalancer> {
+        self.must_have(Read::DescribeLoadBalancers, "subnets").ok()?;
+        let kind = if is_network { LoadBalancerKind::Network } else { LoadBalancerKind::Classic };
+        let is_it = |one: &&LoadBalancer| one.kind == kind && one.name == name;
+        self.here().load_balancing.as_ref()?.load_balancers.iter().find(is_it)
     }
 
     /// Stops if a list of the region is not known.

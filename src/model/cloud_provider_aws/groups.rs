@@ -201,6 +201,8 @@ impl<'a> Request<'a> {
         }
         self.world.must_have(Read::DescribeSecurityGroups, "rules")?;
         let Some(instances) = instances else {
+            // A target with several groups can stop the controller.
+            decision.error = Answer::Unknown;
             decision.node_groups = Answer::Unknown;
             decision.rules = Answer::Unknown;
             return Ok(None);

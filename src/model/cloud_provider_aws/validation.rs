@@ -171,6 +171,18 @@ impl Request<'_> {
         list.split(',').any(|one| one.parse::<i64>() == Ok(number) || one.to_lowercase() == name && !name.is_empty())
     }
 
+    /// Attributes of a Network Load Balancer, after it is created.
+    /// Source: `pkg/providers/v1/aws_loadbalancer.go#reconcileLBAttributes`.
+    pub(super) fn validate_network_attributes(&self) -> Result<(), Stop> {
+        for suffix in ["aws-load-balancer-cross-zone-load-balancing-enabled", "aws-load-balancer-access-log-enabled"] {
+            let value = self.annotation(suffix).unwrap_or_default();
+            if !value.is_empty() && parse_bool(value).is_none() {
+                return Stop::error(format!("error parsing service annotation: {}={value}", self.annotations.key(suffix)));
+            }
+        }
+        Ok(())
+    }
+
     /// Attributes of a Classic Load Balancer, before its subnets are read.
     pub(super) fn validate_classic_attributes(&self) -> Result<(), Stop> {
         let suffix = "aws-load-balancer-proxy-protocol";

@@ -155,7 +155,21 @@ impl GroupSearch<'_> {
                     ),
                 );
             }
-            found.push((*id).clone());
+            if !found.contains(*id) {
+                found.push((*id).clone());
+            }
+        }
+        // EC2 lists a group once, however often it is named.
+        if found.len() < ids.len() && self.config.is_since(2, 9) {
+            let join = |ids: &[String]| ids.join(", ");
+            let asked: Vec<String> = ids.iter().map(|id| (*id).clone()).collect();
+            errors.push(format!("requested ids [{}] but found [{}]", join(&asked), join(&found)));
+        } else if found.len() < ids.len() && names.is_empty() {
+            return Stop::error(format!(
+                "couldn't find all securityGroups, nameOrIDs: {}, found: {}",
+                go_list(&self.listed),
+                go_list(&found)
+            ));
         }
         if !names.is_empty() {
             let name_of = |group: &SecurityGroup| tags::value(&group.tags, "Name").map(str::to_owned);

@@ -41,11 +41,13 @@ struct Member<'e> {
     name: ObjectName,
     annotations: BTreeMap<String, String>,
     parameters: Option<Object<'e>>,
+    /// As [`Annotations::has_escapes`].
+    has_escapes: bool,
 }
 
 impl Member<'_> {
     fn annotations(&self) -> Annotations<'_> {
-        Annotations { all: &self.annotations, prefix: PREFIX }
+        Annotations { all: &self.annotations, prefix: PREFIX, has_escapes: self.has_escapes }
     }
 
     /// A text of the class parameters.
@@ -240,7 +242,8 @@ impl Request<'_> {
             }
         };
         let mut manages = BTreeSet::new();
-        for member in &self.group.members {
+        // Without listed groups the controller does not read it.
+        for member in self.group.members.iter().filter(|_| !listed.is_empty()) {
             manages.extend(member.annotations().switch("manage-backend-security-group-rules")?);
         }
         if manages.len() > 1 {

@@ -31,6 +31,10 @@ const NOT_MODELLED: [&str; 8] = [
     "aws-load-balancer-source-nat-ipv6-prefixes",
 ];
 
+/// Values of `dns_record.client_routing_policy`, which the controller checks since v2.8.
+const ROUTING_POLICIES: [&str; 3] =
+    ["any_availability_zone", "partial_availability_zone_affinity", "availability_zone_affinity"];
+
 /// A Service with what was decided so far.
 struct Request<'a> {
     world: World<'a>,
@@ -58,7 +62,7 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     }
     decision.handled = true;
     decision.kind = Answer::Is("nlb");
-    let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
+    let annotations = Annotations { all: &service.annotations, prefix: PREFIX, has_escapes: config.has_escapes() };
     let done =
         config.vpc(&world).and_then(|vpc| Request { world, config, service, annotations, vpc }.run(&mut decision));
     if let Err(stop) = done {
@@ -70,7 +74,7 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
 /// True if the controller takes a Service.
 pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
     let watches = config.flag("watch-namespace").is_none_or(|only| only.is_empty() || only == service.namespace);
-    if service.deleted_at.is_some() || !watches {
+    if service.deleted_at.is_some() || !watches || !config.gate("EnableServiceController", true) {
         return false;
     }
     if config.gate("ServiceTypeLoadBalancerOnly", false) && !service.is_load_balancer() {
@@ -79,7 +83,7 @@ pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
     if let Some(class) = &service.load_balancer_class {
         return class == config.class();
     }
-    let annotations = Annotations { all: &service.annotations, prefix: PREFIX };
+    let annotations = Annotations { all: &service.annotations, prefix: PREFIX, has_escapes: config.has_escapes() };
     match annotations.get("aws-load-balancer-type") {
         Some("nlb-ip") => true,
         Some("external") => matches!(annotations.get("aws-load-balancer-nlb-target-type"), Some("ip" | "instance")),
@@ -139,13 +143,24 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
         );
         let groups = self.groups(decision, held, is_dual_stack)?;
-        self.annotations.map("aws-load-balancer-additional-resource-tags")?;
+        let tags = self.annotations.map("aws-load-balancer-additional-resource-tags")?;
+        let managed = self.config.list("external-managed-tags");
+        if let Some(key) = tags.keys().find(|key| managed.contains(key)) {
+            return Stop::error(format!("external managed tag key {key} cannot be specified on Service"));
+        }
         self.validate_addresses(scheme, &subnets, is_dual_stack)?;
         decision.step(
             "name",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerName",
         );
-        decision.name = self.name(decision, scheme)?;
+        decision.name = match held {
+            // A load balancer of the same scheme is not replaced, whatever its name is.
+            Held::One(balancer) if balancer.scheme.as_deref() == Some(scheme.name()) => {
+                self.name(decision, scheme)?;
+                Answer::Is(balancer.name.clone())
+            }
+            Held::One(_) | Held::None | Held::NotRead => self.name(decision, scheme)?,
+        };
         decision.step(
             "target_groups",
             "aws-load-balancer-controller pkg/service/model_build_target_group.go#buildTargetGroup",
@@ -178,7 +193,7 @@ impl Request<'_> {
     fn held(&self) -> Held<'_> {
         let Service { namespace, name, .. } = self.service;
         match self.world.load_balancer_of(self.config.cluster_name, MadeFor::Service(namespace, name)) {
-            Held::NotRead if self.service.ingress.is_empty() => Held::None,
+            Held::NotRead if self.service.ingress.is_empty() && self.world.here().load_balancing.is_none() => Held::None,
             held => held,
         }
     }
@@ -207,7 +222,14 @@ impl Request<'_> {
 
     /// Annotations about attributes that the controller refuses.
     fn validate_attributes(&self) -> Result<(), Stop> {
-        self.annotations.map("aws-load-balancer-attributes")?;
+        let attributes = self.annotations.map("aws-load-balancer-attributes")?;
+        let policy = attributes.get("dns_record.client_routing_policy");
+        if let Some(policy) = policy.filter(|one| self.config.is_since(2, 8) && !ROUTING_POLICIES.contains(&one.as_str())) {
+            let [any, partial, own] = ROUTING_POLICIES;
+            return Stop::error(format!(
+                "invalid dns_record.client_routing_policy set in annotation aws-load-balancer-attributes: got '{policy}' expected one of ['{any}', '{partial}', '{own}']"
+            ));
+        }
         self.annotations.switch("aws-load-balancer-access-log-enabled")?;
         self.annotations.switch("aws-load-balancer-cross-zone-load-balancing-enabled")?;
         if self.config.is_since(2, 11) {
@@ -248,6 +270,15 @@ impl Request<'_> {
                 return Stop::error("private IPv4 addresses can only be set for internal load balancers");
             }
             count("private IPv4 addresses", &list)?;
+            for raw in &list {
+                match raw.parse::<std::net::IpAddr>() {
+                    Err(_) => return Stop::error(format!("private IPv4 addresses must be valid IP address: {raw}")),
+                    Ok(std::net::IpAddr::V6(_)) => {
+                        return Stop::error(format!("private IPv4 addresses must be valid IPv4 address: {raw}"));
+                    }
+                    Ok(std::net::IpAddr::V4(_)) => {}
+                }
+            }
             let addresses: Vec<std::net::Ipv4Addr> = list.iter().filter_map(|one| one.parse().ok()).collect();
             for subnet in held {
                 let Some(block) = subnet.cidr_block.as_ref().and_then(|block| block.parse::<ipnet::Ipv4Net>().ok())
@@ -270,6 +301,16 @@ impl Request<'_> {
                 return Stop::error("IPv6 addresses can only be set for dualstack load balancers");
             }
             count("IPv6 addresses", &list)?;
+            for raw in &list {
+                match raw.parse::<std::net::IpAddr>() {
+                    Err(_) => return Stop::error(format!("IPv6 addresses must be valid IP address: {raw}")),
+                    Ok(std::net::IpAddr::V4(_)) => {
+                        return Stop::error(format!("IPv6 addresses must be valid IPv6 address: {raw}"));
+                    }
+                    Ok(std::net::IpAddr::V6(_)) => {}
+                }
+            }
+            return Stop::unknown("error", "the IPv6 ranges of the subnets are not compared with the addresses");
         }
         Ok(())
     }

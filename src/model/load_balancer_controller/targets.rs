@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::nodes::{EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode};
 
 use super::{Config, Stop};
+use crate::controller::ControllerVersion;
 use crate::model::decision::{Answer, Decision, NodeLeftOut};
 use crate::model::world::World;
 
@@ -59,8 +60,14 @@ pub(super) fn targets(
         if node.provider_id.is_empty() {
             errors.push(format!("providerID is not specified for node: {}", node.name));
         } else if let Some(id) = node.provider_id.strip_prefix("eks-hybrid://") {
-            let id = id.rsplit('/').next().unwrap_or_default();
-            left_out(node, format!("`{id}` is a machine of EKS Hybrid Nodes"));
+            if config.version >= ControllerVersion::new(2, 14, 1) {
+                decision.targets = Answer::Unknown;
+                return Stop::unknown(
+                    "targets",
+                    format!("EKS Hybrid Nodes as targets of type instance are not modelled: `{}` is one", node.name),
+                );
+            }
+            errors.push(format!("providerID eks-hybrid://{id} is invalid for EC2 instances, node: {}", node.name));
         } else if last.starts_with("i-") {
             ids.push(last.to_owned());
         } else {

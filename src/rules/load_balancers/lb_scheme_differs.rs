@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     for_each_of_service(context, |one, _| {
-        let wanted = *one.decision.as_ref()?.scheme.known()?;
+        let wanted = *one.decision.as_ref()?.asked_scheme().known()?;
         let held = one.balancer.scheme.as_deref()?;
         if held == wanted {
             return Some(Vec::new());

@@ -41,13 +41,9 @@ fn check(context: &Context<'_>) -> CheckResult {
             return None;
         }
         let decision = one.decision.as_ref()?;
-        let keeps = one.claim()?.maker == Maker::LoadBalancerController;
-        // Of a controller that keeps the subnets, what it would choose for a new load balancer.
-        let chosen = if keeps && !decision.subnets_if_new.is_not_reached() {
-            &decision.subnets_if_new
-        } else {
-            &decision.subnets
-        };
+        // Where the subnets of an existing load balancer stay, what the controller would choose for a new one.
+        let is_kept = !decision.subnets_if_new.is_not_reached();
+        let chosen = if is_kept { &decision.subnets_if_new } else { &decision.subnets };
         let chosen: BTreeSet<&str> = chosen.known()?.iter().map(String::as_str).collect();
         let held: BTreeSet<&str> = one.balancer.subnets.iter().map(String::as_str).collect();
         if chosen.is_empty() || held.is_empty() {
@@ -84,7 +80,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let message = format!("{} {difference}: {effect}", described(one));
         let is_fixed = maker == Maker::CloudController && !is_classic;
         // Of another scheme, the rule about the scheme names the cause.
-        if is_fixed && decision.scheme.known().is_some_and(|scheme| one.balancer.scheme.as_deref() != Some(*scheme)) {
+        if is_fixed && decision.asked_scheme().known().is_some_and(|scheme| one.balancer.scheme.as_deref() != Some(*scheme)) {
             return Some(Vec::new());
         }
         let fix = if is_fixed {

@@ -97,7 +97,7 @@ fn of_annotation(config: &Config<'_>, annotations: Annotations<'_>, name: &str) 
     let suffix = format!("actions.{name}");
     let Some(raw) = annotations.get(&suffix) else {
         // Since v2.8 a fixed response of 503 takes the place of the action.
-        if config.is_since(2, 8) && config.switch("tolerate-non-existent-backend-action", true) {
+        if config.is_since(2, 7) && config.switch("tolerate-non-existent-backend-action", true) {
             return Ok(Vec::new());
         }
         return Stop::error(format!("missing {suffix} configuration"));

@@ -12,6 +12,10 @@ use crate::model::allocated_later;
 use crate::model::annotations::go_list;
 use crate::model::names;
 
+/// Annotations that count on the Service of a backend too, with which the controller can fail, and that are not modelled.
+/// Source: `pkg/ingress/enhanced_backend_builder.go#buildAuthConfig`, `model_build_target_group.go`.
+const OF_BACKENDS: [&str; 2] = ["auth-", "target-control-port."];
+
 /// A target group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Backend {
@@ -55,6 +59,10 @@ impl Request<'_> {
                     decision.may_fail(reason);
                     return Ok(None);
                 };
+                let own = service.annotations.keys().filter_map(|key| key.strip_prefix(PREFIX));
+                for suffix in own.filter(|suffix| OF_BACKENDS.iter().any(|one| suffix.starts_with(one))) {
+                    decision.is_not_modelled(&format!("{PREFIX}{suffix}"));
+                }
                 let backend = self.backend(member, service, &reference, is_dual_stack);
                 let backend = if is_of_rule { backend.map_err(|stop| of_ingress(member, stop)) } else { backend };
                 found.push(backend?);
@@ -109,7 +117,7 @@ impl Request<'_> {
         // Those of the Service have precedence.
         let mut merged = member.annotations.clone();
         merged.extend(service.annotations.iter().map(|(key, value)| (key.clone(), value.clone())));
-        let annotations = Annotations { all: &merged, prefix: PREFIX };
+        let annotations = Annotations { all: &merged, prefix: PREFIX, has_escapes: self.config.has_escapes() };
         let default = self.config.flag("default-target-type").unwrap_or("instance");
         // Since v2.13.
         let of_class = member.parameter(&["spec", "targetType"]).filter(|_| self.config.is_since(2, 13));
@@ -133,7 +141,11 @@ impl Request<'_> {
             health_check(annotations, service, target_type, default_health(protocol, version))?;
         annotations.map("target-group-attributes")?;
         for own in [&member.annotations, &service.annotations] {
-            Annotations { all: own, prefix: PREFIX }.map("tags")?;
+            Annotations { all: own, prefix: PREFIX, has_escapes: self.config.has_escapes() }.map("tags")?;
+        }
+        // Since v2.10.
+        if self.config.is_since(2, 10) {
+            annotations.switch("multi-cluster-target-group")?;
         }
         super::super::validate_families(service, is_dual_stack)?;
         let target_port =

@@ -48,7 +48,7 @@ pub(super) fn classify<'e>(world: World<'e>, config: &Config<'_>, object: Object
     if let Some(wrong) = group.as_deref().and_then(why_invalid) {
         return Class::Stops(Stop::Error(format!("invalid ingress group: {wrong}")));
     }
-    let member = Member { object, name, annotations, parameters };
+    let member = Member { object, name, annotations, parameters, has_escapes: config.has_escapes() };
     Class::Taken(member, group)
 }
 

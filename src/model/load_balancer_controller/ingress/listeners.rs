@@ -65,7 +65,9 @@ impl Request<'_> {
         if lists.is_empty() && self.config.is_since(2, 13) {
             lists = of_class("PrefixListsIDs");
         }
-        let mut prefix_lists = own_or(lists, "security-group-prefix-lists");
+        // Since v2.8.
+        let mut prefix_lists =
+            if self.config.is_since(2, 8) { own_or(lists, "security-group-prefix-lists") } else { Vec::new() };
         let of_class_ranges = of_class("inboundCIDRs");
         let is_of_class = !of_class_ranges.is_empty();
         let mut ranges = own_or(of_class_ranges, "inbound-cidrs");

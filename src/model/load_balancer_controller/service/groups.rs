@@ -32,8 +32,7 @@ impl Request<'_> {
             Held::One(balancer) => balancer.security_groups.is_empty(),
             Held::None => false,
         };
-        let is_gated = self.config.is_since(2, 6) && !self.config.gate("NLBSecurityGroup", true);
-        if is_gated && matches!(held, Held::One(_)) && !stays_without {
+        if self.config.is_since(2, 6) && !has_groups && matches!(held, Held::One(_)) && !stays_without {
             return Stop::error("conflicting security groups configuration");
         }
         if !has_groups || stays_without {

@@ -56,6 +56,10 @@ impl Request<'_> {
         if own == Some(false) {
             return Ok(Some(Vec::new()));
         }
+        // The ranges of an IPv6 target group are not in the inventory.
+        if self.service.ip_families.iter().any(|family| family == "IPv6") {
+            return Ok(None);
+        }
         let blocks: Option<Vec<String>> = network.subnets.iter().map(|subnet| subnet.cidr_block.clone()).collect();
         let Some(blocks) = blocks else { return Ok(None) };
         let is_udp = protocol == "UDP";
