@@ -228,7 +228,7 @@ impl Link {
             .gaps
             .iter()
             .filter(|gap| reads.contains(&gap.read))
-            .map(|gap: &Gap| format!("{}: {}", gap.read, gap.reason))
+            .map(|gap: &Gap| format!("{} was not read: {}", gap.read, gap.message))
             .collect();
         gaps.into_iter().fold(self, Self::unread)
     }

@@ -138,7 +138,7 @@ fn chain(facts: &Facts<'_>, reference: &(ResourceKind, String), own: Link, asked
         links.push(subnets(facts, decision, is_stopped));
         links.push(groups(facts, decision, is_stopped));
         let existing = existing(facts, decision, asked);
-        links.push(load_balancer(facts, existing, asked, is_stopped));
+        links.push(load_balancer(facts, existing, asked, decision, is_stopped));
         links.push(targets(facts, existing, decision, is_stopped));
         links.push(address(asked, is_stopped));
     }
@@ -277,10 +277,22 @@ fn existing<'e>(facts: &'e Facts<'_>, decision: &Decision, asked: &Asked) -> Opt
     found.first().copied()
 }
 
+/// True if a load balancer has a name.
+fn is_named(facts: &Facts<'_>, name: &str) -> bool {
+    let read = facts.view.regions.iter().filter_map(|region| region.region.load_balancing.as_ref());
+    read.flat_map(|read| &read.load_balancers).any(|one| one.name == name)
+}
+
 /// Reads that decide which load balancers are there.
 const BALANCER_READS: [Read; 2] = [Read::DescribeLoadBalancers, Read::DescribeLoadBalancerTags];
 
-fn load_balancer(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, asked: &Asked, is_stopped: bool) -> Link {
+fn load_balancer(
+    facts: &Facts<'_>,
+    existing: Option<&Balancer<'_>>,
+    asked: &Asked,
+    decision: &Decision,
+    is_stopped: bool,
+) -> Link {
     let link = Link::new(LinkName::LoadBalancer);
     let Some(one) = existing else {
         let link = link.unless_read(facts, &BALANCER_READS);
@@ -292,6 +304,9 @@ fn load_balancer(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, asked: &Ask
             link.not_reached()
         } else if !asked.is_applied {
             link.unread("the object is a manifest: it has no load balancer before it is applied")
+        } else if let Some(name) = decision.name.known().filter(|name| is_named(facts, name)) {
+            // The cloud controller finds it by its name alone.
+            link.unread(format!("a load balancer with the name `{name}` exists, and its tags do not name the object"))
         } else {
             link.broken("it does not exist: the controller did not create it, or its cluster tag names another cluster")
                 .fact("read the log of the controller: `kubectl logs` of its Pods, and pipe it to `tagaudit why -`")

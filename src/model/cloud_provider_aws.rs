@@ -50,7 +50,9 @@ impl<'a> Config<'a> {
         let is_unstable = gates.flat_map(|flag| flag.value.split(',')).any(is_off);
         let has_stable_nodes = !is_unstable || version >= ControllerVersion::new(1, 30, 0);
         let has_service_controller = evidence.aws_controllers().next().is_none()
-            || evidence.aws_controllers().any(|one| is_service_on(one.flag("controllers").map(|flag| flag.value.as_str())));
+            || evidence
+                .aws_controllers()
+                .any(|one| is_service_on(one.flag("controllers").map(|flag| flag.value.as_str())));
         let files = evidence.cloud_configs.iter().collect();
         Self { version, cluster_name, files, has_stable_nodes, has_service_controller }
     }
@@ -93,8 +95,8 @@ fn is_service_on(list: Option<&str>) -> bool {
     let Some(list) = list else { return true };
     let is_service = |name: &str| matches!(name, "service" | "service-lb-controller");
     let mut names = list.split(',').map(str::trim);
-    let named = names.clone().find(|name| is_service(name.trim_start_matches('-')));
-    named.map_or_else(|| names.any(|name| name == "*"), is_service)
+    let own = names.clone().find(|name| is_service(name.trim_start_matches('-')));
+    own.map_or_else(|| names.any(|name| name == "*"), is_service)
 }
 
 /// The load balancer of a Service.

@@ -216,7 +216,8 @@ impl Balancer<'_> {
             let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
             self.instances().is_some_and(|held| held != known)
         });
-        let scheme = decision.asked_scheme().known().is_some_and(|known| self.balancer.scheme.as_deref() != Some(*known));
+        let scheme =
+            decision.asked_scheme().known().is_some_and(|known| self.balancer.scheme.as_deref() != Some(*known));
         let is_type = |group: &&TargetGroup, known: &str| group.target_type.as_deref() == Some(known);
         let target_type =
             decision.target_type.known().is_some_and(|known| !self.groups.iter().all(|one| is_type(one, known)));

@@ -133,11 +133,7 @@ fn document_name(document: &Document, namespace: &str) -> ObjectName {
 
 fn named(object: Object<'_>, kind: &'static str, namespace: &str) -> ObjectName {
     let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
-    ObjectName {
-        kind,
-        namespace: text("namespace", namespace).to_owned(),
-        name: text("name", "").to_owned(),
-    }
+    ObjectName { kind, namespace: text("namespace", namespace).to_owned(), name: text("name", "").to_owned() }
 }
 
 /// The webhook of the AWS Load Balancer Controller sets the class of new Services without one.

@@ -8,16 +8,22 @@ use serde_json::{Map, Value};
 use super::decision::{Decision, ModelledController, ObjectName};
 use super::simulate::{AskedController, Simulation};
 
+/// A simulation, with what differs at the target versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Rehearsed {
+    #[serde(flatten)]
+    pub(crate) today: Simulation,
+    /// Absent without a target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<Rehearsal>,
+}
+
 /// A simulation at the target versions, as the differences from the simulation at those of today.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Rehearsal {
     pub(crate) controllers: Vec<AskedController>,
     /// Objects for which the answers differ, in the order of the simulation.
     pub(crate) differences: Vec<Difference>,
-    #[serde(skip)]
-    has_failures: bool,
-    #[serde(skip)]
-    is_undecided: bool,
 }
 
 /// An object that a controller treats differently at its target version.
@@ -41,7 +47,7 @@ const EXPLAINING: [&str; 7] =
     ["object", "controller", "version", "steps", "unknown", "nodes_left_out", "subnets_passed_over"];
 
 /// Compares the simulation of today with that at the target versions.
-pub(crate) fn rehearse(now: &Simulation, then: &Simulation) -> Rehearsal {
+fn rehearse(now: &Simulation, then: &Simulation) -> Rehearsal {
     let key = |decision: &Decision| (decision.object.clone(), decision.controller);
     let old: BTreeMap<_, &Decision> = now.objects.iter().map(|decision| (key(decision), decision)).collect();
     let new: BTreeMap<_, &Decision> = then.objects.iter().map(|decision| (key(decision), decision)).collect();
@@ -52,12 +58,7 @@ pub(crate) fn rehearse(now: &Simulation, then: &Simulation) -> Rehearsal {
         let fields = fields(&members(old), &members(new));
         (!fields.is_empty()).then_some(Difference { object: key.0, controller: key.1, fields })
     });
-    Rehearsal {
-        controllers: then.controllers.clone(),
-        differences: differences.collect(),
-        has_failures: then.has_failures(),
-        is_undecided: then.is_undecided(),
-    }
+    Rehearsal { controllers: then.controllers.clone(), differences: differences.collect() }
 }
 
 /// The compared fields of a decision.
@@ -80,14 +81,9 @@ fn fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec<FieldDiffer
     both.filter(|one| one.now != one.then && !(is_empty(&one.now) && is_empty(&one.then))).collect()
 }
 
-impl Rehearsal {
-    /// True if a controller stops with an error at its target version.
-    pub(crate) fn has_failures(&self) -> bool {
-        self.has_failures
-    }
-
-    /// True if it is not known if a controller finishes at its target version.
-    pub(crate) fn is_undecided(&self) -> bool {
-        self.is_undecided
+impl Rehearsed {
+    pub(crate) fn new(today: Simulation, then: Option<&Simulation>) -> Self {
+        let target = then.map(|then| rehearse(&today, then));
+        Self { today, target }
     }
 }

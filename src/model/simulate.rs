@@ -10,7 +10,6 @@ use crate::kubernetes::{Evidence, Service};
 
 use super::decision::{Answer, Decision, ModelledController, ObjectName};
 use super::objects::{Objects, object_name};
-use super::rehearsal::Rehearsal;
 use super::world::{Given, Index, NoRegion, World, region_of};
 use super::{cloud_provider_aws, load_balancer_controller};
 
@@ -113,9 +112,6 @@ pub(crate) struct Simulation {
     pub(crate) objects: Vec<Decision>,
     /// Objects that a controller may create load balancers for, and that the model has no decision about.
     pub(crate) not_modelled: Vec<ObjectName>,
-    /// The same at the target versions; absent without a target.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) target: Option<Rehearsal>,
 }
 
 /// Reason why nothing is decided.
@@ -189,7 +185,6 @@ pub(crate) fn simulate(
             .collect(),
         objects: objects.into_iter().map(Decision::sorted).collect(),
         not_modelled,
-        target: None,
     })
 }
 
@@ -227,13 +222,10 @@ impl Simulation {
     /// True if a controller stops with an error.
     pub(crate) fn has_failures(&self) -> bool {
         self.objects.iter().any(|one| one.failure().is_some())
-            || self.target.as_ref().is_some_and(Rehearsal::has_failures)
     }
 
     /// True if it is not known if a controller finishes, or an object is not modelled.
     pub(crate) fn is_undecided(&self) -> bool {
-        self.objects.iter().any(|one| one.error == Answer::Unknown)
-            || !self.not_modelled.is_empty()
-            || self.target.as_ref().is_some_and(Rehearsal::is_undecided)
+        self.objects.iter().any(|one| one.error == Answer::Unknown) || !self.not_modelled.is_empty()
     }
 }

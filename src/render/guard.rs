@@ -229,7 +229,11 @@ pub(crate) fn guard_annotations(guard: &Guard, out: &mut dyn Write) -> io::Resul
             Severity::Info => "notice",
         };
         let title = format!("{}: {}", finding.rule, text::list(&finding.addresses, SHOWN));
-        let lines = [data(&finding.message), data(&format!("cluster: {}", finding.cluster)), data(&format!("fix: {}", finding.fix))];
+        let lines = [
+            data(&finding.message),
+            data(&format!("cluster: {}", finding.cluster)),
+            data(&format!("fix: {}", finding.fix)),
+        ];
         writeln!(out, "::{level} title={}::{}", property(&title), lines.join("%0A"))?;
     }
     for told in &guard.undecided {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::model::rehearsal::Rehearsal;
-use crate::model::simulate::{Simulation, VersionSource};
+use crate::model::rehearsal::{Rehearsal, Rehearsed};
+use crate::model::simulate::VersionSource;
 use crate::model::{Answer, Decision, HealthCheck, IngressRule, NewGroup, ObjectName};
 use crate::text;
 
@@ -19,7 +19,8 @@ const SHOWN: usize = 8;
 ///
 /// # Errors
 /// When the writer fails.
-pub(crate) fn simulate(simulation: &Simulation, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let Rehearsed { today: simulation, target } = rehearsed;
     let painter = Painter { color: options.color };
     let mut page = String::new();
     fact(&mut page, "cluster", &text::printable(&simulation.cluster_id), painter, options);
@@ -48,9 +49,15 @@ pub(crate) fn simulate(simulation: &Simulation, options: &TableOptions, out: &mu
     }
     for object in &simulation.not_modelled {
         let _ = writeln!(page, "\n{} {}", painter.warn("not modelled"), painter.bold(&named(object)));
-        paragraph(&mut page, "", "the Gateway API is not modelled: what a controller does with it is unknown", painter, options);
+        paragraph(
+            &mut page,
+            "",
+            "the Gateway API is not modelled: what a controller does with it is unknown",
+            painter,
+            options,
+        );
     }
-    if let Some(target) = &simulation.target {
+    if let Some(target) = target {
         rehearsal(&mut page, target, painter, options);
     }
     out.write_all(page.as_bytes())?;
@@ -68,7 +75,9 @@ fn rehearsal(page: &mut String, target: &Rehearsal, painter: Painter, options: &
         target.controllers.iter().map(|one| format!("{} {}", one.controller.describe(), one.version)).collect();
     let count = match target.differences.len() {
         0 => "nothing differs".to_owned(),
-        number => format!("{} differs", text::count(number, "load balancer")).replace("balancers differs", "balancers differ"),
+        number => {
+            format!("{} differs", text::count(number, "load balancer")).replace("balancers differs", "balancers differ")
+        }
     };
     let _ = writeln!(page, "\n{} {count}", painter.bold(&format!("at the target ({}):", versions.join(", "))));
     for difference in &target.differences {
@@ -102,7 +111,8 @@ fn shown(value: &Value, options: &TableOptions) -> String {
         Value::String(text) => text::printable(text).into_owned(),
         Value::Array(items) => all(items.iter().map(|one| shown(one, options)).collect()),
         Value::Object(members) => {
-            let pairs = members.iter().map(|(key, value)| format!("{} {}", text::printable(key), shown(value, options)));
+            let pairs =
+                members.iter().map(|(key, value)| format!("{} {}", text::printable(key), shown(value, options)));
             format!("({})", pairs.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

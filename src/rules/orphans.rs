@@ -3,8 +3,8 @@
 
 use super::aws::Context;
 use super::{CheckResult, Rule, Violation};
-use crate::aws::{SecurityGroup, Tagged};
 use crate::aws::view::{RegionView, is_alive};
+use crate::aws::{SecurityGroup, Tagged};
 use crate::finding::{Cause, Fix, Severity};
 use crate::inventory::Read;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::aws::{RouteTable, Subnet};
 use crate::aws::view::RegionView;
+use crate::aws::{RouteTable, Subnet};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;

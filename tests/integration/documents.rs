@@ -73,6 +73,17 @@ fn the_readme_shows_the_real_output_of_the_demo() {
     let shown = output.split("\nWarnings:").next().unwrap();
     let page = format!("{before}<!-- demo output -->\n```text\n{shown}\n…\n```\n<!-- /demo output -->{after}");
 
+    let (before, rest) = page.split_once("<!-- why demo -->\n```console\ntagaudit ").unwrap();
+    let (line, rest) = rest.split_once("\n```\n```text\n").unwrap();
+    let (_, after) = rest.split_once("```\n<!-- /why demo -->").unwrap();
+    let arguments: Vec<String> = shell_words::split(line).unwrap();
+    let output = command().current_dir(path("")).args(&arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let chain = String::from_utf8(output.stdout).unwrap();
+    let page = format!(
+        "{before}<!-- why demo -->\n```console\ntagaudit {line}\n```\n```text\n{chain}```\n<!-- /why demo -->{after}"
+    );
+
     let (before, rest) = page.split_once("<!-- plan demo -->\n```console\ntagaudit ").unwrap();
     let (line, rest) = rest.split_once("\n```\n```text\n").unwrap();
     let (_, after) = rest.split_once("```\n<!-- /plan demo -->").unwrap();

@@ -303,6 +303,7 @@ pub(crate) fn controller(made: Made, minor: u32, uses_lock: bool) -> Vec<Value> 
 fn services() -> Vec<Value> {
     vec![
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": "kubernetes", "uid": "k0"}, "spec": {"type": "ClusterIP", "ports": [{"port": 443, "protocol": "TCP"}]}}),
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "kube-system", "name": "kube-dns", "uid": "k1"}, "spec": {"type": "ClusterIP", "ports": [{"port": 53, "protocol": "UDP"}]}}),
         json!({
             "apiVersion": "v1",
             "kind": "Service",

@@ -69,10 +69,12 @@ fn every_answer_follows_the_schema() {
 #[test]
 fn an_upgrade_is_shown_as_what_differs() {
     let older = ["--controller", "ccm", "--controller-version", "1.20"];
-    let at = |target: &'static str| on_kubeadm(&[older.as_slice(), &["--target-controller", target, MANIFESTS]].concat());
+    let at =
+        |target: &'static str| on_kubeadm(&[older.as_slice(), &["--target-controller", target, MANIFESTS]].concat());
     insta::assert_snapshot!("target", text(&at("1.36").stdout));
     assert!(text(&at("1.20").stdout).ends_with("at the target (cloud controller 1.20): nothing differs\n"));
-    let json = on_kubeadm(&[older.as_slice(), &["--target-controller", "1.36", MANIFESTS, "--format", "json"]].concat());
+    let json =
+        on_kubeadm(&[older.as_slice(), &["--target-controller", "1.36", MANIFESTS, "--format", "json"]].concat());
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert!(schema("simulate.schema.json").is_valid(&json), "{json:#}");
     assert_eq!(on_kubeadm(&["--target-controller", "karpenter=1.3", MANIFESTS]).status.code(), Some(2));

@@ -151,8 +151,9 @@ impl<'a> Collector<'a> {
 pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
     let names = |tags_: &[Tag]| named(tags_).contains(cluster);
     let mut instances = region.instances.iter().filter(|one| one.state.is_live());
-    let is_of_eks =
-        |one: &NetworkInterface| one.description.strip_prefix("Amazon EKS ") == Some(cluster) || one.status == "in-use" && names(&one.tags);
+    let is_of_eks = |one: &NetworkInterface| {
+        one.description.strip_prefix("Amazon EKS ") == Some(cluster) || one.status == "in-use" && names(&one.tags)
+    };
     if instances.any(|one| names(&one.tags)) || region.network_interfaces.iter().any(is_of_eks) {
         return Some(true);
     }

@@ -6,8 +6,8 @@ use crate::estate::Estate;
 use crate::kubernetes::Evidence;
 use crate::model::ModelledController;
 use crate::model::objects::Objects;
-use crate::model::rehearsal::rehearse;
-use crate::model::simulate::{Options, simulate};
+use crate::model::rehearsal::Rehearsed;
+use crate::model::simulate::{Options, Simulation, simulate};
 use crate::render;
 
 use crate::cli::args::ask::{ControllerName, SimulateArgs};
@@ -49,19 +49,16 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
         simulate(&view, &objects, options).map_err(|error| Failure::from_error(Exit::Usage, &error))
     };
     let options = options(args);
-    let mut simulation = simulated(&options)?;
-    if !args.target_controller.is_empty() {
-        simulation.target = Some(rehearse(&simulation, &simulated(&towards(args, options)?)?));
-    }
+    let today = simulated(&options)?;
+    let then = if args.target_controller.is_empty() { None } else { Some(simulated(&towards(args, options)?)?) };
+    let both = || std::iter::once(&today).chain(&then);
+    let (fails, is_undecided) = (both().any(Simulation::has_failures), both().any(Simulation::is_undecided));
+    let simulation = Rehearsed::new(today, then.as_ref());
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::simulate(&simulation, &options, out),
         Format::Json => render::json(&simulation, out),
     })?;
-    Ok(if simulation.has_failures() {
-        Exit::Findings
-    } else {
-        Exit::for_evidence(estate.is_empty_handed(), !simulation.is_undecided())
-    })
+    Ok(if fails { Exit::Findings } else { Exit::for_evidence(estate.is_empty_handed(), !is_undecided) })
 }
 
 /// Versions that the operator gives. A version without a name is that of `--controller`, else that of the cloud

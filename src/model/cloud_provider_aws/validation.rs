@@ -177,7 +177,10 @@ impl Request<'_> {
         for suffix in ["aws-load-balancer-cross-zone-load-balancing-enabled", "aws-load-balancer-access-log-enabled"] {
             let value = self.annotation(suffix).unwrap_or_default();
             if !value.is_empty() && parse_bool(value).is_none() {
-                return Stop::error(format!("error parsing service annotation: {}={value}", self.annotations.key(suffix)));
+                return Stop::error(format!(
+                    "error parsing service annotation: {}={value}",
+                    self.annotations.key(suffix)
+                ));
             }
         }
         Ok(())

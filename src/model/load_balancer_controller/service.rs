@@ -193,7 +193,9 @@ impl Request<'_> {
     fn held(&self) -> Held<'_> {
         let Service { namespace, name, .. } = self.service;
         match self.world.load_balancer_of(self.config.cluster_name, MadeFor::Service(namespace, name)) {
-            Held::NotRead if self.service.ingress.is_empty() && self.world.here().load_balancing.is_none() => Held::None,
+            Held::NotRead if self.service.ingress.is_empty() && self.world.here().load_balancing.is_none() => {
+                Held::None
+            }
             held => held,
         }
     }
@@ -224,7 +226,9 @@ impl Request<'_> {
     fn validate_attributes(&self) -> Result<(), Stop> {
         let attributes = self.annotations.map("aws-load-balancer-attributes")?;
         let policy = attributes.get("dns_record.client_routing_policy");
-        if let Some(policy) = policy.filter(|one| self.config.is_since(2, 8) && !ROUTING_POLICIES.contains(&one.as_str())) {
+        if let Some(policy) =
+            policy.filter(|one| self.config.is_since(2, 8) && !ROUTING_POLICIES.contains(&one.as_str()))
+        {
             let [any, partial, own] = ROUTING_POLICIES;
             return Stop::error(format!(
                 "invalid dns_record.client_routing_policy set in annotation aws-load-balancer-attributes: got '{policy}' expected one of ['{any}', '{partial}', '{own}']"

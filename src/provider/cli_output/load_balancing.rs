@@ -226,7 +226,8 @@ fn load_balancing(files: &mut Files<'_>) -> Result<Option<LoadBalancing>, Folder
         }
         None => lacks(files, Call::DescribeTargetGroups, BALANCERS, GROUPS),
     }
-    let groups_of = found.target_groups.iter().flat_map(|group| group.load_balancers.iter().map(|arn| (GROUPS, arn.clone())));
+    let groups_of =
+        found.target_groups.iter().flat_map(|group| group.load_balancers.iter().map(|arn| (GROUPS, arn.clone())));
     named.extend(groups_of);
     contradictions(files, &mut found, &named);
     if let Some((file, name)) = untagged.into_iter().next() {
@@ -239,16 +240,9 @@ fn load_balancing(files: &mut Files<'_>) -> Result<Option<LoadBalancing>, Folder
 
 /// Notes what one file of the folder names and another lacks: a load balancer that exists, listeners of one that forwards
 /// to target groups, and the health of one target group among others.
-fn contradictions(
-    files: &mut Files<'_>,
-    found: &mut LoadBalancing,
-    named: &[(&str, String)],
-) {
-    let held: BTreeSet<&str> = found
-        .load_balancers
-        .iter()
-        .flat_map(|one| one.arn.as_deref().into_iter().chain([one.name.as_str()]))
-        .collect();
+fn contradictions(files: &mut Files<'_>, found: &mut LoadBalancing, named: &[(&str, String)]) {
+    let held: BTreeSet<&str> =
+        found.load_balancers.iter().flat_map(|one| one.arn.as_deref().into_iter().chain([one.name.as_str()])).collect();
     let missing = named.iter().find(|(_, id)| !held.contains(id.as_str()));
     let missing = missing.map(|(file, id)| format!("`{file}` names the load balancer `{id}`"));
     if let Some(missing) = missing {
@@ -258,7 +252,8 @@ fn contradictions(
     let forwarding: BTreeSet<String> =
         found.target_groups.iter().flat_map(|group| group.load_balancers.iter().cloned()).collect();
     let silent = found.load_balancers.iter_mut().find(|one| {
-        one.listeners.as_ref().is_some_and(Vec::is_empty) && one.arn.as_ref().is_some_and(|arn| forwarding.contains(arn))
+        one.listeners.as_ref().is_some_and(Vec::is_empty)
+            && one.arn.as_ref().is_some_and(|arn| forwarding.contains(arn))
     });
     if let Some(balancer) = silent {
         balancer.listeners = None;

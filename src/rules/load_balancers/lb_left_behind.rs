@@ -113,9 +113,11 @@ fn serves_something(one: &Balancer<'_>) -> Option<bool> {
 fn is_dead(context: &Context<'_>) -> bool {
     context.view.nodes.is_none_or(<[_]>::is_empty)
         && context.kubernetes.services.is_none()
-        && context.view.regions.iter().all(|region| {
-            region.members.is_empty() && is_alive(region.region, context.cluster_id()) == Some(false)
-        })
+        && context
+            .view
+            .regions
+            .iter()
+            .all(|region| region.members.is_empty() && is_alive(region.region, context.cluster_id()) == Some(false))
 }
 
 /// True if a live instance is registered: the cluster has it, whatever its tags are.

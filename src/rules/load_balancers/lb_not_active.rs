@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     resources: BALANCER,
     condition: "The state of a load balancer of the cluster is `failed` or `active_impaired`.",
     impact: "a failed load balancer was never set up; an impaired one routes traffic, and cannot scale: usually its subnets have too few free addresses",
-    fix: "Of an impaired one, free addresses in its subnets: Elastic Load Balancing needs 8 in each. For a failed one, remove the cause that the events of its object name, and create the object anew.",
+    fix: "Of an impaired one, free addresses in its subnets: Elastic Load Balancing needs 8 in each. For a failed one, remove the cause that the events of its object name, and create the object again.",
     sources: &["Elastic Load Balancing API Reference, LoadBalancerState"],
     example: "`k8s-shop-site-db8a9c2302` (Ingress `shop/site`) is in the state active_impaired",
     reads: &[BALANCERS, TAGS],
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             message.push_str(&format!("; fewer than 8 addresses are free in {}", super::listed(full.iter().copied())));
         }
         let fix = if state == "failed" {
-            "see the events of its object, remove the cause, and create the object anew: a failed load balancer does not recover"
+            "see the events of its object, remove the cause, and create the object again: a failed load balancer does not recover"
         } else {
             "free addresses in its subnets: Elastic Load Balancing needs 8 in each"
         };

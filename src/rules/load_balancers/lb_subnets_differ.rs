@@ -80,11 +80,13 @@ fn check(context: &Context<'_>) -> CheckResult {
         let message = format!("{} {difference}: {effect}", described(one));
         let is_fixed = maker == Maker::CloudController && !is_classic;
         // Of another scheme, the rule about the scheme names the cause.
-        if is_fixed && decision.asked_scheme().known().is_some_and(|scheme| one.balancer.scheme.as_deref() != Some(*scheme)) {
+        if is_fixed
+            && decision.asked_scheme().known().is_some_and(|scheme| one.balancer.scheme.as_deref() != Some(*scheme))
+        {
             return Some(Vec::new());
         }
         let fix = if is_fixed {
-            "create the Service anew, which gives it another address; or correct the tags of the subnets if the present ones are right"
+            "create the Service again, which gives it another address; or correct the tags of the subnets if the present ones are right"
         } else {
             "correct the tags of the subnets, or name the subnets in an annotation of the Service"
         };

@@ -68,7 +68,8 @@ fn is_of_missing_balancer(context: &Context<'_>, made_for: MadeFor<'_>) -> bool 
     let MadeFor::Service(namespace, name) = made_for else { return false };
     let is_it = |service: &&crate::kubernetes::Service| service.namespace == namespace && service.name == name;
     let service = context.kubernetes.services.iter().flatten().find(is_it);
-    let has_balancer = context.existing.balancers.iter().any(|one| one.claims.iter().any(|claim| claim.made_for == made_for));
+    let has_balancer =
+        context.existing.balancers.iter().any(|one| one.claims.iter().any(|claim| claim.made_for == made_for));
     service.is_some_and(crate::kubernetes::Service::is_load_balancer) && !has_balancer
 }
 

@@ -86,7 +86,8 @@ fn is_unhealthy(target: &TargetHealth) -> bool {
 }
 
 fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -> Option<Violation> {
-    let unhealthy: Vec<&TargetHealth> = targets.all.iter().filter(|target| is_unhealthy(target) && !is_leaving(one, &target.id)).collect();
+    let unhealthy: Vec<&TargetHealth> =
+        targets.all.iter().filter(|target| is_unhealthy(target) && !is_leaving(one, &target.id)).collect();
     let is_healthy = |target: &&TargetHealth| matches!(target.state.as_str(), "healthy" | "InService");
     let healthy = targets.all.iter().filter(is_healthy).count();
     let first = *unhealthy.first()?;

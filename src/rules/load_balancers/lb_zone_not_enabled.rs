@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     resources: BALANCER,
     condition: "Elastic Load Balancing reports that a target is in an Availability Zone that is not enabled for the load balancer: `Target.NotInUse` in a target group that the load balancer uses, or the description of a Classic Load Balancer's instance.",
     impact: "these nodes get no traffic from the load balancer; the cloud controller never adds a subnet to an existing Network Load Balancer",
-    fix: "Set the annotation `aws-load-balancer-cross-zone-load-balancing-enabled` of the Service, or give the zone a subnet that the controller chooses: for a Network Load Balancer of the cloud controller, create the Service anew. The controller reverts changes by hand.",
+    fix: "Set the annotation `aws-load-balancer-cross-zone-load-balancing-enabled` of the Service, or give the zone a subnet that the controller chooses: for a Network Load Balancer of the cloud controller, create the Service again. The controller reverts changes by hand.",
     sources: &[
         "Elastic Load Balancing API Reference, TargetHealth, Target.NotInUse",
         "Elastic Load Balancing User Guide for Network Load Balancers, Update the Availability Zones",

@@ -1,5 +1,5 @@
-use crate::aws::{RouteTable, Tagged};
 use crate::aws::view::RegionView;
+use crate::aws::{RouteTable, Tagged};
 use crate::finding::Choice;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;

@@ -1,7 +1,7 @@
 //! Target groups of a Service, one for each port, with their health checks and targets.
 //! Sources: aws-load-balancer-controller `pkg/service/model_build_listener.go`, `model_build_target_group.go`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kubernetes::ServicePort;
 
@@ -68,7 +68,11 @@ impl<'a> Request<'a> {
                 decision.health_check = Answer::Is(health);
             }
         }
-        self.annotations.switch("aws-load-balancer-multi-cluster-target-group")?;
+        // Since v2.10.
+        if self.config.is_since(2, 10) {
+            self.annotations.switch("aws-load-balancer-multi-cluster-target-group")?;
+        }
+        let wanted = self.annotations.map("aws-load-balancer-target-node-labels")?;
         if decision.target_groups != Answer::Unknown && !service.uid.is_empty() {
             decision.target_groups = Answer::Is(target_groups);
         } else {
@@ -79,7 +83,7 @@ impl<'a> Request<'a> {
             decision.has_pods(!openings.is_empty());
             return Ok(());
         }
-        self.bind(decision, &openings)
+        self.bind(decision, &wanted, &openings)
     }
 
     /// Every port with TLS must be one of the Service. Since v2.5.
@@ -97,11 +101,15 @@ impl<'a> Request<'a> {
     }
 
     /// The `TargetGroupBindings`: targets, and the rules of their groups.
-    fn bind(&self, decision: &mut Decision, openings: &[Opening]) -> Result<(), Stop> {
+    fn bind(
+        &self,
+        decision: &mut Decision,
+        wanted: &BTreeMap<String, String>,
+        openings: &[Opening],
+    ) -> Result<(), Stop> {
         decision
             .step("targets", "aws-load-balancer-controller pkg/backend/endpoint_resolver.go#ResolveNodePortEndpoints");
-        let wanted = self.annotations.map("aws-load-balancer-target-node-labels")?;
-        let Some(ids) = targets(self.world, self.config, &wanted, decision)? else { return Ok(()) };
+        let Some(ids) = targets(self.world, self.config, wanted, decision)? else { return Ok(()) };
         decision.step(
             "node_groups",
             "aws-load-balancer-controller pkg/networking/networking_manager.go#resolveEndpointSGForENI",
