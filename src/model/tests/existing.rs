@@ -253,3 +253,31 @@ fn what_releases_of_the_cloud_controller_differ_in() {
         assert_eq!(found["targets"].as_array().unwrap().len(), count, "{version} {found:#}");
     }
 }
+
+#[test]
+fn the_cloud_controller_keeps_scheme_and_subnets_of_a_network_load_balancer() {
+    let found = cloud("1.34", &[NLB, ("aws-load-balancer-eip-allocations", "a")], json!({}), |c| {
+        let held = c.add_network();
+        CLASSIC.clone_into(&mut held.name);
+        held.scheme = Some("internal".to_owned());
+        held.subnets = vec![PRIVATE.to_owned()];
+    });
+    holds(&found, json!({"error": null, "scheme": "internal", "subnets": [PRIVATE]}));
+}
+
+#[test]
+fn the_load_balancer_controller_keeps_the_name_of_a_load_balancer() {
+    let found = balancer("3.5", &[("aws-load-balancer-name", "newname")], json!({}), |c| {
+        let held = c.add_network();
+        held.scheme = Some("internal".to_owned());
+        held.name = "held".to_owned();
+        let tags = [
+            ("elbv2.k8s.aws/cluster", crate::testing::aws::ID),
+            ("service.k8s.aws/stack", "default/web"),
+            ("service.k8s.aws/resource", "LoadBalancer"),
+        ];
+        let tags = tags.map(|(key, value)| crate::inventory::Tag { key: key.to_owned(), value: value.to_owned() });
+        held.tags = Some(tags.to_vec());
+    });
+    holds(&found, json!({"name": "held"}));
+}

@@ -399,3 +399,33 @@ fn a_named_object_replaces_that_of_the_cluster_and_keeps_its_uid() {
     assert_ne!(found["name"], "unknown");
     assert_eq!(UID.len(), 36);
 }
+
+#[test]
+fn annotations_are_read_as_the_version_reads_them() {
+    let error = |version: &str, more: &[(&str, &str)]| with(version, more, json!({}), |_| {})["error"].clone();
+    let attributes = |value: &'static str| [("aws-load-balancer-attributes", value)];
+    // A backslash escapes a comma, and an empty entry counts, since v2.14.1.
+    assert!(error("2.14.0", &attributes(r"a=b\,c")).is_string());
+    assert_eq!(error("2.14.1", &attributes(r"a=b\,c")), Value::Null);
+    assert_eq!(error("2.14.0", &attributes(",a=b")), Value::Null);
+    assert!(error("2.14.1", &attributes(",a=b")).is_string());
+    let policy = attributes("dns_record.client_routing_policy=foo");
+    assert_eq!(error("2.7.0", &policy), Value::Null);
+    assert!(error("2.8.0", &policy).as_str().unwrap().starts_with("invalid dns_record.client_routing_policy"));
+    let multi_cluster = [("aws-load-balancer-multi-cluster-target-group", "yes")];
+    assert_eq!(error("2.9.2", &multi_cluster), Value::Null);
+    assert!(error("2.10.0", &multi_cluster).is_string());
+    let address = [("aws-load-balancer-scheme", "internal"), ("aws-load-balancer-private-ipv4-addresses", "foo,bar")];
+    assert_eq!(error("3.5.0", &address), "private IPv4 addresses must be valid IP address: foo");
+}
+
+#[test]
+fn arguments_switch_services_off_and_reserve_tags() {
+    let found =
+        with("3.5.0", &[], json!({}), |c| c.manifests = running(&["--feature-gates=EnableServiceController=false"]));
+    assert_eq!(found["handled"], false);
+    let found = with("3.5.0", &[("aws-load-balancer-additional-resource-tags", "a=b")], json!({}), |c| {
+        c.manifests = running(&["--external-managed-tags=a"]);
+    });
+    assert_eq!(found["error"], "external managed tag key a cannot be specified on Service");
+}
