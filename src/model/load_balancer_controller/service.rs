@@ -274,15 +274,7 @@ impl Request<'_> {
                 return Stop::error("private IPv4 addresses can only be set for internal load balancers");
             }
             count("private IPv4 addresses", &list)?;
-            for raw in &list {
-                match raw.parse::<std::net::IpAddr>() {
-                    Err(_) => return Stop::error(format!("private IPv4 addresses must be valid IP address: {raw}")),
-                    Ok(std::net::IpAddr::V6(_)) => {
-                        return Stop::error(format!("private IPv4 addresses must be valid IPv4 address: {raw}"));
-                    }
-                    Ok(std::net::IpAddr::V4(_)) => {}
-                }
-            }
+            must_be_of("private IPv4 addresses", "IPv4", &list)?;
             let addresses: Vec<std::net::Ipv4Addr> = list.iter().filter_map(|one| one.parse().ok()).collect();
             for subnet in held {
                 let Some(block) = subnet.cidr_block.as_ref().and_then(|block| block.parse::<ipnet::Ipv4Net>().ok())
@@ -305,15 +297,7 @@ impl Request<'_> {
                 return Stop::error("IPv6 addresses can only be set for dualstack load balancers");
             }
             count("IPv6 addresses", &list)?;
-            for raw in &list {
-                match raw.parse::<std::net::IpAddr>() {
-                    Err(_) => return Stop::error(format!("IPv6 addresses must be valid IP address: {raw}")),
-                    Ok(std::net::IpAddr::V4(_)) => {
-                        return Stop::error(format!("IPv6 addresses must be valid IPv6 address: {raw}"));
-                    }
-                    Ok(std::net::IpAddr::V6(_)) => {}
-                }
-            }
+            must_be_of("IPv6 addresses", "IPv6", &list)?;
             return Stop::unknown("error", "the IPv6 ranges of the subnets are not compared with the addresses");
         }
         Ok(())
@@ -334,4 +318,18 @@ impl Request<'_> {
         let hash = names::sha256(&[self.config.cluster_name, &service.uid, scheme.name()]);
         Ok(Answer::Is(names::of_object(&service.namespace, &service.name, &hash)))
     }
+}
+
+/// Addresses of an annotation must be of one family.
+/// Source: `pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnetMappings`.
+fn must_be_of(what: &str, family: &str, addresses: &[String]) -> Result<(), Stop> {
+    for raw in addresses {
+        let Ok(address) = raw.parse::<std::net::IpAddr>() else {
+            return Stop::error(format!("{what} must be valid IP address: {raw}"));
+        };
+        if address.is_ipv6() != (family == "IPv6") {
+            return Stop::error(format!("{what} must be valid {family} address: {raw}"));
+        }
+    }
+    Ok(())
 }
