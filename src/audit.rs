@@ -24,6 +24,7 @@ mod configuration;
 mod not_audited;
 mod promise;
 mod roles;
+mod unread;
 mod unseen;
 
 pub(crate) use crate::aws::role_overview::UsedRole;

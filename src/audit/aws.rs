@@ -19,7 +19,7 @@ use crate::resource::ResourceKind;
 use crate::rules::aws::Context;
 use crate::rules::{self, Outcomes};
 
-use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unseen};
+use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unread, unseen};
 
 pub(super) fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
     ClusterView::after(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors, auditor.held)
@@ -31,12 +31,12 @@ pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apar
 
 pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
     let view = view(auditor, inventory);
-    Ok(run(auditor, &view, &gaps(&view))?.1.findings)
+    Ok(run(auditor, &view, &gaps(auditor, &view))?.1.findings)
 }
 
 pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
     let view = view(auditor, inventory);
-    let gaps = gaps(&view);
+    let gaps = gaps(auditor, &view);
     let (roles, outcomes, companions) = run(auditor, &view, &gaps)?;
     let controllers = if roles.audits.is_empty() {
         Vec::new()
@@ -59,7 +59,14 @@ pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Res
     let view = view(auditor, inventory);
     let roles = crate::aws::roles::audit(&view, auditor.role_audit, &on_nodes(auditor, &view))?;
     let companions = audited_companions(&view, auditor.kubernetes, auditor.role_audit);
-    Ok(role_overview::overview(&view, auditor.kubernetes, &roles, &companions, auditor.role_audit, &gaps(&view)))
+    Ok(role_overview::overview(
+        &view,
+        auditor.kubernetes,
+        &roles,
+        &companions,
+        auditor.role_audit,
+        &gaps(auditor, &view),
+    ))
 }
 
 /// Compares the roles and runs the rules.
@@ -103,10 +110,12 @@ fn on_nodes(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<&'static Compa
     rows
 }
 
-/// Everything that is unknown about a cluster: reads that failed, and lists that its Nodes contradict.
-fn gaps(view: &ClusterView<'_>) -> Vec<Gap> {
+/// Everything that is unknown about a cluster: reads that failed, lists that its Nodes contradict, and details that were
+/// not read.
+fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     let mut gaps = view.inventory.gaps.clone();
     gaps.extend(unseen::aws_gaps(view));
+    gaps.extend(unread::gaps(view, auditor.kubernetes));
     gaps.sort();
     gaps
 }

@@ -17,7 +17,7 @@ pub(crate) enum Launch<'a> {
     /// The account has no such template, or no such version of it.
     Missing(&'a TemplateReference),
     /// The version was not read.
-    Unknown,
+    Unknown(&'a TemplateReference),
 }
 
 /// An instance that does not exist yet.
@@ -57,7 +57,7 @@ pub(super) fn tags_of_launches(group: &AutoScalingGroup, region: &Region) -> Vec
     let launches = group.launch.iter().flat_map(|launch| launches(group, launch, region));
     let of_launches = launches.flat_map(|launch| match launch {
         Launch::Known(next) => next.tags,
-        Launch::Missing(_) | Launch::Unknown => Vec::new(),
+        Launch::Missing(_) | Launch::Unknown(_) => Vec::new(),
     });
     group.tags.iter().cloned().chain(of_launches).collect()
 }
@@ -66,7 +66,7 @@ pub(super) fn tags_of_launches(group: &AutoScalingGroup, region: &Region) -> Vec
 pub(super) fn are_launches_unread(group: &AutoScalingGroup, region: &Region) -> bool {
     let Some(launch) = &group.launch else { return true };
     let known = launches(group, launch, region);
-    (known.is_empty() && !launch.templates.is_empty()) || known.iter().any(|one| matches!(one, Launch::Unknown))
+    (known.is_empty() && !launch.templates.is_empty()) || known.iter().any(|one| matches!(one, Launch::Unknown(_)))
 }
 
 /// Tags of a group that its instances get.
@@ -84,7 +84,7 @@ pub(super) fn launches<'a>(
     let of_group = propagated(group, launch);
     let one = |reference: &'a TemplateReference| {
         if reference.id.is_none() && reference.name.is_none() {
-            return Launch::Unknown;
+            return Launch::Unknown(reference);
         }
         let Some(template) = find_template(templates, reference) else { return Launch::Missing(reference) };
         let number = match reference.version.as_deref() {
@@ -101,7 +101,7 @@ pub(super) fn launches<'a>(
             None if number.is_some_and(|number| number == 0 || number > template.latest_version) => {
                 Launch::Missing(reference)
             }
-            None => Launch::Unknown,
+            None => Launch::Unknown(reference),
         }
     };
     let mut seen: Vec<&TemplateReference> = Vec::new();

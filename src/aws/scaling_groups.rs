@@ -28,13 +28,13 @@ impl<'a> ScalingGroup<'a> {
     pub(crate) fn known(&self) -> impl Iterator<Item = &NextInstance<'a>> {
         self.next.iter().filter_map(|launch| match launch {
             Launch::Known(next) => Some(next),
-            Launch::Missing(_) | Launch::Unknown => None,
+            Launch::Missing(_) | Launch::Unknown(_) => None,
         })
     }
 
     /// True if everything that it would launch is known.
     pub(crate) fn is_known(&self) -> bool {
-        !self.next.is_empty() && self.next.iter().all(|launch| !matches!(launch, Launch::Unknown))
+        !self.next.is_empty() && self.next.iter().all(|launch| !matches!(launch, Launch::Unknown(_)))
     }
 
     /// True if everything that it would launch is known, with the options that templates leave to the account.
@@ -165,7 +165,7 @@ fn needs_of<'a>(region: &Region, groups: impl Iterator<Item = (&'a LaunchSetting
                     needs.profiles.extend(next.profile_name().map(str::to_owned));
                 }
                 // The version is read next.
-                Launch::Unknown => needs.needs_defaults = true,
+                Launch::Unknown(_) => needs.needs_defaults = true,
                 Launch::Missing(_) => {}
             }
         }

@@ -76,7 +76,7 @@ reads! {
     DescribeLoadBalancerTags = "elasticloadbalancing:DescribeTags" [];
     DescribeTargetGroups = "elasticloadbalancing:DescribeTargetGroups" [TargetGroup];
     DescribeTargetHealth = "elasticloadbalancing:DescribeTargetHealth" [];
-    GetAccountAuthorizationDetails = "iam:GetAccountAuthorizationDetails" [];
+    GetAccountAuthorizationDetails = "iam:GetAccountAuthorizationDetails" [InstanceProfile, Role];
     GetInstanceProfile = "iam:GetInstanceProfile" [InstanceProfile, Role];
     GetPolicy = "iam:GetPolicy" [];
     GetPolicyVersion = "iam:GetPolicyVersion" [];

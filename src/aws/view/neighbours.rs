@@ -214,9 +214,30 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
             all.found.entry(vpc).or_default().entry(creator).or_insert(&interface.id);
         }
     }
+    balancers(region, &ours, &mut all);
     volumes(region, &mut all);
     unnamed(region, members, &mut all);
     all.found
+}
+
+/// Adds the clusters that load balancers and target groups name, and load balancers that no tag ties to a cluster: a new
+/// one has no network interface yet.
+fn balancers<'a>(region: &'a Region, ours: &BTreeSet<&str>, all: &mut Collector<'a>) {
+    let Some(read) = &region.load_balancing else { return };
+    for balancer in &read.load_balancers {
+        let tags_ = balancer.tags.as_deref().unwrap_or_default();
+        let vpc = balancer.vpc_id.as_deref();
+        all.tagged(vpc, tags_, &balancer.name);
+        let is_ours = balancer.security_groups.iter().any(|id| ours.contains(id.as_str()));
+        let Some(vpc) = vpc.filter(|_| !is_ours && named(tags_).is_empty()) else { continue };
+        // The description of its network interfaces.
+        let path = balancer.arn.as_deref().and_then(|arn| arn.split_once(":loadbalancer/")).map(|(_, path)| path);
+        let creator = Neighbour::LoadBalancer(format!("ELB {}", path.unwrap_or(&balancer.name)));
+        all.found.entry(vpc).or_default().entry(creator).or_insert(&balancer.name);
+    }
+    for group in &read.target_groups {
+        all.tagged(group.vpc_id.as_deref(), group.tags.as_deref().unwrap_or_default(), &group.name);
+    }
 }
 
 /// Adds the clusters of Auto Scaling groups that have no live instance: by their tags, or by those of what they would

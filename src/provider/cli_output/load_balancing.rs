@@ -239,7 +239,7 @@ fn load_balancing(files: &mut Files<'_>) -> Result<Option<LoadBalancing>, Folder
 }
 
 /// Notes what one file of the folder names and another lacks: a load balancer that exists, listeners of one that forwards
-/// to target groups, and the health of one target group among others.
+/// to target groups.
 fn contradictions(files: &mut Files<'_>, found: &mut LoadBalancing, named: &[(&str, String)]) {
     let held: BTreeSet<&str> =
         found.load_balancers.iter().flat_map(|one| one.arn.as_deref().into_iter().chain([one.name.as_str()])).collect();
@@ -259,18 +259,6 @@ fn contradictions(files: &mut Files<'_>, found: &mut LoadBalancing, named: &[(&s
         balancer.listeners = None;
         let message = format!("`{LISTENERS}` holds no listener of `{}`, which has target groups", balancer.name);
         files.gap(Call::DescribeListeners, REASON_CONTRADICTED, message);
-    }
-    let in_use = found.target_groups.iter().filter(|group| !group.load_balancers.is_empty());
-    let (read, unread): (Vec<&TargetGroup>, Vec<&TargetGroup>) = in_use.partition(|group| group.targets.is_some());
-    if let (false, Some(group)) = (read.is_empty(), unread.first()) {
-        let message = format!("`{HEALTH}` holds no health of `{}`", group.name);
-        files.gap(Call::DescribeTargetHealth, REASON_CONTRADICTED, message);
-    }
-    let classic = found.load_balancers.iter().filter(|one| one.kind == LoadBalancerKind::Classic);
-    let (read, unread): (Vec<&LoadBalancer>, Vec<&LoadBalancer>) = classic.partition(|one| one.health.is_some());
-    if let (false, Some(balancer)) = (read.is_empty(), unread.first()) {
-        let message = format!("`{CLASSIC_HEALTH}` holds no health of `{}`", balancer.name);
-        files.gap(Call::DescribeInstanceHealth, REASON_CONTRADICTED, message);
     }
 }
 

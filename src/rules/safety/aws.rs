@@ -204,7 +204,8 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
             && gap.concerns_account(account)
             && gap.region.as_ref().is_none_or(|gap| gap == name)
     });
-    if is_unread {
+    // A cluster at zero shows itself by its groups alone.
+    if is_unread || region.region.auto_scaling_groups.is_none() {
         return Err(Some(Caveat::NeighboursUnread));
     }
     Ok(())
@@ -232,6 +233,9 @@ const READ_FOR_SAFETY: &[Read] = &[
     Read::DescribeNetworkInterfaces,
     Read::DescribeVolumes,
     Read::DescribeAvailabilityZones,
+    Read::DescribeLoadBalancers,
+    Read::DescribeLoadBalancerTags,
+    Read::DescribeTargetGroups,
 ];
 
 /// True if the metadata service forbids tag keys with a slash. Source: Amazon EC2 User Guide, "View tags using instance

@@ -64,7 +64,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                         .related(defect.resource.into_iter().chain([template_resource(next)]))
                         .with_respect_to(Key::from_parts([next.template.id.as_str(), &defect.key]))
                 })),
-                Launch::Unknown => {}
+                Launch::Unknown(_) => {}
             }
         }
         (one.is_known_with_account(region.region) || !found.is_empty()).then_some(found)

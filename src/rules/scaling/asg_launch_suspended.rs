@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Resume the process, unless it is suspended on purpose.",
     sources: &["Amazon EC2 Auto Scaling User Guide, Suspend and resume Amazon EC2 Auto Scaling processes"],
     example: "`workers` launches no instances: the process Launch is suspended",
-    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances],
+    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances, Read::DescribeLaunchTemplateVersions],
     subjects: Subjects::ScalingGroups,
     ..Rule::region(check)
 };

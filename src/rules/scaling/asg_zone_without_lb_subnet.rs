@@ -24,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         Read::DescribeAutoScalingGroups,
         Read::DescribeAvailabilityZones,
         Read::DescribeInstances,
+        Read::DescribeLaunchTemplateVersions,
         Read::DescribeRouteTables,
         Read::DescribeSubnets,
     ],

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/autoscaler cluster-autoscaler/clusterstate/clusterstate.go#getNotRegisteredNodes",
     ],
     example: "`batch` has the discovery tag of another cluster's autoscaler, `k8s.io/cluster-autoscaler/staging`",
-    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances],
+    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances, Read::DescribeLaunchTemplateVersions],
     subjects: Subjects::ScalingGroups,
     ..Rule::region(check)
 };

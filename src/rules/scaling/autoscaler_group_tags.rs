@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_wrapper.go#getAutoscalingGroupsByTags",
     ],
     example: "`batch` has the autoscaler's tag `k8s.io/cluster-autoscaler/enabled` and lacks `k8s.io/cluster-autoscaler/prod`, which `workers` has",
-    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances],
+    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances, Read::DescribeLaunchTemplateVersions],
     subjects: Subjects::ScalingGroups,
     ..Rule::region(check)
 };

@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
     ],
     example: "all Nodes of `gpu` have the taint `nvidia.com/gpu`, and the group has no tag `k8s.io/cluster-autoscaler/node-template/taint/nvidia.com/gpu`",
-    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances],
+    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances, Read::DescribeLaunchTemplateVersions],
     subjects: Subjects::ScalingGroups,
     ..Rule::region(check)
 };

@@ -1,0 +1,112 @@
+//! What rules need about the resources of a cluster and the inventory does not hold, although the lists that name it
+//! were read.
+
+use crate::aws::launches::Launch;
+use crate::aws::load_balancers::Names;
+use crate::aws::scaling_groups::{ScalingGroup, groups_of_cluster};
+use crate::aws::view::{ClusterView, RegionView};
+use crate::aws::{LoadBalancerKind, LoadBalancing};
+use crate::inventory::{Gap, REASON_NOT_PROVIDED, Read};
+use crate::kubernetes::Evidence;
+use crate::model::load_balancer_controller;
+use crate::text;
+
+/// Gaps of details that the inventory lacks and that no gap explains.
+pub(super) fn gaps(view: &ClusterView<'_>, evidence: &Evidence) -> Vec<Gap> {
+    let config = load_balancer_controller::Config::new(evidence, view.cluster_id, load_balancer_controller::NEWEST);
+    let names = Names { cluster_id: view.cluster_id, cluster_name: config.cluster_name() };
+    let mut all = Vec::new();
+    for region in &view.regions {
+        let mut lacks = Lacks { view, region, found: Vec::new() };
+        for one in groups_of_cluster(region, view.cluster_id).unwrap_or_default() {
+            lacks.launches(&one);
+        }
+        if let Some(read) = &region.region.load_balancing {
+            lacks.health(read, names);
+        }
+        all.append(&mut lacks.found);
+    }
+    all
+}
+
+/// What one region lacks.
+struct Lacks<'v, 'a> {
+    view: &'v ClusterView<'a>,
+    region: &'v RegionView<'a>,
+    found: Vec<Gap>,
+}
+
+impl Lacks<'_, '_> {
+    /// Adds a gap, unless one of the same call explains it.
+    fn add(&mut self, read: Read, resource: Option<&str>, message: String) {
+        let (account, region) = (&self.region.account.account_id, &self.region.region.name);
+        let explains = |gap: &Gap| {
+            gap.read == read
+                && gap.concerns_region(account, region)
+                && (gap.concerns_list() || gap.resource.as_deref() == resource)
+        };
+        if self.view.inventory.gaps.iter().chain(&self.found).any(explains) {
+            return;
+        }
+        self.found.push(Gap {
+            read,
+            account_id: Some(account.clone()),
+            region: Some(region.clone()),
+            resource: resource.map(str::to_owned),
+            policy: None,
+            reason: REASON_NOT_PROVIDED.to_owned(),
+            message,
+        });
+    }
+
+    /// The versions of templates that a group uses, and the account defaults that they leave options to.
+    fn launches(&mut self, one: &ScalingGroup<'_>) {
+        let name = text::printable(&one.group.name).into_owned();
+        if one.next.is_empty() && !one.launch.templates.is_empty() {
+            let message = format!("the launch template of the Auto Scaling group `{name}` was not read");
+            self.add(Read::DescribeLaunchTemplateVersions, Some(&one.group.name), message);
+            return;
+        }
+        let unread = one.next.iter().filter_map(|launch| match launch {
+            Launch::Unknown(reference) => Some(*reference),
+            Launch::Known(_) | Launch::Missing(_) => None,
+        });
+        for reference in unread {
+            let template = reference.id.as_deref().or(reference.name.as_deref());
+            let version = reference.version.as_deref().unwrap_or("$Default");
+            let message = format!(
+                "version {} of the launch template, which the Auto Scaling group `{name}` uses, was not read",
+                text::printable(version)
+            );
+            self.add(Read::DescribeLaunchTemplateVersions, template.or(Some(&one.group.name)), message);
+        }
+        if one.is_known() && !one.is_known_with_account(self.region.region) {
+            let message = format!(
+                "instances of the Auto Scaling group `{name}` take metadata options from the account, and its defaults were not read"
+            );
+            self.add(Read::GetInstanceMetadataDefaults, Some(&one.group.name), message);
+        }
+    }
+
+    /// The health of what the load balancers of the cluster send traffic to.
+    fn health(&mut self, read: &LoadBalancing, names: Names<'_>) {
+        let own = read.load_balancers.iter().filter(|one| {
+            one.state.as_deref() != Some("provisioning")
+                && !names.claims(one.tags.as_deref().unwrap_or_default()).is_empty()
+        });
+        for balancer in own {
+            let name = text::printable(&balancer.name);
+            if balancer.kind == LoadBalancerKind::Classic && balancer.health.is_none() {
+                let message = format!("the health of the instances of `{name}` was not read");
+                self.add(Read::DescribeInstanceHealth, Some(&balancer.name), message);
+            }
+            let groups = read.target_groups.iter().filter(|group| {
+                group.targets.is_none() && balancer.arn.as_ref().is_some_and(|arn| group.load_balancers.contains(arn))
+            });
+            for group in groups {
+                let message = format!("the health of the targets of `{}` was not read", text::printable(&group.name));
+                self.add(Read::DescribeTargetHealth, Some(&group.arn), message);
+            }
+        }
+    }
+}
