@@ -110,3 +110,58 @@ impl Lacks<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::aws::Cluster;
+
+    /// Calls of the gaps after a change.
+    fn calls(change: impl FnOnce(&mut Cluster)) -> Vec<(Read, Option<String>)> {
+        let mut cluster = Cluster::new();
+        change(&mut cluster);
+        let view = ClusterView::new(&cluster.inventory, crate::testing::aws::ID, None, &[]);
+        gaps(&view, &Evidence::default()).into_iter().map(|gap| (gap.read, gap.resource)).collect()
+    }
+
+    #[test]
+    fn what_a_group_launches_and_was_not_read_is_a_gap() {
+        assert_eq!(calls(|c| drop(c.launch_group("workers").clone())), []);
+        let unread = calls(|c| {
+            c.launch_group("workers");
+            c.region().launch_templates = None;
+        });
+        assert_eq!(unread, [(Read::DescribeLaunchTemplateVersions, Some("workers".to_owned()))]);
+        let version = calls(|c| {
+            c.launch_group("workers");
+            c.region().launch_templates.as_mut().unwrap()[0].versions.clear();
+        });
+        assert_eq!(version.len(), 1, "{version:?}");
+        assert_eq!(version[0].0, Read::DescribeLaunchTemplateVersions);
+        let defaults = calls(|c| {
+            c.launch_group("workers");
+            c.region().metadata_defaults = None;
+        });
+        assert_eq!(defaults, [(Read::GetInstanceMetadataDefaults, Some("workers".to_owned()))]);
+    }
+
+    #[test]
+    fn health_that_was_not_read_is_a_gap_of_the_clusters_load_balancers_alone() {
+        assert_eq!(calls(|c| drop(c.add_network().clone())), []);
+        let network = calls(|c| {
+            c.add_network();
+            c.target_group().targets = None;
+        });
+        assert_eq!(network.len(), 1, "{network:?}");
+        assert_eq!(network[0].0, Read::DescribeTargetHealth);
+        let classic = calls(|c| c.add_classic().health = None);
+        assert_eq!(classic.len(), 1, "{classic:?}");
+        assert_eq!(classic[0].0, Read::DescribeInstanceHealth);
+        let of_another = calls(|c| {
+            let balancer = c.add_classic();
+            balancer.health = None;
+            balancer.tags = Some(Vec::new());
+        });
+        assert_eq!(of_another, []);
+    }
+}

@@ -24,10 +24,10 @@ pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, Route, RouteTable, RuleSource, SecurityGroup,
     Subnet, Vpc,
 };
-pub(crate) use scaling::template_groups;
 pub use scaling::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, TemplateReference, TemplateVersion,
 };
+pub(crate) use scaling::{attached, template_groups};
 #[cfg(feature = "aws")]
 pub(crate) use unlisted::{unlisted, unlisted_of_launches};
 

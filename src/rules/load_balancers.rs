@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::aws::view::RegionView;
 use crate::aws::{InstanceState, LoadBalancer, TargetGroup};
@@ -81,14 +81,6 @@ fn for_each_of_service(
 
 /// Age from which a controller should have reacted.
 const SETTLED: SignedDuration = SignedDuration::from_mins(15);
-
-/// The latest time that the evidence about a load balancer shows: it was read at that moment, or later.
-fn known_time(context: &Context<'_>, one: &Balancer<'_>) -> Option<Timestamp> {
-    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
-    let times =
-        [context.kubernetes.known_time(), time(&context.view.inventory.collected_at), time(&one.balancer.created_at)];
-    times.into_iter().flatten().max()
-}
 
 /// True if an instance is known and does not run: its target is about to leave, which is not a defect.
 fn is_leaving(one: &Balancer<'_>, id: &str) -> bool {

@@ -21,9 +21,18 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/orphans.rs
 
 const INSTANCES: Read = Read::DescribeInstances;
 
-/// True if nothing shows that the cluster lives in the region.
-fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> bool {
-    region.members.is_empty() && is_alive(region.region, context.cluster_id()) != Some(true)
+/// Reason for which it is not known if a cluster lives in the region.
+const LAUNCHES_UNREAD: &str =
+    "the launch templates of an Auto Scaling group, which may be the cluster's, were not read";
+
+/// True if nothing shows that the cluster lives in the region. `None` if an Auto Scaling group may launch its nodes.
+fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> Option<bool> {
+    if !region.members.is_empty() {
+        return Some(false);
+    }
+    let alive = is_alive(region.region, context.cluster_id());
+    // Without a list of groups, the fixes of these rules ask to check them.
+    alive.map(|alive| !alive).or(region.region.auto_scaling_groups.is_none().then_some(true))
 }
 
 /// One finding for all resources of one kind, as one deletion left them behind.

@@ -114,6 +114,28 @@ pub struct MetadataDefaults {
     pub tokens_enforced: bool,
 }
 
+/// The target groups and the Classic Load Balancers that a group registers its instances with. An answer may list them as
+/// traffic sources too.
+/// Source: Amazon EC2 Auto Scaling API Reference, `TrafficSourceIdentifier`: an ARN of a target group (`elbv2`), a name
+/// (`elb`) or a group of VPC Lattice (`vpc-lattice`).
+pub(crate) fn attached(
+    mut target_groups: Vec<String>,
+    mut load_balancers: Vec<String>,
+    sources: impl Iterator<Item = (String, Option<String>)>,
+) -> (Vec<String>, Vec<String>) {
+    for (identifier, kind) in sources {
+        let list = match kind.as_deref() {
+            Some("elb") => &mut load_balancers,
+            Some("elbv2") | None if identifier.contains(":targetgroup/") => &mut target_groups,
+            _ => continue,
+        };
+        if !list.contains(&identifier) {
+            list.push(identifier);
+        }
+    }
+    (target_groups, load_balancers)
+}
+
 /// Groups the security groups of a template: those of the instance, or of its first network interface.
 /// Source: Amazon EC2 API Reference, `RequestLaunchTemplateData`: security groups of the instance and network interfaces
 /// exclude each other.

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 
 use crate::aws::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, TemplateReference,
-    TemplateVersion, template_groups,
+    TemplateVersion, attached, template_groups,
 };
 use crate::inventory::{Gap, Read, Tag};
 
@@ -130,6 +130,10 @@ fn group(raw: types::AutoScalingGroup) -> Option<AutoScalingGroup> {
     };
     let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
     let subnets = raw.vpc_zone_identifier.unwrap_or_default();
+    let sources = raw.traffic_sources.unwrap_or_default().into_iter();
+    let sources = sources.filter_map(|source| Some((source.identifier?, source.r#type)));
+    let (target_groups, load_balancers) =
+        attached(raw.target_group_arns.unwrap_or_default(), raw.load_balancer_names.unwrap_or_default(), sources);
     let suspended = raw.suspended_processes.unwrap_or_default().into_iter();
     Some(AutoScalingGroup {
         name: raw.auto_scaling_group_name?,
@@ -146,8 +150,8 @@ fn group(raw: types::AutoScalingGroup) -> Option<AutoScalingGroup> {
             subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
             zones: raw.availability_zones.unwrap_or_default(),
             templates: base.into_iter().chain(overrides).map(reference).collect(),
-            target_groups: raw.target_group_arns.unwrap_or_default(),
-            load_balancers: raw.load_balancer_names.unwrap_or_default(),
+            target_groups,
+            load_balancers,
             is_being_deleted: raw.status.is_some(),
             suspended: suspended.filter_map(|process| process.process_name).collect(),
         }),

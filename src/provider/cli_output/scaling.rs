@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::aws::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Region, TemplateReference,
-    TemplateVersion, template_groups,
+    TemplateVersion, attached, template_groups,
 };
 use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
 
@@ -120,13 +120,15 @@ fn group(raw: RawScalingGroup) -> AutoScalingGroup {
     let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
     let propagated = raw.tags.iter().filter(|tag| tag.propagate_at_launch);
     let subnets = raw.subnets.unwrap_or_default();
+    let sources = raw.traffic_sources.into_iter().map(|source| (source.identifier, source.kind));
+    let (target_groups, load_balancers) = attached(raw.target_group_arns, raw.load_balancer_names, sources);
     let launch = LaunchSettings {
         propagated: propagated.map(|tag| tag.key.clone()).collect(),
         subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
         zones: raw.availability_zones,
         templates: base.into_iter().chain(overrides).map(reference).collect(),
-        target_groups: raw.target_group_arns,
-        load_balancers: raw.load_balancer_names,
+        target_groups,
+        load_balancers,
         is_being_deleted: raw.status.is_some(),
         suspended: raw.suspended_processes.into_iter().map(|process| process.process_name).collect(),
     };

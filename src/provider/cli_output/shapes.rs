@@ -207,10 +207,13 @@ shapes! {
         target_group_arns: Vec<String>,
         #[serde(default)]
         load_balancer_names: Vec<String>,
+        #[serde(default)]
+        traffic_sources: Vec<RawTrafficSource>,
         status: Option<String>,
         launch_template: Option<RawTemplateReference>,
         mixed_instances_policy: Option<RawMixedPolicy>,
     }
+    RawTrafficSource { identifier: String, #[serde(rename = "Type")] kind: Option<String> }
     RawGroupInstance { instance_id: String }
     RawGroupTag { key: String, #[serde(default)] value: String, #[serde(default)] propagate_at_launch: bool }
     RawSuspended { process_name: String }

@@ -71,10 +71,11 @@ fn check(context: &Context<'_>) -> CheckResult {
                 MadeFor::Ingress(..) | MadeFor::IngressGroup(_) => of_ingress(context, one, claim.made_for),
             }
         };
+        let is_waiting = matches!(use_of_it, Use::Waiting(_));
         let reason = match use_of_it {
             Use::Unknown => return None,
             Use::Current => return Some(Vec::new()),
-            Use::Left(reason) => reason,
+            Use::Left(reason) | Use::Waiting(reason) => reason,
         };
         let since = one.balancer.created_at.as_deref().and_then(|time| time.split('T').next());
         let since = since.map(|day| format!(" on {}", text::printable(day))).unwrap_or_default();
@@ -87,7 +88,6 @@ fn check(context: &Context<'_>) -> CheckResult {
         if attributes.and_then(|all| all.get("deletion_protection.enabled")).is_some_and(|value| value == "true") {
             message.push_str("; its deletion protection is on");
         }
-        let is_waiting = one.service.is_some_and(|service| service.finalizers.iter().any(|one| one == FINALIZER));
         let fix = if is_waiting {
             "see the events of the Service, and remove what stops its controller: deleted by hand, the groups, rules and target groups stay"
         } else {
@@ -133,6 +133,8 @@ enum Use {
     Current,
     /// The reason for which nothing uses it.
     Left(String),
+    /// The same, where a controller still has to delete it.
+    Waiting(String),
 }
 
 /// The use of a load balancer by its Service.
@@ -161,7 +163,7 @@ fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: 
         return Use::Current;
     }
     if !service.is_load_balancer() && service.finalizers.iter().any(|one| one == FINALIZER) {
-        return Use::Left(format!(
+        return Use::Waiting(format!(
             "the Service is of type {} today and has its finalizer: a controller still has to delete it",
             text::printable(&service.service_type)
         ));

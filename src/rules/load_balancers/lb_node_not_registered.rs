@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use crate::model::existing::Balancer;
 use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{
-    BALANCER, BALANCERS, SETTLED, TAGS, described, for_each_of_service, is_leaving, known_time, listed, on_balancer,
-};
+use super::{BALANCER, BALANCERS, SETTLED, TAGS, described, for_each_of_service, is_leaving, listed, on_balancer};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-node-not-registered",
@@ -62,6 +62,14 @@ fn is_settled(context: &Context<'_>, one: &Balancer<'_>, node: &KubernetesNode) 
         _ => true,
     };
     node.is_ready != Some(false) && is_old
+}
+
+/// The latest time that the evidence about a load balancer shows: it was read at that moment, or later.
+fn known_time(context: &Context<'_>, one: &Balancer<'_>) -> Option<Timestamp> {
+    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
+    let times =
+        [context.kubernetes.known_time(), time(&context.view.inventory.collected_at), time(&one.balancer.created_at)];
+    times.into_iter().flatten().max()
 }
 
 #[cfg(test)]

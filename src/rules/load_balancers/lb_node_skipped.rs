@@ -43,8 +43,11 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     let found = candidates.iter().filter_map(|node| {
         let name = text::printable(&node.name);
         let mut related = Vec::new();
-        let message = if node.provider_id.is_empty() {
-            format!("the Node `{name}` has no providerID, and no load balancer gets it")
+        let (message, fix) = if node.provider_id.is_empty() {
+            (
+                format!("the Node `{name}` has no providerID, and no load balancer gets it"),
+                "let the cloud controller initialise the Node, or exclude it from load balancers by label",
+            )
         } else {
             let Some(ProviderId::Instance(id)) = parse_provider_id(&node.provider_id) else { return None };
             let region = context.view.regions.iter().find(|region| region.instance(id).is_some())?;
@@ -54,9 +57,14 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
             }
             related.push(region.bare(ResourceKind::Instance, id));
             let of_balancers = vpcs.iter().copied().collect::<Vec<_>>().join(", ");
-            format!("the Node `{name}` ({id}) is in {vpc}, and the load balancers of the cluster are in {of_balancers}")
+            (
+                format!(
+                    "the Node `{name}` ({id}) is in {vpc}, and the load balancers of the cluster are in {of_balancers}"
+                ),
+                "exclude the Node from load balancers by label, or replace it by one in their VPC",
+            )
         };
-        let fix = Fix::none("let the cloud controller initialise the Node, or exclude it from load balancers by label");
+        let fix = Fix::none(fix);
         let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
         Some(Violation::new(Severity::Warning, resource, message, fix).related(related))
     });

@@ -1,5 +1,7 @@
-use crate::aws::load_balancers::MadeFor;
-use crate::kubernetes::DocumentKind;
+use std::collections::BTreeSet;
+
+use crate::aws::load_balancers::{Claim, MadeFor, Maker};
+use crate::kubernetes::{Document, DocumentKind};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -27,10 +29,15 @@ fn check(context: &Context<'_>) -> CheckResult {
     if !existing.was_read {
         return CheckResult::not_applicable("the load balancers were not read");
     }
-    let bound: Vec<&str> = context
+    // A TargetGroupBinding names a group by its ARN or by its name.
+    let bound: BTreeSet<&str> = context
         .kubernetes
         .documents_by_kind(DocumentKind::TargetGroupBinding)
-        .filter_map(|document| document.object().text(&["spec", "targetGroupARN"]))
+        .flat_map(|document| {
+            let object = document.object();
+            [object.text(&["spec", "targetGroupARN"]), object.text(&["spec", "targetGroupName"])]
+        })
+        .flatten()
         .collect();
     // A load balancer that is being created gets its listeners last.
     let wanted: Vec<&String> =
@@ -45,11 +52,11 @@ fn check(context: &Context<'_>) -> CheckResult {
     }
     let number = existing.unused_groups.len() + existing.balancers.iter().map(|one| one.groups.len()).sum::<usize>();
     let unused = existing.unused_groups.iter().filter(|(_, group, claim)| {
-        !bound.contains(&group.arn.as_str())
+        !bound.contains(group.arn.as_str())
+            && !bound.contains(group.name.as_str())
             && !wanted.contains(&&group.name)
             && !is_registered(&group.arn)
-            // The controller finds it again by its tags or its name.
-            && !is_of_missing_balancer(context, claim.made_for)
+            && !is_looked_for(context, *claim)
     });
     let found = unused.map(|(region, group, claim)| {
         let message = format!(
@@ -62,15 +69,32 @@ fn check(context: &Context<'_>) -> CheckResult {
     CheckResult::counted(number, found)
 }
 
-/// True if a Service that asks for a load balancer has none that was read: its controller is to create it, with its target
-/// groups.
-fn is_of_missing_balancer(context: &Context<'_>, made_for: MadeFor<'_>) -> bool {
-    let MadeFor::Service(namespace, name) = made_for else { return false };
-    let is_it = |service: &&crate::kubernetes::Service| service.namespace == namespace && service.name == name;
-    let service = context.kubernetes.services.iter().flatten().find(is_it);
-    let has_balancer =
-        context.existing.balancers.iter().any(|one| one.claims.iter().any(|claim| claim.made_for == made_for));
-    service.is_some_and(crate::kubernetes::Service::is_load_balancer) && !has_balancer
+/// True if the controller finds the group again at its next sync: the AWS Load Balancer Controller by the tags of a stack
+/// that exists, the cloud controller by its name when it creates the load balancer of a Service that has none.
+/// Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/elbv2/target_group_synthesizer.go#Synthesize`;
+/// kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#ensureTargetGroup`.
+fn is_looked_for(context: &Context<'_>, claim: Claim<'_>) -> bool {
+    let has_balancer = || {
+        let mut claims = context.existing.balancers.iter().flat_map(|one| &one.claims);
+        claims.any(|other| other.made_for == claim.made_for)
+    };
+    let is_asked_for = match claim.made_for {
+        MadeFor::Service(namespace, name) => {
+            let mut services = context.kubernetes.services.iter().flatten();
+            services.any(|one| one.namespace == namespace && one.name == name && one.is_load_balancer())
+        }
+        MadeFor::Ingress(namespace, name) => {
+            let mut ingresses = context.kubernetes.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+            ingresses.any(|one| {
+                one.text(&["metadata", "namespace"]) == Some(namespace) && one.text(&["metadata", "name"]) == Some(name)
+            })
+        }
+        MadeFor::IngressGroup(_) => false,
+    };
+    match claim.maker {
+        Maker::CloudController => is_asked_for && !has_balancer(),
+        Maker::LoadBalancerController => is_asked_for || has_balancer(),
+    }
 }
 
 #[cfg(test)]

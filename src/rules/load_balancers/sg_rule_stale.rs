@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use crate::aws::SecurityGroup;
 use crate::aws::view::RegionView;
+use crate::aws::{LoadBalancerKind, SecurityGroup};
 use crate::rules::aws::Context;
 use crate::rules::orphans::serves_an_object;
 use crate::rules::prelude::*;
@@ -41,7 +41,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let Some(balancing) = &region.region.load_balancing else {
         return CheckResult::not_applicable("the load balancers were not read");
     };
-    let names: BTreeSet<&str> = balancing.load_balancers.iter().map(|one| one.name.as_str()).collect();
+    // A Classic Load Balancer may have the name of the Network Load Balancer that it replaced.
+    let networks = balancing.load_balancers.iter().filter(|one| one.kind == LoadBalancerKind::Network);
+    let names: BTreeSet<&str> = networks.map(|one| one.name.as_str()).collect();
     let used = region.groups_in_use();
     let groups = region.member_groups().iter().filter_map(|id| region.security_group(id));
     groups
@@ -61,17 +63,21 @@ fn of_network(region: &RegionView<'_>, group: &SecurityGroup, names: &BTreeSet<&
     let descriptions = group.ingress.iter().flat_map(|permission| permission.ranges.iter().chain(&permission.groups));
     let stale: Vec<String> = descriptions
         .filter_map(|source| balancer_of(source.description.as_deref()?))
-        .filter(|name| !names.contains(name.as_str()))
+        .filter(|name| !name.is_empty() && !names.contains(name.as_str()))
         .collect();
     if stale.is_empty() {
         return None;
     }
     let message = format!(
-        "{} of `{}` {} left of the Network Load Balancer {}, which does not exist",
+        "{} of `{}` {} left of {}",
         text::count(stale.len(), "rule"),
         group.id,
         if stale.len() == 1 { "is" } else { "are" },
-        listed(stale.iter().map(String::as_str))
+        if stale.iter().all(|name| *name == stale[0]) {
+            format!("the Network Load Balancer {}, which does not exist", listed(stale.iter().map(String::as_str)))
+        } else {
+            format!("Network Load Balancers that do not exist: {}", listed(stale.iter().map(String::as_str)))
+        }
     );
     let resource = region.resource(crate::aws::Tagged::SecurityGroup(group));
     Some(Violation::new(Severity::Info, resource, message, Fix::none("revoke the rules")))
@@ -142,6 +148,11 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client=a0never"), None));
+        // A Classic Load Balancer has the name today.
+        aws::fires(&RULE, |c| {
+            rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client=a0classic"), None);
+            c.add_classic().name = "a0classic".to_owned();
+        });
         aws::fires(&RULE, |c| rule(c, "sg-0never", None, None));
         aws::fires(&RULE, |c| {
             c.add_group("sg-0shared");
@@ -154,6 +165,7 @@ mod tests {
         aws::silent(&RULE, |c| {
             rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client=a5e4dbfc9c2ae4642b0335607860aef6"), None);
         });
+        aws::silent(&RULE, |c| rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client="), None));
         // A group of another account is not listed.
         aws::silent(&RULE, |c| rule(c, "sg-0peer", None, Some("444455556666")));
     }

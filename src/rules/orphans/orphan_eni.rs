@@ -4,7 +4,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{INSTANCES, is_dead, left_by, one};
+use super::{INSTANCES, LAUNCHES_UNREAD, is_dead, left_by, one};
 
 pub(super) const RULE: Rule = Rule {
     id: "orphan-eni",
@@ -26,8 +26,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
-    if !is_dead(context, region) {
-        return CheckResult::clean();
+    match is_dead(context, region) {
+        Some(true) => {}
+        Some(false) => return CheckResult::clean(),
+        None => return CheckResult::not_applicable(LAUNCHES_UNREAD),
     }
     let found: Vec<Tagged<'_>> = region
         .network_interfaces()

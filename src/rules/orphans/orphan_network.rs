@@ -6,7 +6,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{INSTANCES, is_dead, one};
+use super::{INSTANCES, LAUNCHES_UNREAD, is_dead, one};
 
 pub(super) const RULE: Rule = Rule {
     id: "orphan-network",
@@ -24,8 +24,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
-    if !is_dead(context, region) {
-        return CheckResult::clean();
+    match is_dead(context, region) {
+        Some(true) => {}
+        Some(false) => return CheckResult::clean(),
+        None => return CheckResult::not_applicable(LAUNCHES_UNREAD),
     }
     let owned = |resource: &Tagged<'_>| tags::has_cluster_tag_owned(resource.tags(), context.cluster_id());
     let found: Vec<Tagged<'_>> = region
@@ -59,6 +61,17 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, crate::testing::aws::Cluster::terminate);
+    }
+
+    #[test]
+    fn a_group_whose_template_was_not_read_may_be_the_clusters() {
+        aws::does_not_apply(&RULE, |c| {
+            let group = c.launch_group("workers");
+            group.instances.clear();
+            group.tags.clear();
+            c.region().launch_templates = None;
+            c.terminate();
+        });
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
-    let dead = is_dead(context, region);
+    let dead = is_dead(context, region) == Some(true);
     let used = region.groups_in_use();
     region
         .region

@@ -9,7 +9,7 @@ use super::{GROUP, for_each_group, next_phrase, on_group, template_key, template
 pub(super) const RULE: Rule = Rule {
     id: "asg-cannot-launch",
     title: "an Auto Scaling group cannot launch instances",
-    severity: RuleSeverity::always(Severity::Warning),
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info if the maximum size of the group is zero"),
     resources: GROUP,
     condition: "A group of the cluster names a launch template, a version, a subnet, a security group or an instance profile that does not exist (or a profile without a role); or its next instance has a tag key that the metadata service cannot show, such as one with a slash, while `InstanceMetadataTags` is on; or it allows IMDSv1 while the account refuses that. Existence of profiles is known only if all roles, or this profile, were read.",
     impact: "such launches fail (in that zone, or from that template), and only the activities of the group show why: a node that is lost is not replaced",
@@ -36,9 +36,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for_each_group(context, region, |one| {
         let name = text::printable(&one.group.name);
         let mut found = Vec::new();
+        // A group of size zero launches nothing until its size is raised.
+        let severity = if one.group.max_size == 0 { Severity::Info } else { Severity::Warning };
         for subnet in one.launch.subnets.iter().filter(|id| region.subnet(id).is_none()) {
             let message = format!("`{name}` names the subnet `{}`, which does not exist", text::printable(subnet));
-            let violation = on_group(region, one, Severity::Warning, message, "remove the subnet from the group");
+            let violation = on_group(region, one, severity, message, "remove the subnet from the group");
             let resource = ResourceRef::bare(ResourceKind::Subnet, subnet);
             found.push(violation.related([resource]).with_respect_to(subnet.as_str()));
         }
@@ -55,11 +57,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                     );
                     let fix =
                         if version.is_some() { "name an existing version" } else { "name an existing launch template" };
-                    found.push(on_group(region, one, Severity::Warning, message, fix).with_respect_to(id));
+                    found.push(on_group(region, one, severity, message, fix).with_respect_to(id));
                 }
                 Launch::Known(next) => found.extend(defects(region, next).into_iter().map(|defect| {
                     let message = format!("{} {}", next_phrase(one, next), defect.text);
-                    let violation = on_group(region, one, Severity::Warning, message, defect.fix);
+                    let violation = on_group(region, one, severity, message, defect.fix);
                     violation
                         .related(defect.resource.into_iter().chain([template_resource(next)]))
                         .with_respect_to(Key::from_parts([next.template.id.as_str(), &defect.key]))

@@ -39,7 +39,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 text::printable(&one.group.name),
                 text::printable(other)
             );
-            let fix = format!("replace it with `{DISCOVERY}{}`", text::printable(id));
+            let fix = if named.contains(&id) {
+                "remove it".to_owned()
+            } else {
+                format!("replace it with `{DISCOVERY}{}`", text::printable(id))
+            };
             on_group(region, one, Severity::Warning, message, fix).with_respect_to(*other)
         });
         Some(found.collect())
@@ -59,6 +63,17 @@ mod tests {
             tag(&mut group.tags, "k8s.io/cluster-autoscaler/enabled", "true");
             tag(&mut group.tags, "k8s.io/cluster-autoscaler/staging", "owned");
         });
+    }
+
+    #[test]
+    fn a_group_with_the_own_tag_too_loses_the_other() {
+        let fix = aws::only_fix(&RULE, |c| {
+            let group = c.launch_group("workers");
+            tag(&mut group.tags, "k8s.io/cluster-autoscaler/enabled", "true");
+            tag(&mut group.tags, "k8s.io/cluster-autoscaler/staging", "owned");
+            tag(&mut group.tags, "k8s.io/cluster-autoscaler/c-m-4x8z2k9q", "owned");
+        });
+        assert_eq!(fix.summary, "remove it");
     }
 
     #[test]

@@ -92,7 +92,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
 fn common_taints<'a>(one: &ScalingGroup<'a>) -> BTreeSet<&'a str> {
     let mut nodes = one.members.iter().map(|member| member.node);
     let taints = |node: Option<&'a crate::nodes::KubernetesNode>| -> BTreeSet<&'a str> {
-        let taints = node.iter().flat_map(|node| &node.taints).map(|taint| taint.key.as_str());
+        // A Pod is scheduled in spite of PreferNoSchedule.
+        let taints = node.iter().flat_map(|node| &node.taints).filter(|taint| taint.effect != "PreferNoSchedule");
+        let taints = taints.map(|taint| taint.key.as_str());
         taints.filter(|key| !OF_STATE.iter().any(|start| key.starts_with(start))).collect()
     };
     let first = nodes.next().map(taints).unwrap_or_default();
