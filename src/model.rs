@@ -13,6 +13,7 @@ mod names;
 pub(crate) mod objects;
 pub(crate) mod rehearsal;
 pub(crate) mod simulate;
+mod together;
 mod world;
 
 use crate::kubernetes::ServicePort;

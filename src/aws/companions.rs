@@ -190,6 +190,13 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
     found.filter(|run| is_used(run, evidence)).collect()
 }
 
+/// Version of a controller whose workload is scaled to zero, by its image.
+pub(crate) fn version_at_zero(evidence: &Evidence, companion: Companion) -> Option<ControllerVersion> {
+    let idle = evidence.workloads.iter().filter(|workload| !workload.is_owned && workload.replicas == 0);
+    let mut images = idle.flat_map(|workload| &workload.containers).filter_map(|one| identify(&one.image.value));
+    images.find(|(row, _)| row.companion == companion).and_then(|(_, version)| version)
+}
+
 /// Controllers whose Pods use the roles of the nodes.
 pub(crate) fn companions_on_nodes<'e>(view: &ClusterView<'_>, evidence: &'e Evidence) -> Vec<CompanionRun<'e>> {
     companions(evidence).into_iter().filter(|run| run.uses_node_role(view, evidence)).collect()

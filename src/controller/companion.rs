@@ -366,7 +366,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 30] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 32] = [
     "aws-assume-role",
     "aws-profile",
     "aws-region",
@@ -377,6 +377,8 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 30] = [
     "default-load-balancer-scheme",
     "default-tags",
     "default-target-type",
+    "disable-ingress-class-annotation",
+    "disable-ingress-group-name-annotation",
     "disable-restricted-sg-rules",
     "dry-run",
     "enable-backend-security-group",

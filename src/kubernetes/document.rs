@@ -75,6 +75,8 @@ pub enum DocumentKind {
     /// `NodePool` of Karpenter.
     NodePool,
     Ingress,
+    /// An Ingress of an API version that Kubernetes 1.22 removed: other fields name its backends.
+    RemovedIngress,
     IngressClass,
     /// `IngressClassParams` of the AWS Load Balancer Controller.
     IngressClassParams,
@@ -274,7 +276,7 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 49] = [
+const KINDS: [(&str, &str, DocumentKind); 50] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -310,6 +312,7 @@ const KINDS: [(&str, &str, DocumentKind); 49] = [
     ("karpenter.k8s.aws", "EC2NodeClass", DocumentKind::Ec2NodeClass),
     ("karpenter.sh", "NodePool", DocumentKind::NodePool),
     ("networking.k8s.io", "Ingress", DocumentKind::Ingress),
+    ("extensions", "Ingress", DocumentKind::RemovedIngress),
     ("networking.k8s.io", "IngressClass", DocumentKind::IngressClass),
     ("elbv2.k8s.aws", "IngressClassParams", DocumentKind::IngressClassParams),
     ("elbv2.k8s.aws", "TargetGroupBinding", DocumentKind::TargetGroupBinding),
@@ -331,6 +334,9 @@ const KINDS: [(&str, &str, DocumentKind); 49] = [
 pub(super) fn kind_from_api(api_version: &str, kind: &str) -> Option<DocumentKind> {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     let known = KINDS.iter().find(|(one, name, _)| *one == group && *name == kind);
+    if api_version == "networking.k8s.io/v1beta1" && kind == "Ingress" {
+        return Some(DocumentKind::RemovedIngress);
+    }
     // A rule reports a wrong group.
     let any = || (kind == "CredentialProviderConfig").then_some(DocumentKind::CredentialProviderConfig);
     known.map(|(.., found)| *found).or_else(any)

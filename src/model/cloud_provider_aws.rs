@@ -8,7 +8,7 @@ use crate::kubernetes::{CloudConfig, Evidence, Service, ServicePort};
 use crate::service_annotations::PREFIX;
 
 use super::annotations::{self, Annotations, go_quoted};
-use super::decision::{Answer, Decision, ModelledController, ObjectName, Stop};
+use super::decision::{Answer, Decision, ModelledController, ObjectName, Stop, Unknown};
 use super::names;
 use super::world::World;
 
@@ -29,6 +29,8 @@ pub(crate) struct Config<'a> {
     /// `--cluster-name`.
     cluster_name: &'a str,
     files: Vec<&'a CloudConfig>,
+    /// True if `--cloud-config` names a file that was not given.
+    is_unread: bool,
     /// False with `--feature-gates=StableLoadBalancerNodeSet=false`, which v1.27 to v1.29 obey.
     has_stable_nodes: bool,
     /// False if `--controllers` switches the service controller off.
@@ -53,8 +55,10 @@ impl<'a> Config<'a> {
             || evidence
                 .aws_controllers()
                 .any(|one| is_service_on(one.flag("controllers").map(|flag| flag.value.as_str())));
-        let files = evidence.cloud_configs.iter().collect();
-        Self { version, cluster_name, files, has_stable_nodes, has_service_controller }
+        let files: Vec<&CloudConfig> = evidence.cloud_configs.iter().collect();
+        let mut named = evidence.aws_controllers().filter_map(|controller| controller.flag("cloud-config"));
+        let is_unread = files.is_empty() && named.any(|flag| !flag.value.is_empty());
+        Self { version, cluster_name, files, is_unread, has_stable_nodes, has_service_controller }
     }
 
     /// Version of the controller in the evidence.
@@ -76,6 +80,9 @@ impl<'a> Config<'a> {
     /// A variable of `[Global]`, or a reason to stop if configurations differ.
     fn text(&self, name: &str, field: &'static str) -> Result<Option<&'a str>, Stop> {
         match self.global(name) {
+            Answer::Is(_) if self.is_unread && !OF_INSTALLER.contains(&name) => {
+                Stop::unknown(field, "the file that `--cloud-config` names was not given")
+            }
             Answer::Is(value) => Ok(value),
             _ => Stop::unknown(field, format!("cloud configurations differ in `{name}`")),
         }
@@ -88,6 +95,9 @@ impl<'a> Config<'a> {
         Ok(matches!(value.as_str(), "true" | "yes" | "on" | "1"))
     }
 }
+
+/// Variables that are assumed to be absent from a file that was not given: controllers outside of the cluster need them.
+const OF_INSTALLER: [&str; 2] = ["SubnetID", "VPC"];
 
 /// True if `--controllers` leaves the service controller on.
 /// Source: kubernetes/cloud-provider `app/controllermanager.go#IsControllerEnabled`, `names/controller_names.go#CCMControllerAliases`.
@@ -137,6 +147,17 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
         Ok(None) => world.vpc_of_nodes(),
         Err(_) => Answer::Unknown,
     };
+    for name in ["KubernetesClusterTag", "KubernetesClusterID"] {
+        if let Answer::Is(Some(other)) = config.global(name)
+            && other != world.cluster_id
+        {
+            decision.stopped(Stop::Unknown(Unknown {
+                field: "targets",
+                reason: format!("the cloud configuration sets {name} to `{other}`: the controller looks for the tags of that cluster"),
+            }));
+            return decision;
+        }
+    }
     let request = |vpc| Request { world, config, service, annotations, is_nlb, is_internal, vpc };
     let done = match vpc {
         Answer::Is(vpc) => request(vpc).run(&mut decision),
@@ -144,6 +165,13 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     };
     if let Err(stop) = done {
         decision.stopped(stop);
+    }
+    let listed = decision.lb_groups.known().cloned().unwrap_or_default();
+    let unlisted = listed.iter().find(|id| !id.starts_with("new:") && world.group(id).is_none());
+    if let Some(id) = unlisted.filter(|_| decision.error == Answer::Is(None)) {
+        decision.may_fail(format!(
+            "the security group `{id}` is not in the inventory: if it does not exist, EC2 refuses it"
+        ));
     }
     decision
 }

@@ -245,6 +245,9 @@ pub(crate) struct Decision {
     pub(crate) target_groups: Answer<Vec<String>>,
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) health_check: Answer<HealthCheck>,
+    /// Assumptions of the answer, and what the controller drops without an error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
     /// Reasons for which fields are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unknown: Vec<Unknown>,
@@ -284,6 +287,7 @@ impl Decision {
             nodes_left_out: Vec::new(),
             target_groups: Answer::NotReached,
             health_check: Answer::NotReached,
+            notes: Vec::new(),
             unknown: Vec::new(),
             steps: Vec::new(),
         }
@@ -326,6 +330,10 @@ impl Decision {
 
     /// The decision with its explanations in order.
     pub(crate) fn sorted(mut self) -> Self {
+        if let Answer::Is(chosen) = &self.subnets {
+            // A subnet that one way of the search passes over may be chosen in another.
+            self.subnets_passed_over.retain(|one| !chosen.contains(&one.subnet));
+        }
         self.subnets_passed_over.sort_by(|a, b| (&a.zone, &a.subnet).cmp(&(&b.zone, &b.subnet)));
         self.nodes_left_out.sort();
         for rules in [&mut self.rules, &mut self.rules_removed] {
@@ -333,6 +341,8 @@ impl Decision {
                 rules.sort();
             }
         }
+        self.notes.sort();
+        self.notes.dedup();
         self.unknown.sort();
         self.unknown.dedup();
         self

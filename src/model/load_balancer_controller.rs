@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::aws::companions::{CompanionRun, companions};
+use crate::aws::companions::{CompanionRun, companions, version_at_zero};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
 use crate::kubernetes::{Evidence, Service};
@@ -22,7 +22,7 @@ mod webhook;
 
 pub(crate) use ingress::decide_groups;
 pub(crate) use service::decide as decide_service;
-pub(crate) use webhook::{gives_a_class, has_load_balancer_controller};
+pub(crate) use webhook::{gives_a_class, has_load_balancer_controller, has_webhook};
 
 /// The class that the controller takes by default.
 const CLASS: &str = "service.k8s.aws/nlb";
@@ -36,6 +36,8 @@ pub(crate) struct Config<'a> {
     pub(crate) version: ControllerVersion,
     run: Option<CompanionRun<'a>>,
     cluster_name: &'a str,
+    /// The reason for which the cluster name is assumed to be the cluster id.
+    assumes_name: Option<&'static str>,
 }
 
 impl<'a> Config<'a> {
@@ -45,8 +47,22 @@ impl<'a> Config<'a> {
         let named = run
             .as_ref()
             .and_then(|run| run.container.words.iter().find_map(|word| word.value.strip_prefix("--cluster-name=")));
-        let cluster_name = named.filter(|name| !name.contains("$(")).unwrap_or(cluster_id);
-        Self { version, run, cluster_name }
+        let words = run.iter().flat_map(|run| run.container.words.windows(2));
+        let mut given = words.filter_map(|pair| match pair {
+            [flag, value] if flag.value == "--cluster-name" => Some(value.value.as_str()),
+            _ => None,
+        });
+        let named = named.or_else(|| given.next());
+        let is_variable = named.is_some_and(|name| name.contains("$("));
+        let assumes_name = if is_variable {
+            Some("the value of `--cluster-name` is a variable: the cluster id takes its place in names and tags")
+        } else if run.is_some() && named.is_none() {
+            Some("the controller has no `--cluster-name`: the cluster id takes its place in names and tags")
+        } else {
+            None
+        };
+        let cluster_name = named.filter(|_| !is_variable).unwrap_or(cluster_id);
+        Self { version, run, cluster_name, assumes_name }
     }
 
     /// `--cluster-name`; the cluster id if it is not known.
@@ -56,7 +72,11 @@ impl<'a> Config<'a> {
 
     /// Version of the controller in the evidence.
     pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
-        only_run(evidence).and_then(|run| run.version)
+        only_run(evidence).and_then(|run| run.version).or_else(|| {
+            // One that is scaled to zero shows its version too.
+            let companion = Companion::LoadBalancerController;
+            if Self::is_in(evidence) { None } else { version_at_zero(evidence, companion) }
+        })
     }
 
     /// True if the evidence shows the controller.

@@ -6,10 +6,13 @@ use std::collections::BTreeSet;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
 
 use super::decision::ObjectName;
-use super::load_balancer_controller::{Config, NEWEST, gives_a_class};
+use super::load_balancer_controller::{Config, NEWEST, gives_a_class, has_webhook};
 
 /// Namespace of objects that state none, unless the operator names one.
 const DEFAULT_NAMESPACE: &str = "default";
+
+/// Kinds of objects that load balancers are created for, and that the model has no decision about.
+const NOT_MODELLED: [DocumentKind; 2] = [DocumentKind::GatewayApi, DocumentKind::RemovedIngress];
 
 /// The objects of a simulation.
 #[derive(Debug)]
@@ -19,8 +22,18 @@ pub(crate) struct Objects<'e> {
     pub(crate) subjects: BTreeSet<ObjectName>,
     /// Namespace of objects that state none.
     pub(super) namespace: String,
-    /// Ingresses that have an address in the cluster.
+    /// Ingresses that are in the cluster, with those that have an address.
+    pub(super) ingresses: HeldIngresses,
+    /// Services whose class is that of a webhook that was not given, but that the chart creates by default.
+    pub(super) with_assumed_class: BTreeSet<ObjectName>,
+}
+
+/// Ingresses of a cluster.
+#[derive(Debug, Default)]
+pub(super) struct HeldIngresses {
     pub(super) with_address: BTreeSet<ObjectName>,
+    /// Those that the API server knows.
+    pub(super) all: BTreeSet<ObjectName>,
 }
 
 impl<'e> Objects<'e> {
@@ -28,12 +41,14 @@ impl<'e> Objects<'e> {
     pub(crate) fn of_cluster(evidence: &'e Evidence) -> Self {
         let all = evidence.services.iter().flatten();
         let new: BTreeSet<String> = all.filter(|one| one.uid.is_empty()).map(Service::full_name).collect();
-        let with_address = with_address(evidence, DEFAULT_NAMESPACE);
+        let ingresses = HeldIngresses::of(evidence, DEFAULT_NAMESPACE);
         let mut evidence = Cow::Borrowed(evidence);
+        let mut with_assumed_class = BTreeSet::new();
         if !new.is_empty() && gives_a_class(&evidence) {
-            give_class(evidence.to_mut(), &new);
+            with_assumed_class = give_class(evidence.to_mut(), &new);
         }
-        Self { evidence, subjects: BTreeSet::new(), namespace: DEFAULT_NAMESPACE.to_owned(), with_address }
+        let namespace = DEFAULT_NAMESPACE.to_owned();
+        Self { evidence, subjects: BTreeSet::new(), namespace, ingresses, with_assumed_class }
     }
 
     /// Adds objects to the evidence of a cluster, in place of those of the same name. What the API server and the
@@ -57,21 +72,22 @@ impl<'e> Objects<'e> {
         }
         let key = |document: &Document| (document.kind, document_name(document, namespace));
         let replacing: BTreeSet<_> = given.documents.iter().map(key).collect();
-        let with_address = with_address(&evidence, namespace);
+        let ingresses = HeldIngresses::of(&evidence, namespace);
         evidence.documents.retain(|document| !replacing.contains(&key(document)));
-        let is_subject = |kind: &DocumentKind| matches!(kind, DocumentKind::Ingress | DocumentKind::GatewayApi);
+        let is_subject = |kind: &DocumentKind| matches!(kind, DocumentKind::Ingress) || NOT_MODELLED.contains(kind);
         subjects.extend(replacing.into_iter().filter(|(kind, _)| is_subject(kind)).map(|(_, name)| name));
         let new: BTreeSet<String> =
             services.iter().filter(|service| service.uid.is_empty()).map(Service::full_name).collect();
         given.services = (!services.is_empty()).then_some(services);
         let mut evidence = evidence.and(given);
-        give_class(&mut evidence, &new);
-        Self { evidence: Cow::Owned(evidence), subjects, namespace: namespace.to_owned(), with_address }
+        let with_assumed_class = give_class(&mut evidence, &new);
+        let namespace = namespace.to_owned();
+        Self { evidence: Cow::Owned(evidence), subjects, namespace, ingresses, with_assumed_class }
     }
 
     /// Objects that a controller creates load balancers for, and that the model has no decision about.
     pub(super) fn not_modelled(&self) -> Vec<ObjectName> {
-        let all = self.evidence.documents_by_kind(DocumentKind::GatewayApi);
+        let all = NOT_MODELLED.iter().flat_map(|kind| self.evidence.documents_by_kind(*kind));
         let names = all.map(|document| document_name(document, &self.namespace));
         let mut names: Vec<ObjectName> =
             names.filter(|name| self.subjects.is_empty() || self.subjects.contains(name)).collect();
@@ -81,14 +97,16 @@ impl<'e> Objects<'e> {
     }
 }
 
-/// The Ingresses that have an address.
-fn with_address(evidence: &Evidence, namespace: &str) -> BTreeSet<ObjectName> {
-    let has_address = |document: &&Document| {
-        document.kind == DocumentKind::Ingress
-            && document.object().items(&["status", "loadBalancer", "ingress"]).next().is_some()
-    };
-    let held = evidence.documents.iter().filter(has_address);
-    held.map(|document| ingress_name(document.object(), namespace)).collect()
+impl HeldIngresses {
+    fn of(evidence: &Evidence, namespace: &str) -> Self {
+        let objects = || evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+        let has_address = |object: &Object<'_>| object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
+        let is_known = |object: &Object<'_>| object.text(&["metadata", "uid"]).is_some() || has_address(object);
+        let names = |objects: &mut dyn Iterator<Item = Object<'_>>| {
+            objects.map(|object| ingress_name(object, namespace)).collect()
+        };
+        Self { with_address: names(&mut objects().filter(has_address)), all: names(&mut objects().filter(is_known)) }
+    }
 }
 
 /// Keeps what the API server added to a Service.
@@ -137,16 +155,23 @@ fn named(object: Object<'_>, kind: &'static str, namespace: &str) -> ObjectName 
 }
 
 /// The webhook of the AWS Load Balancer Controller sets the class of new Services without one.
+/// Returns the Services that got it without evidence of the webhook itself.
 /// Source: aws-load-balancer-controller `webhooks/core/service_mutator.go#MutateCreate`.
-fn give_class(evidence: &mut Evidence, new: &BTreeSet<String>) {
+fn give_class(evidence: &mut Evidence, new: &BTreeSet<String>) -> BTreeSet<ObjectName> {
+    let mut assumed = BTreeSet::new();
     if !gives_a_class(evidence) {
-        return;
+        return assumed;
     }
+    let is_seen = has_webhook(evidence);
     let class = Config::new(evidence, "", NEWEST).class().to_owned();
     for service in evidence.services.iter_mut().flatten() {
         let lacks = service.is_load_balancer() && service.load_balancer_class.is_none();
         if lacks && new.contains(&service.full_name()) {
             service.load_balancer_class = Some(class.clone());
+            if !is_seen {
+                assumed.insert(object_name(service));
+            }
         }
     }
+    assumed
 }

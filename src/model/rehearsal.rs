@@ -43,8 +43,8 @@ pub(crate) struct FieldDifference {
 }
 
 /// Fields that explain a decision, or repeat what is compared by itself.
-const EXPLAINING: [&str; 7] =
-    ["object", "controller", "version", "steps", "unknown", "nodes_left_out", "subnets_passed_over"];
+const EXPLAINING: [&str; 8] =
+    ["object", "controller", "version", "steps", "notes", "unknown", "nodes_left_out", "subnets_passed_over"];
 
 /// Compares the simulation of today with that at the target versions.
 fn rehearse(now: &Simulation, then: &Simulation) -> Rehearsal {

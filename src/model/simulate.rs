@@ -11,7 +11,7 @@ use crate::kubernetes::{Evidence, Service};
 use super::decision::{Answer, Decision, ModelledController, ObjectName};
 use super::objects::{Objects, object_name};
 use super::world::{Given, Index, NoRegion, World, region_of};
-use super::{cloud_provider_aws, load_balancer_controller};
+use super::{cloud_provider_aws, load_balancer_controller, together};
 
 /// Schema of [`Simulation`]; `docs/simulate.schema.json` describes it.
 const SCHEMA: &str = "tagaudit.simulate/1";
@@ -63,6 +63,9 @@ impl ModelledController {
     }
 }
 
+/// Note of a Service whose class is assumed.
+const ASSUMED_CLASS: &str = "its class is that of the webhook that the chart of the AWS Load Balancer Controller creates by default; the webhook was not given";
+
 /// Options of a simulation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
@@ -97,6 +100,9 @@ pub(crate) struct AskedController {
     pub(crate) controller: ModelledController,
     pub(crate) version: String,
     pub(crate) version_source: VersionSource,
+    /// The newest version of the model, if that of the controller is newer still: it decides in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) modelled_as: Option<String>,
     /// True if the evidence shows that it runs.
     pub(crate) is_running: bool,
 }
@@ -130,11 +136,11 @@ pub(crate) fn simulate(
     options: &Options,
 ) -> Result<Simulation, SimulationError> {
     let not_modelled = objects.not_modelled();
-    let Objects { evidence, subjects, namespace, with_address } = objects;
+    let Objects { evidence, subjects, namespace, ingresses, with_assumed_class } = objects;
     let evidence: &Evidence = evidence;
     let region = region_of(view)?;
     let index = Index::new(region.region);
-    let world = World::new(view, region, evidence, Given { namespace, with_address }, &index);
+    let world = World::new(view, region, evidence, Given { namespace, ingresses }, &index);
     let is_subject = |name: &ObjectName| subjects.is_empty() || subjects.contains(name);
     let asked = asked(evidence, options)?;
     let has = |kind: ObjectKind| options.kind.is_none_or(|only| only == kind);
@@ -165,11 +171,21 @@ pub(crate) fn simulate(
             }
         }
     }
+    for decision in by_object.values_mut().flatten() {
+        if decision.controller == ModelledController::LoadBalancerController
+            && decision.handled
+            && with_assumed_class.contains(&decision.object)
+        {
+            decision.notes.push(ASSUMED_CLASS.to_owned());
+        }
+    }
     for decisions in by_object.into_values() {
         // An object that a controller takes is not shown as one that another leaves.
         let (taken, left): (Vec<Decision>, Vec<Decision>) = decisions.into_iter().partition(|one| one.handled);
         if taken.is_empty() { objects.extend(left.into_iter().next()) } else { objects.extend(taken) }
     }
+    together::join_rules(&mut objects);
+    together::compare_names(&mut objects);
     Ok(Simulation {
         schema: SCHEMA,
         cluster_id: view.cluster_id.to_owned(),
@@ -180,6 +196,7 @@ pub(crate) fn simulate(
                 controller,
                 version: version.to_string(),
                 version_source,
+                modelled_as: (version > controller.newest()).then(|| controller.newest().to_string()),
                 is_running: controller.is_in(evidence),
             })
             .collect(),

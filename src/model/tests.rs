@@ -10,6 +10,7 @@ use super::decision::ModelledController;
 use super::objects::Objects;
 use super::simulate::{Options, simulate};
 
+mod assumptions;
 mod cloud_provider_aws;
 mod existing;
 mod ingress;
@@ -83,7 +84,18 @@ pub(super) fn decisions(
     };
     // Configurations are not objects of the API.
     let is_whole = kept.left_out == 0;
-    let recorded = is_whole.then(|| decide(kept.recording().evidence()));
+    let recorded = is_whole.then(|| decide(kept.clone().recording().evidence()));
+    if is_whole {
+        // The objects as those of a cluster, from a recording of it.
+        let decide = |evidence: &Evidence| {
+            let view = ClusterView::new(&cluster.inventory, cluster.id, evidence.nodes.as_deref(), &[]);
+            let objects = Objects::of_cluster(evidence);
+            serde_json::to_value(simulate(&view, &objects, &options).unwrap().objects).unwrap()
+        };
+        let whole = context.clone().and(parse("objects.json", &text));
+        kept.add("objects.json", text.as_bytes().to_vec()).unwrap();
+        assert_eq!(decide(&kept.recording().evidence()), decide(&whole), "the recording (left) and the files (right)");
+    }
     let found = decide(context);
     if let Some(recorded) = recorded {
         assert_eq!(recorded, found, "the recording (left) and the files (right)");

@@ -11,7 +11,8 @@ use crate::membership::NodeRole;
 use crate::nodes::KubernetesNode;
 use crate::tags;
 
-use super::decision::{Answer, ObjectName, Stop};
+use super::decision::{Answer, Stop};
+use super::objects::HeldIngresses;
 
 /// The region of the cluster, and the evidence.
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +48,7 @@ impl<'a> Index<'a> {
 pub(super) struct Given<'a> {
     /// Namespace of objects that state none.
     pub(super) namespace: &'a str,
-    /// Ingresses that have an address in the cluster.
-    pub(super) with_address: &'a BTreeSet<ObjectName>,
+    pub(super) ingresses: &'a HeldIngresses,
 }
 
 /// The reason for which the region is not known.

@@ -31,8 +31,11 @@ pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut 
             VersionSource::Image => " (by its image)",
             VersionSource::Assumed => " (assumed: the newest of the model)",
         };
-        let running = if one.is_running { "" } else { "; the evidence does not show it" };
-        let line = format!("{} {}{source}{running}", one.controller.describe(), one.version);
+        let running = if one.is_running { "" } else { "; the evidence does not show it running" };
+        let modelled = one.modelled_as.as_ref();
+        let modelled =
+            modelled.map(|newest| format!("; decided as {newest}, the newest of the model")).unwrap_or_default();
+        let line = format!("{} {}{source}{running}{modelled}", one.controller.describe(), one.version);
         fact(&mut page, "asked", &line, painter, options);
     }
     if simulation.objects.is_empty() && simulation.not_modelled.is_empty() {
@@ -52,7 +55,11 @@ pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut 
         paragraph(
             &mut page,
             "",
-            "the Gateway API is not modelled: what a controller does with it is unknown",
+            if object.kind == "Ingress" {
+                "Kubernetes 1.22 removed its API version: write it as networking.k8s.io/v1"
+            } else {
+                "the Gateway API is not modelled: what a controller does with it is unknown"
+            },
             painter,
             options,
         );
@@ -189,6 +196,9 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         line("", &format!("not {}: {reason}", list(&nodes, options)));
     }
     answer(&mut line, "health", &decision.health_check, health);
+    for note in &decision.notes {
+        line("note", note);
+    }
     let unknown = decision.unknown.iter();
     for (reason, fields) in by_reason(unknown.map(|one| (&one.reason, one.field.replace('_', " ")))) {
         line("unknown", &format!("{}: {reason}", fields.join(", ")));

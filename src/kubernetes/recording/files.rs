@@ -28,7 +28,7 @@ struct Whole<'t> {
 }
 
 /// Recorder for the contents of files.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Kept {
     lists: BTreeMap<List, Vec<Value>>,
     seen_at: Option<Timestamp>,

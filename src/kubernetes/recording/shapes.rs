@@ -159,7 +159,16 @@ const SERVICE: Keep = Members(&[
             // Rules check misspelt annotations as well.
             (
                 "annotations",
-                Named(&["load-balancer", "loadbalancer", "service.beta", "service.alpha", "alibaba", "alicloud"]),
+                // The AWS Load Balancer Controller merges those of a backend into its Ingress.
+                Named(&[
+                    "load-balancer",
+                    "loadbalancer",
+                    "service.beta",
+                    "service.alpha",
+                    "alibaba",
+                    "alicloud",
+                    "alb.ingress.kubernetes.io/",
+                ]),
             ),
         ]),
     ),
@@ -291,29 +300,25 @@ const INGRESS: Keep = Members(&[
             ("namespace", All),
             ("uid", All),
             ("deletionTimestamp", All),
+            ("finalizers", All),
             ("annotations", Named(&["alb.ingress.kubernetes.io/", "kubernetes.io/ingress.class"])),
         ]),
     ),
-    ("spec", Members(&[("ingressClassName", All)])),
+    ("spec", Members(&[("ingressClassName", All), ("defaultBackend", All), ("rules", All), ("tls", All)])),
     ("status", Members(&[("loadBalancer", All)])),
 ]);
 const INGRESS_CLASS: Keep = Members(&[
     KINDS[0],
     KINDS[1],
-    ("metadata", PLAIN_METADATA),
+    ("metadata", Members(&[("name", All), ("uid", All), ("annotations", Named(&["ingressclass.kubernetes.io/"]))])),
     ("spec", Members(&[("controller", All), ("parameters", All)])),
 ]);
-const CLASS_PARAMETERS: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    ("metadata", PLAIN_METADATA),
-    ("spec", Members(&[("scheme", All), ("subnets", All), ("group", All)])),
-]);
+const CLASS_PARAMETERS: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("spec", All)]);
 const BINDING: Keep = Members(&[
     KINDS[0],
     KINDS[1],
     ("metadata", PLAIN_METADATA),
-    ("spec", Members(&[("serviceRef", All), ("targetGroupARN", All)])),
+    ("spec", Members(&[("serviceRef", All), ("targetGroupARN", All), ("targetGroupName", All)])),
 ]);
 const NODE_CLASS: Keep = Members(&[
     KINDS[0],

@@ -228,6 +228,7 @@ pub(super) fn node_groups(
     let expected = if config.is_since(2, 8) { "expected" } else { "expect" };
     let mut found = Vec::new();
     let mut errors = Vec::new();
+    world.must_have(Read::DescribeInstances, "targets")?;
     for id in instances {
         let Some(instance) = world.instance(id) else {
             return Stop::unknown(

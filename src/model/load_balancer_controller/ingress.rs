@@ -65,6 +65,8 @@ struct Group<'e> {
     /// Name of an explicit group.
     explicit: Option<String>,
     members: Vec<Member<'e>>,
+    /// A member that is being deleted and whose deletion protection is on.
+    protected: Option<String>,
 }
 
 impl Group<'_> {
@@ -103,7 +105,8 @@ pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decisi
             Class::Taken(member, explicit) => {
                 let id = explicit.clone().unwrap_or_else(|| format!("{}/{}", member.name.namespace, member.name.name));
                 let key = (explicit.is_some(), id);
-                groups.entry(key).or_insert_with(|| Group { explicit, members: Vec::new() }).members.push(member);
+                let new = || Group { explicit, members: Vec::new(), protected: None };
+                groups.entry(key).or_insert_with(new).members.push(member);
             }
             Class::NotTaken => decisions.push(decision),
             Class::Stops(stop) => {
@@ -111,6 +114,12 @@ pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decisi
                 decision.stopped(stop);
                 decisions.push(decision);
             }
+        }
+    }
+    for document in world.evidence.documents_by_kind(DocumentKind::Ingress) {
+        let Some((group, name)) = class::protected(document.object()) else { continue };
+        if let Some(group) = groups.get_mut(&(true, group.to_owned())) {
+            group.protected.get_or_insert_with(|| name.to_owned());
         }
     }
     decisions.extend(groups.into_values().map(|group| decide(world, config, group)));
@@ -136,6 +145,7 @@ fn decide(world: World<'_>, config: &Config<'_>, mut group: Group<'_>) -> Decisi
     decision.stack = group.id();
     decision.step("handled", "aws-load-balancer-controller pkg/ingress/group_loader.go#classifyIngress");
     decision.handled = true;
+    decision.notes.extend(config.assumes_name.map(str::to_owned));
     decision.kind = Answer::Is("alb");
     let done = sorted
         .and_then(|()| config.vpc(&world))
@@ -160,6 +170,10 @@ impl<'a> Request<'a> {
 
 impl Request<'_> {
     fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
+        if let Some(name) = &self.group.protected {
+            decision.step("error", "aws-load-balancer-controller pkg/ingress/model_builder.go#run");
+            return Stop::error(format!("deletion_protection is enabled, cannot delete the ingress: {name}"));
+        }
         decision.step(
             "error",
             "aws-load-balancer-controller pkg/ingress/model_build_listener.go#computeIngressListenPortConfigByPort",

@@ -61,6 +61,7 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
         return decision;
     }
     decision.handled = true;
+    decision.notes.extend(config.assumes_name.map(str::to_owned));
     decision.kind = Answer::Is("nlb");
     let annotations = Annotations { all: &service.annotations, prefix: PREFIX, has_escapes: config.has_escapes() };
     let done =
@@ -182,11 +183,18 @@ impl Request<'_> {
         let ports = &self.service.ports;
         let mut numbers = std::collections::BTreeSet::new();
         let has_twice = !ports.iter().all(|port| numbers.insert(port.port));
-        if has_twice && (merges || self.config.gate("EnableTCPUDPListener", false)) {
-            decision.is_not_modelled(&self.annotations.key("aws-load-balancer-enable-tcp-udp-listener"));
-            (decision.rules, decision.health_check) = (Answer::Unknown, Answer::Unknown);
-            (decision.targets, decision.node_groups) = (Answer::Unknown, Answer::Unknown);
+        if !has_twice {
+            return;
         }
+        if !merges && !self.config.gate("EnableTCPUDPListener", false) {
+            decision.notes.push(
+                "of two ports with the same number the controller creates the listener of the first alone".to_owned(),
+            );
+            return;
+        }
+        decision.is_not_modelled(&self.annotations.key("aws-load-balancer-enable-tcp-udp-listener"));
+        (decision.rules, decision.health_check) = (Answer::Unknown, Answer::Unknown);
+        (decision.targets, decision.node_groups) = (Answer::Unknown, Answer::Unknown);
     }
 
     /// The load balancer of the Service. Without a list of load balancers, an address shows that there is one.
@@ -307,6 +315,9 @@ impl Request<'_> {
         if let Some(name) = self.annotations.get("aws-load-balancer-name") {
             if name.len() > 32 {
                 return Stop::error("load balancer name cannot be longer than 32 characters");
+            }
+            if name.is_empty() {
+                decision.may_fail("the name in the annotation is empty, which Elastic Load Balancing refuses");
             }
             return Ok(Answer::Is(name.to_owned()));
         }

@@ -8,6 +8,7 @@ use crate::nodes::{EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode};
 
 use super::{Config, Stop};
 use crate::controller::ControllerVersion;
+use crate::model::annotations::go_quoted;
 use crate::model::decision::{Answer, Decision, NodeLeftOut};
 use crate::model::world::World;
 
@@ -26,6 +27,7 @@ pub(super) fn targets(
     wanted: &BTreeMap<String, String>,
     decision: &mut Decision,
 ) -> Result<Option<Vec<String>>, Stop> {
+    validate_selector(wanted)?;
     let nodes = world.nodes().inspect_err(|_| decision.targets = Answer::Unknown)?;
     let mut left_out = |node: &KubernetesNode, reason: String| {
         decision.nodes_left_out.push(NodeLeftOut { node: node.name.clone(), reason });
@@ -80,6 +82,63 @@ pub(super) fn targets(
     ids.sort();
     ids.dedup();
     Ok(Some(ids))
+}
+
+/// Rule for the characters of a label, in the words of Kubernetes.
+const OF_CHARACTERS: &str =
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+
+/// Labels of a selector must be valid.
+/// Sources: aws-load-balancer-controller `pkg/backend/endpoint_utils.go#GetTrafficProxyNodeSelector`;
+/// kubernetes/apimachinery `pkg/labels/selector.go#NewRequirement`, `pkg/util/validation/validation.go`.
+fn validate_selector(wanted: &BTreeMap<String, String>) -> Result<(), Stop> {
+    let is_end = |c: char| c.is_ascii_alphanumeric();
+    let is_inner = |c: char| is_end(c) || matches!(c, '-' | '_' | '.');
+    let is_part = |text: &str| {
+        text.len() <= 63 && text.starts_with(is_end) && text.ends_with(is_end) && text.chars().all(is_inner)
+    };
+    let is_domain = |domain: &str| {
+        let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        let is_inner = |c: char| is_end(c) || c == '-';
+        let is_label =
+            |label: &str| label.starts_with(is_end) && label.ends_with(is_end) && label.chars().all(is_inner);
+        domain.len() <= 253 && domain.split('.').all(is_label)
+    };
+    for (key, value) in wanted {
+        let (domain, name) = key.split_once('/').map_or((None, key.as_str()), |(domain, name)| (Some(domain), name));
+        let wrong = if !is_part(name) {
+            Some((
+                format!(
+                    "key: Invalid value: {}: name part {OF_CHARACTERS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+                    go_quoted(key)
+                ),
+                name,
+            ))
+        } else if !value.is_empty() && !is_part(value) {
+            Some((
+                format!(
+                    "values[0][{key}]: Invalid value: {}: a valid label must be an empty string or {} (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+                    go_quoted(value),
+                    &OF_CHARACTERS[5..]
+                ),
+                value.as_str(),
+            ))
+        } else {
+            None
+        };
+        match wrong {
+            // Releases word the limit of the length differently.
+            Some((_, text)) if text.is_empty() || text.len() > 63 => {
+                return Stop::unknown("error", format!("the label `{key}` of `target-node-labels` is not valid"));
+            }
+            Some((message, _)) => return Stop::error(message),
+            None if domain.is_some_and(|domain| !is_domain(domain)) => {
+                return Stop::unknown("error", format!("the label `{key}` of `target-node-labels` is not valid"));
+            }
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// The reason for which the controller does not consider a Node.

@@ -5,7 +5,7 @@ use crate::controller::ControllerVersion;
 use crate::kubernetes::{DocumentKind, Evidence};
 
 /// True if the AWS Load Balancer Controller claims all new Services, as it does by default.
-fn has_webhook(evidence: &Evidence) -> bool {
+pub(crate) fn has_webhook(evidence: &Evidence) -> bool {
     has_hook(evidence, |name| name == "mservice.elbv2.k8s.aws")
 }
 

@@ -104,7 +104,15 @@ impl Request<'_> {
     /// Annotations with which the controller may fail after all that was decided.
     pub(super) fn note_not_modelled(&self, decision: &mut Decision) {
         for member in &self.group.members {
+            // Names that the controller looks up, and fails if they do not exist.
+            if self.config.is_since(2, 14) && member.parameter(&["spec", "wafv2AclName"]).is_some() {
+                decision.may_fail("the class parameter `wafv2AclName` is not modelled, and can stop the controller");
+            }
             for suffix in member.annotations().suffixes() {
+                let value = member.annotations().get(suffix).unwrap_or_default().to_ascii_lowercase();
+                if suffix.starts_with("actions.") && self.config.is_since(2, 14) && value.contains("targetgroupname") {
+                    decision.is_not_modelled(&member.annotations().key(suffix));
+                }
                 let is_shared = self.group.members.len() > 1 && FIREWALL.contains(&suffix);
                 let creates = suffix == "create-acm-cert" && self.config.gate("EnableCertificateManagement", false);
                 let is_off = suffix == "auth-type" && member.annotations().get(suffix) == Some("none");

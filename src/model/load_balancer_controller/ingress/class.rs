@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
 
 use super::{CONTROLLER, Member, PREFIX};
-use crate::model::decision::Stop;
+use crate::model::annotations::parse_bool;
+use crate::model::decision::{ObjectName, Stop};
 use crate::model::load_balancer_controller::Config;
 use crate::model::objects::ingress_name;
 use crate::model::world::World;
@@ -28,6 +29,9 @@ pub(super) fn classify<'e>(world: World<'e>, config: &Config<'_>, object: Object
     let name = ingress_name(object, world.given.namespace);
     if object.at(&["metadata", "deletionTimestamp"]).is_some() {
         return Class::NotTaken;
+    }
+    if let Err(stop) = admitted(world, config, object, &name) {
+        return Class::Stops(stop);
     }
     let own_namespace = config.flag("watch-namespace").is_none_or(|only| only.is_empty() || only == name.namespace);
     if !own_namespace {
@@ -50,6 +54,38 @@ pub(super) fn classify<'e>(world: World<'e>, config: &Config<'_>, object: Object
     }
     let member = Member { object, name, annotations, parameters, has_escapes: config.has_escapes() };
     Class::Taken(member, group)
+}
+
+/// Annotations that flags forbid for new Ingresses.
+/// Source: `webhooks/networking/ingress_validator.go#checkIngressClassAnnotationUsage`, `#checkGroupNameAnnotationUsage`.
+fn admitted(world: World<'_>, config: &Config<'_>, object: Object<'_>, name: &ObjectName) -> Result<(), Stop> {
+    if world.given.ingresses.all.contains(name) {
+        return Ok(());
+    }
+    let annotations = texts(object, &["metadata", "annotations"]);
+    let own_class = config.flag("ingress-class").unwrap_or("alb");
+    let class = annotations.get("kubernetes.io/ingress.class");
+    let refused = |key: &str| Stop::error(format!("new usage of `{key}` annotation is forbidden"));
+    if config.switch("disable-ingress-class-annotation", false) && class.is_some_and(|class| class == own_class) {
+        return refused("kubernetes.io/ingress.class");
+    }
+    let group = format!("{PREFIX}group.name");
+    let is_forbidden =
+        config.switch("disable-ingress-group-name-annotation", false) && annotations.contains_key(&group);
+    let is_own = || !matches!(parameters(world.evidence, config, object, &annotations), Ok(Parameters::OfOthers));
+    if is_forbidden && is_own() { refused(&group) } else { Ok(()) }
+}
+
+/// Group and name of an Ingress that is being deleted while its deletion protection is on: it stops the whole group.
+/// Source: `model_builder.go#getDeletionProtectionViaAnnotation`.
+pub(super) fn protected<'e>(object: Object<'e>) -> Option<(&'e str, &'e str)> {
+    object.at(&["metadata", "deletionTimestamp"])?;
+    let mut finalizers = object.items(&["metadata", "finalizers"]).filter_map(|one| one.text(&[]));
+    let group = finalizers.find_map(|one| one.strip_prefix("group.ingress.k8s.aws/"))?;
+    let attributes = object.text(&["metadata", "annotations", "alb.ingress.kubernetes.io/load-balancer-attributes"])?;
+    let attributes = crate::model::annotations::pairs(attributes);
+    let is_on = attributes.get("deletion_protection.enabled").and_then(|value| parse_bool(value)) == Some(true);
+    is_on.then_some((group, object.text(&["metadata", "name"])?))
 }
 
 /// Members of a mapping with texts as their values.

@@ -59,7 +59,7 @@ impl Request<'_> {
             return search.by_name_or_id(first);
         }
         let has_address = |member: &Member<'_>| {
-            self.world.given.with_address.contains(&member.name)
+            self.world.given.ingresses.with_address.contains(&member.name)
                 || member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some()
         };
         match self.held() {

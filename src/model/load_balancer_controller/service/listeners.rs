@@ -33,6 +33,9 @@ impl<'a> Request<'a> {
         let mut numbers = BTreeSet::new();
         for port in service.ports.iter().filter(|port| numbers.insert(port.port)) {
             let target_type = self.target_type(port)?;
+            if port.protocol == "SCTP" {
+                decision.may_fail("Elastic Load Balancing has no listeners for SCTP");
+            }
             decision.target_type = Answer::Is(target_type);
             let (health, health_later) = self.health_check(target_type)?;
             let preserves = self.preserves_client_address(target_type, port)?;

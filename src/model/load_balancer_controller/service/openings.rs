@@ -16,6 +16,10 @@ impl Request<'_> {
         health: &HealthCheck,
         preserves: bool,
     ) -> Result<Option<Vec<Opening>>, Stop> {
+        // The controller opens nothing for other protocols.
+        if protocol == "SCTP" {
+            return Ok(Some(Vec::new()));
+        }
         let Some(groups) = &network.groups else {
             return self.openings_without_groups(network, target_port, protocol, health, preserves);
         };
