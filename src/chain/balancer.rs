@@ -320,6 +320,19 @@ fn load_balancer(
         Some("provisioning") => link.broken("AWS is still creating it"),
         _ => link,
     };
+    let link = match (decision.scheme.known(), balancer.scheme.as_deref()) {
+        // The cloud controller keeps the scheme, and a finding says so.
+        (Some(asked), Some(held)) if *asked != held => {
+            let mut link = link.fact(format!(
+                "it is {held}, and the object asks for {asked}: the controller deletes it and creates another, with another host name"
+            ));
+            if link.state == State::Ok {
+                link.state = State::Degraded;
+            }
+            link
+        }
+        _ => link,
+    };
     let names = names_of(one);
     let findings =
         facts.findings_on(ResourceKind::LoadBalancer, &names).into_iter().filter(|one| !is_about_targets(one));

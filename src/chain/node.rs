@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::aws::InstanceState;
 use crate::aws::view::Member;
 use crate::inventory::Read;
 use crate::kubernetes::UNINITIALIZED;
@@ -77,6 +78,12 @@ fn instance(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
     let name = instance.private_dns_name.as_deref().filter(|name| !name.is_empty());
     let name = name.map(|name| format!(", private DNS name `{name}`")).unwrap_or_default();
     let link = link.fact(format!("`{}` in {place}{name}, {}", instance.id, member.roles.roles.describe()));
+    let link = match instance.state {
+        InstanceState::Running => link,
+        InstanceState::Pending => link.fact("it is starting"),
+        InstanceState::Stopping | InstanceState::Stopped => link.broken("it is stopped"),
+        InstanceState::ShuttingDown | InstanceState::Terminated => link.broken("it is terminated"),
+    };
     let id = BTreeSet::from([instance.id.as_str()]);
     link.found(facts.findings_on(ResourceKind::Instance, &id), true).unless_read(facts, &[Read::DescribeInstances])
 }
