@@ -4,7 +4,9 @@
 //! on a fact that was not read, is unknown.
 
 mod annotations;
+mod calls;
 pub(crate) mod cloud_provider_aws;
+mod creation;
 mod decision;
 pub(crate) mod existing;
 pub(crate) mod failures;
@@ -12,12 +14,14 @@ pub(crate) mod load_balancer_controller;
 mod names;
 pub(crate) mod objects;
 pub(crate) mod rehearsal;
+pub(crate) mod rights;
 pub(crate) mod simulate;
 mod together;
 mod world;
 
 use crate::kubernetes::ServicePort;
 
+pub(crate) use calls::{Call, CallAnswer};
 pub(crate) use names::default_load_balancer;
 
 pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName};

@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::aws::AutoScalingGroup;
 use crate::aws::autoscaler::managed_groups;
 use crate::aws::companions::{CompanionRole, CompanionRun, environment, is_reference};
 use crate::aws::roles::policy_set;
 use crate::aws::view::ClusterView;
+use crate::aws::{Account, AutoScalingGroup, Role};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
 use crate::controller::companion_requests::{
     KUBERNETES_CLUSTER, OWNERS, RequestShape, TagLocation, own_keys, requests,
 };
 use crate::kubernetes::{Document, DocumentKind, Evidence};
-use crate::policy::{Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
+use crate::model::Call;
+use crate::policy::{Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
 use crate::tags::Tag;
 
@@ -254,6 +255,45 @@ impl RoleGrants {
         let keys = keys(&set);
         set_session_tags(&mut environment, one, &keys);
         Some(Self { prepared: PreparedPolicies::new(&set), environment, keys, set })
+    }
+
+    /// Grants of a role that no ServiceAccount token assumes; `None` if a policy was not read or is malformed.
+    pub(crate) fn of_role(
+        account: &Account,
+        role: &Role,
+        view: &ClusterView<'_>,
+        options: &RoleAuditOptions,
+    ) -> Option<Self> {
+        let set = policy_set(account, role, &options.scps).ok()?;
+        let keys = keys(&set);
+        Some(Self { prepared: PreparedPolicies::new(&set), environment: environment(account, role, view), keys, set })
+    }
+
+    /// The answer for a call, with what is known of its tags.
+    pub(crate) fn assess(&self, call: &Call, catalogue: &Catalogue) -> Assessment {
+        let service = call.action.split(':').next().unwrap_or_default();
+        let mut request = self.environment.clone();
+        if let Some(creation) = call.creation {
+            request.context.insert(&format!("{service}:CreateAction"), ContextValue::One(creation.to_owned()));
+        }
+        for key in &self.keys {
+            let Some((kind, tag)) = key.split_once('/') else { continue };
+            let tags = if kind == "aws:requesttag" {
+                &call.request
+            } else if kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag") {
+                &call.resource
+            } else {
+                continue;
+            };
+            let held = tags.known.iter().find(|(known, _)| known.eq_ignore_ascii_case(tag));
+            match held {
+                Some((_, Some(value))) => request.context.insert(key, ContextValue::One(value.clone())),
+                Some((_, None)) => {}
+                None if tags.has_others => {}
+                None => request.absent.push(key.clone()),
+            }
+        }
+        self.prepared.assess(Question::on(call.action, &call.resources), &request, catalogue)
     }
 
     /// True if an action is granted nowhere.

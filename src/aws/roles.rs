@@ -259,6 +259,32 @@ pub(crate) fn audit<'a>(
     Ok(result)
 }
 
+/// The roles that the cloud controller may use: its own, or those of the control-plane nodes. Empty if one was not read.
+pub(crate) fn cloud_controller_roles<'a>(
+    view: &'a ClusterView<'a>,
+    options: &RoleAuditOptions,
+) -> Vec<(&'a Account, &'a Role)> {
+    let mut found = Vec::new();
+    for account in &view.inventory.accounts {
+        let own = controller_roles(view.cluster_id, account, options, &mut Vec::new());
+        found.extend(own.into_iter().map(|role| (account, role)));
+    }
+    if !found.is_empty() || options.credentials_elsewhere || !options.controller_roles.is_empty() {
+        return found;
+    }
+    for account in &view.inventory.accounts {
+        let (users, unknown) = role_users(view, account, &[]);
+        let of_servers = users.iter().filter(|(_, one)| one.node_roles().contains(NodeRole::Controlplane));
+        let roles: Option<Vec<&Role>> =
+            of_servers.map(|(name, _)| account.roles.iter().find(|role| role.name == **name)).collect();
+        match roles {
+            Some(roles) if unknown.is_empty() => found.extend(roles.into_iter().map(|role| (account, role))),
+            _ => return Vec::new(),
+        }
+    }
+    found
+}
+
 /// The nodes that use each role of an account, by role name, and the instance profiles that were not read.
 fn role_users<'a>(
     view: &'a ClusterView<'a>,

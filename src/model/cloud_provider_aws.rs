@@ -6,8 +6,11 @@ use crate::aws::Instance;
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{CloudConfig, Evidence, Service, ServicePort};
 use crate::service_annotations::PREFIX;
+use crate::tags::{self, LEGACY_TAG, OWNED};
 
 use super::annotations::{self, Annotations, go_quoted};
+use super::calls::CallTags;
+use super::creation::{CLASSIC, Creation};
 use super::decision::{Answer, Decision, ModelledController, ObjectName, Stop, Unknown};
 use super::names;
 use super::world::World;
@@ -166,6 +169,9 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     if let Err(stop) = done {
         decision.stopped(stop);
     }
+    if let Answer::Is(vpc) = vpc {
+        decision.calls = request(vpc).creation().calls(&decision);
+    }
     let listed = decision.lb_groups.known().cloned().unwrap_or_default();
     let unlisted = listed.iter().find(|id| !id.starts_with("new:") && world.group(id).is_none());
     if let Some(id) = unlisted.filter(|_| decision.error == Answer::Is(None)) {
@@ -204,6 +210,8 @@ impl<'a> Request<'a> {
         decision.step("name", "kubernetes/cloud-provider cloud.go#DefaultLoadBalancerName");
         decision.name = self.name(decision);
         let held = decision.name.known().and_then(|name| self.world.load_balancer(name, self.is_nlb));
+        decision.exists =
+            held.is_some() || self.world.here().load_balancing.is_none() && !self.service.ingress.is_empty();
         if let Some(scheme) = held.and_then(|held| held.scheme.as_deref()) {
             // The scheme of an existing load balancer is never changed.
             decision.scheme_if_new = std::mem::take(&mut decision.scheme);
@@ -222,6 +230,28 @@ impl<'a> Request<'a> {
             self.network(decision, &subnets, &ranges, instances)
         } else {
             self.classic(decision, &ranges, instances)
+        }
+    }
+
+    /// Tags and names of what the controller creates.
+    /// Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#ensureSecurityGroup`, `tags.go#buildTags`,
+    /// `aws_loadbalancer.go#ensureLoadBalancerv2`, `#ensureTargetGroup`, `#ensureLoadBalancer`.
+    fn creation(&self) -> Creation<'_> {
+        let extra =
+            annotations::pairs(self.annotation("aws-load-balancer-additional-resource-tags").unwrap_or_default());
+        let extra = extra.iter().fold(CallTags::default(), |all, (key, value)| all.with(key, Some(value)));
+        // With the old tag on an instance of the controller, its resources get it too.
+        let group_tags = extra.with(LEGACY_TAG, None).with(tags::cluster_key(self.world.cluster_id), Some(OWNED));
+        let service = self.service.full_name();
+        Creation {
+            world: self.world,
+            vpc: self.vpc,
+            kind: if self.is_nlb { "loadbalancer/net" } else { CLASSIC },
+            tags: group_tags.clone().with("kubernetes.io/service-name", Some(&service)),
+            group_tags,
+            tags_with_group: self.config.is_since(23, 0),
+            tags_target_groups: self.config.is_since(24, 0),
+            starts_with_balancer: true,
         }
     }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use super::calls::Call;
+
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Answer<T> {
@@ -245,6 +247,12 @@ pub(crate) struct Decision {
     pub(crate) target_groups: Answer<Vec<String>>,
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) health_check: Answer<HealthCheck>,
+    /// Calls by which the controller creates a new load balancer, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) calls: Vec<Call>,
+    /// True if the load balancer exists.
+    #[serde(skip)]
+    pub(crate) exists: bool,
     /// Assumptions of the answer, and what the controller drops without an error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
@@ -287,6 +295,8 @@ impl Decision {
             nodes_left_out: Vec::new(),
             target_groups: Answer::NotReached,
             health_check: Answer::NotReached,
+            calls: Vec::new(),
+            exists: false,
             notes: Vec::new(),
             unknown: Vec::new(),
             steps: Vec::new(),
@@ -362,6 +372,11 @@ impl Decision {
     /// The scheme that the object asks for.
     pub(crate) fn asked_scheme(&self) -> &Answer<&'static str> {
         if self.scheme_if_new.is_not_reached() { &self.scheme } else { &self.scheme_if_new }
+    }
+
+    /// Calls that the role of the controller certainly may not make.
+    pub(crate) fn refused(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| call.is_refused())
     }
 
     /// The error with which the controller stops.

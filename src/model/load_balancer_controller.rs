@@ -9,6 +9,7 @@ use crate::controller::companion::Companion;
 use crate::kubernetes::{Evidence, Service};
 
 use super::annotations::{parse_bool, split};
+use super::calls::CallTags;
 use super::decision::{Answer, Stop};
 use super::world::World;
 
@@ -156,6 +157,21 @@ impl<'a> Config<'a> {
     /// Pairs of `--service-target-eni-security-group-tags`.
     fn target_group_tags(&self) -> BTreeMap<String, String> {
         super::annotations::pairs(self.flag("service-target-eni-security-group-tags").unwrap_or_default())
+    }
+
+    /// Tags of what the controller creates for a stack. `extra` are those of annotations.
+    /// Source: aws-load-balancer-controller `pkg/deploy/tracking/provider.go#ResourceTags`.
+    fn tags(&self, owner: &str, stack: &str, extra: &BTreeMap<String, String>) -> CallTags {
+        let defaults = super::annotations::pairs(self.flag("default-tags").unwrap_or_default());
+        let given = self.run.as_ref().is_some_and(|run| !run.arguments("default-tags").is_empty());
+        let all = extra.iter().chain(&defaults);
+        let mut tags = all.fold(CallTags::default(), |all, (key, value)| all.with(key, Some(value)));
+        // A default that refers to a variable may be any tag.
+        tags.has_others = given && self.flag("default-tags").is_none();
+        let name = self.assumes_name.is_none().then_some(self.cluster_name);
+        tags.with("elbv2.k8s.aws/cluster", name)
+            .with(format!("{owner}.k8s.aws/stack"), Some(stack))
+            .with(format!("{owner}.k8s.aws/resource"), None)
     }
 
     /// The VPC of the controller.

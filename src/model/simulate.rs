@@ -103,6 +103,9 @@ pub(crate) struct AskedController {
     /// The newest version of the model, if that of the controller is newer still: it decides in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) modelled_as: Option<String>,
+    /// ARNs of the roles with whose policies its calls are compared; empty if they are not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) roles: Vec<String>,
     /// True if the evidence shows that it runs.
     pub(crate) is_running: bool,
 }
@@ -197,6 +200,7 @@ pub(crate) fn simulate(
                 version: version.to_string(),
                 version_source,
                 modelled_as: (version > controller.newest()).then(|| controller.newest().to_string()),
+                roles: Vec::new(),
                 is_running: controller.is_in(evidence),
             })
             .collect(),
@@ -236,9 +240,9 @@ fn asked(
 }
 
 impl Simulation {
-    /// True if a controller stops with an error.
+    /// True if a controller stops with an error, or may not make a call.
     pub(crate) fn has_failures(&self) -> bool {
-        self.objects.iter().any(|one| one.failure().is_some())
+        self.objects.iter().any(|one| one.failure().is_some() || one.refused().next().is_some())
     }
 
     /// True if it is not known if a controller finishes, or an object is not modelled.

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::model::rehearsal::{Rehearsal, Rehearsed};
 use crate::model::simulate::VersionSource;
-use crate::model::{Answer, Decision, HealthCheck, IngressRule, NewGroup, ObjectName};
+use crate::model::{Answer, Call, CallAnswer, Decision, HealthCheck, IngressRule, NewGroup, ObjectName};
+use crate::policy::Verdict;
 use crate::text;
 
 use super::style::{Painter, TableOptions, fact, paragraph};
@@ -37,6 +38,13 @@ pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut 
             modelled.map(|newest| format!("; decided as {newest}, the newest of the model")).unwrap_or_default();
         let line = format!("{} {}{source}{running}{modelled}", one.controller.describe(), one.version);
         fact(&mut page, "asked", &line, painter, options);
+        let roles: Vec<&str> = one.roles.iter().map(|arn| arn.rsplit('/').next().unwrap_or_default()).collect();
+        let rights = if roles.is_empty() {
+            "not known: its rights were not checked".to_owned()
+        } else {
+            text::printable(&text::list(&roles, SHOWN)).into_owned()
+        };
+        fact(&mut page, "role", &rights, painter, options);
     }
     if simulation.objects.is_empty() && simulation.not_modelled.is_empty() {
         let _ = writeln!(page, "\nno Service and no Ingress was given");
@@ -132,6 +140,7 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     let (word, paint): (&str, fn(Painter, &str) -> String) = match (&decision.error, decision.handled) {
         (Answer::Is(Some(_)), _) => ("fails", Painter::bad),
         (Answer::Unknown | Answer::NotReached, _) => ("undecided", Painter::warn),
+        (Answer::Is(None), true) if decision.refused().next().is_some() => ("refused", Painter::bad),
         (Answer::Is(None), true) => ("succeeds", Painter::good),
         (Answer::Is(None), false) => ("ignored", Painter::dim),
     };
@@ -152,6 +161,9 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         let what = load_balancer(decision);
         let version = &decision.version;
         match (&decision.error, decision.created) {
+            (Answer::Is(None), _) if decision.refused().next().is_some() => {
+                line("asks", &format!("for {what} from the {by} {version}, whose role may not make all calls"));
+            }
             (Answer::Is(None), _) => line("gets", &format!("{what} from the {by} {version}")),
             (Answer::Is(Some(_)), true) => line("gets", &format!("{what} from the {by} {version}, which then stops")),
             (Answer::Is(Some(_)), false) => {
@@ -164,6 +176,10 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     }
     if let Answer::Is(Some(error)) = &decision.error {
         line("error", error);
+    }
+    let refused = decision.refused().filter_map(|call| Some((call, call.answer.as_ref()?)));
+    for (call, answer) in refused {
+        line("refused", &refusal(call, answer, options));
     }
     answer(&mut line, "subnets", &decision.subnets, |subnets| list(subnets, options));
     if decision.subnets.is_not_reached() && !decision.subnets_passed_over.is_empty() {
@@ -204,10 +220,30 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         line("unknown", &format!("{}: {reason}", fields.join(", ")));
     }
     if options.verbose {
+        for call in decision.calls.iter().filter(|call| !call.is_refused()) {
+            let verdict = call.answer.as_ref().map_or("its role is not known", |answer| answer.verdict.name());
+            line("calls", &format!("{}: {verdict}", call.action));
+        }
         for step in &decision.steps {
             line("decided", &format!("{}: {}", step.decides.replace('_', " "), step.function));
         }
     }
+}
+
+/// A call that the role may not make, and the statement that decides.
+fn refusal(call: &Call, answer: &CallAnswer, options: &TableOptions) -> String {
+    let role = answer.role.rsplit('/').next().unwrap_or_default();
+    let because = answer.because.iter().map(|one| match one.statement {
+        Some(number) => format!("statement {} of `{}`", number + 1, text::printable(&one.policy)),
+        None => format!("`{}`", text::printable(&one.policy)),
+    });
+    let because: Vec<String> = because.collect();
+    let why = match answer.verdict {
+        Verdict::Denied if because.is_empty() => format!("a policy of the role `{role}` denies it"),
+        Verdict::Denied => format!("{} denies it to the role `{role}`", because.join(", ")),
+        _ => format!("no statement of the role `{role}` grants it"),
+    };
+    format!("{} on {}: {why}", call.action, list(&call.resources, options))
 }
 
 /// Items with the same reason, in the order of the first of each.

@@ -7,6 +7,7 @@ use crate::kubernetes::Evidence;
 use crate::model::ModelledController;
 use crate::model::objects::Objects;
 use crate::model::rehearsal::Rehearsed;
+use crate::model::rights::Rights;
 use crate::model::simulate::{Options, Simulation, simulate};
 use crate::render;
 
@@ -45,8 +46,12 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     }
     let view =
         ClusterView::new(inventory, scope.cluster_id, objects.evidence.nodes.as_deref(), &args.evidence.node_role);
+    let rights = Rights::new(&view, &objects.evidence, &scope.baselines);
     let simulated = |options: &Options| {
-        simulate(&view, &objects, options).map_err(|error| Failure::from_error(Exit::Usage, &error))
+        let simulated = simulate(&view, &objects, options);
+        let mut simulated = simulated.map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+        simulated.prove(&rights);
+        Ok::<Simulation, Failure>(simulated)
     };
     let options = options(args);
     let today = simulated(&options)?;

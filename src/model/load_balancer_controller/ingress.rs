@@ -12,6 +12,8 @@ use super::node_rules::{Opening, Source, add};
 use super::targets::targets;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::{Annotations, go_list, go_set};
+use crate::model::calls::Call;
+use crate::model::creation::Creation;
 use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, ObjectName};
 use crate::model::names;
 use crate::model::objects::ingress_name;
@@ -147,12 +149,18 @@ fn decide(world: World<'_>, config: &Config<'_>, mut group: Group<'_>) -> Decisi
     decision.handled = true;
     decision.notes.extend(config.assumes_name.map(str::to_owned));
     decision.kind = Answer::Is("alb");
-    let done = sorted
-        .and_then(|()| config.vpc(&world))
-        .and_then(|vpc| Request { world, config, group: &group, vpc }.run(&mut decision));
-    if let Err(stop) = done {
+    let vpc = match sorted.and_then(|()| config.vpc(&world)) {
+        Ok(vpc) => vpc,
+        Err(stop) => {
+            decision.stopped(stop);
+            return decision;
+        }
+    };
+    let request = Request { world, config, group: &group, vpc };
+    if let Err(stop) = request.run(&mut decision) {
         decision.stopped(stop);
     }
+    decision.calls = request.calls(&decision);
     decision
 }
 
@@ -166,9 +174,45 @@ impl<'a> Request<'a> {
         };
         self.world.load_balancer_of(self.config.cluster_name, made_for)
     }
+
+    /// True if the load balancer of the group exists, or may exist: without a list, an address shows it.
+    fn exists(&self) -> bool {
+        let has_address = |member: &Member<'_>| {
+            self.world.given.ingresses.with_address.contains(&member.name)
+                || member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some()
+        };
+        match self.held() {
+            Held::NotRead => self.world.here().load_balancing.is_some() || self.group.members.iter().any(has_address),
+            Held::One(_) => true,
+            Held::None => false,
+        }
+    }
 }
 
 impl Request<'_> {
+    fn calls(&self, decision: &Decision) -> Vec<Call> {
+        let members = &self.group.members;
+        let of_members = members.iter().filter_map(|member| member.annotations().map("tags").ok());
+        let extra: BTreeMap<String, String> = of_members.flatten().collect();
+        let mut tags = self.config.tags("ingress", &decision.stack, &extra);
+        // Class parameters, and the Services behind, add tags too.
+        tags.has_others |=
+            members.iter().any(|member| member.parameters.is_some_and(|one| one.at(&["spec", "tags"]).is_some()));
+        let group_tags = tags.clone();
+        let (world, vpc, kind) = (self.world, &self.vpc, "loadbalancer/app");
+        let creation = Creation {
+            world,
+            vpc,
+            kind,
+            tags,
+            group_tags,
+            tags_with_group: true,
+            tags_target_groups: false,
+            starts_with_balancer: false,
+        };
+        creation.calls(decision)
+    }
+
     fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
         if let Some(name) = &self.group.protected {
             decision.step("error", "aws-load-balancer-controller pkg/ingress/model_builder.go#run");
@@ -183,6 +227,7 @@ impl Request<'_> {
             "scheme",
             "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerScheme",
         );
+        decision.exists = self.exists();
         let scheme = self.scheme()?;
         decision.scheme = Answer::Is(scheme.name());
         let ip_address_type = self.ip_address_type()?;

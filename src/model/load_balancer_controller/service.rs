@@ -11,6 +11,7 @@ use super::groups::Groups;
 use super::subnets::Search;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::Annotations;
+use crate::model::creation::Creation;
 use crate::model::decision::{Answer, Decision, ModelledController, ObjectName};
 use crate::model::names;
 use crate::model::world::{Held, World};
@@ -64,11 +65,33 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     decision.notes.extend(config.assumes_name.map(str::to_owned));
     decision.kind = Answer::Is("nlb");
     let annotations = Annotations { all: &service.annotations, prefix: PREFIX, has_escapes: config.has_escapes() };
-    let done =
-        config.vpc(&world).and_then(|vpc| Request { world, config, service, annotations, vpc }.run(&mut decision));
-    if let Err(stop) = done {
+    let vpc = match config.vpc(&world) {
+        Ok(vpc) => vpc,
+        Err(stop) => {
+            decision.stopped(stop);
+            return decision;
+        }
+    };
+    let request = Request { world, config, service, annotations, vpc };
+    if let Err(stop) = request.run(&mut decision) {
         decision.stopped(stop);
     }
+    let extra = request.annotations.map("aws-load-balancer-additional-resource-tags").unwrap_or_default();
+    let tags = config.tags("service", &decision.stack, &extra);
+    let group_tags = tags.clone();
+    let vpc = &request.vpc;
+    let kind = "loadbalancer/net";
+    let creation = Creation {
+        world,
+        vpc,
+        kind,
+        tags,
+        group_tags,
+        tags_with_group: true,
+        tags_target_groups: true,
+        starts_with_balancer: false,
+    };
+    decision.calls = creation.calls(&decision);
     decision
 }
 
@@ -95,6 +118,7 @@ pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
 impl Request<'_> {
     fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
         let held = self.held();
+        decision.exists = !matches!(held, Held::None);
         decision.step(
             "scheme",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerScheme",

@@ -1,0 +1,71 @@
+//! Calls of the controllers, and the answers of policies to them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::policy::{StatementRef, Verdict};
+
+/// Tags of a request, or of the resource that it changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CallTags {
+    /// Values by key; `None` for a value that is not known.
+    pub(crate) known: BTreeMap<String, Option<String>>,
+    /// True if there are others.
+    pub(crate) has_others: bool,
+}
+
+impl CallTags {
+    pub(super) fn with(mut self, key: impl Into<String>, value: Option<&str>) -> Self {
+        self.known.insert(key.into(), value.map(str::to_owned));
+        self
+    }
+
+    /// Of which nothing is known.
+    pub(super) fn unknown() -> Self {
+        Self { known: BTreeMap::new(), has_others: true }
+    }
+}
+
+/// A call of a controller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Call {
+    pub(crate) action: &'static str,
+    /// ARNs; `*` for a part that AWS chooses.
+    pub(crate) resources: Vec<String>,
+    /// Action that creates the resource, for tags that are part of a creation.
+    #[serde(skip)]
+    pub(crate) creation: Option<&'static str>,
+    #[serde(skip)]
+    pub(crate) request: CallTags,
+    #[serde(skip)]
+    pub(crate) resource: CallTags,
+    /// The answer of the policies; absent if the role of the controller is not known.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<CallAnswer>,
+}
+
+/// What the policies of a role answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct CallAnswer {
+    pub(crate) verdict: Verdict,
+    /// Statements that decide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) because: Vec<StatementRef>,
+    /// ARN of the role.
+    pub(crate) role: String,
+}
+
+impl Call {
+    /// A call without tags in the request. The tags of the resource are not known: a resource that is being created may count
+    /// as one with the tags of the request.
+    pub(super) fn new(action: &'static str, resources: Vec<String>) -> Self {
+        let (request, resource) = (CallTags::default(), CallTags::unknown());
+        Self { action, resources, creation: None, request, resource, answer: None }
+    }
+
+    /// True if the role certainly may not make it.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| matches!(answer.verdict, Verdict::Missing | Verdict::Denied))
+    }
+}

@@ -1,0 +1,90 @@
+//! The rights of the roles of the controllers, for the calls that their decisions lead to.
+
+use crate::aws::companion_requests::RoleGrants;
+use crate::aws::companions::companion_roles;
+use crate::aws::roles::cloud_controller_roles;
+use crate::aws::view::ClusterView;
+use crate::controller::companion::Companion;
+use crate::kubernetes::Evidence;
+use crate::policy::{Assessment, Verdict};
+use crate::role_audit::RoleAuditOptions;
+
+use super::calls::{Call, CallAnswer};
+use super::decision::ModelledController;
+use super::simulate::Simulation;
+
+/// A role with its policies.
+struct Granting {
+    arn: String,
+    grants: RoleGrants,
+}
+
+/// The roles of the controllers, as far as they and all their policies were read.
+pub(crate) struct Rights<'o> {
+    cloud_controller: Vec<Granting>,
+    load_balancer_controller: Vec<Granting>,
+    options: &'o RoleAuditOptions,
+}
+
+impl<'o> Rights<'o> {
+    /// Finds the roles of the controllers. A controller has none if one of them, or a policy, is not known.
+    pub(crate) fn new(view: &ClusterView<'_>, evidence: &Evidence, options: &'o RoleAuditOptions) -> Self {
+        let of_nodes = cloud_controller_roles(view, options).into_iter();
+        let of_nodes = of_nodes.map(|(account, role)| {
+            let grants = RoleGrants::of_role(account, role, view, options)?;
+            Some(Granting { arn: role.arn.clone(), grants })
+        });
+        let all = companion_roles(view, evidence);
+        let of_companion =
+            all.iter().filter(|one| one.run.row.companion == Companion::LoadBalancerController).map(|one| {
+                let grants = RoleGrants::new(one, view, options)?;
+                Some(Granting { arn: one.role.arn.clone(), grants })
+            });
+        Self {
+            cloud_controller: of_nodes.collect::<Option<_>>().unwrap_or_default(),
+            load_balancer_controller: of_companion.collect::<Option<_>>().unwrap_or_default(),
+            options,
+        }
+    }
+
+    fn of(&self, controller: ModelledController) -> &[Granting] {
+        match controller {
+            ModelledController::CloudProviderAws => &self.cloud_controller,
+            ModelledController::LoadBalancerController => &self.load_balancer_controller,
+        }
+    }
+
+    /// The answer for a call: of several roles the one that grants the most, as it is not known which one is used.
+    fn answer(&self, controller: ModelledController, call: &Call) -> Option<CallAnswer> {
+        let all = self.of(controller).iter().map(|one| (one, one.grants.assess(call, self.options.catalogue())));
+        let best = all.min_by_key(|(_, answer)| rank(answer))?;
+        let (one, Assessment { verdict, because, .. }) = best;
+        Some(CallAnswer { verdict, because, role: one.arn.clone() })
+    }
+}
+
+/// Order of answers, the most permissive first.
+fn rank(answer: &Assessment) -> u8 {
+    match answer.verdict {
+        Verdict::Granted => 0,
+        Verdict::Partial => 1,
+        Verdict::Undecided => 2,
+        Verdict::Denied | Verdict::Missing => 3,
+    }
+}
+
+impl Simulation {
+    /// Adds the answers of the policies to the calls.
+    pub(crate) fn prove(&mut self, rights: &Rights<'_>) {
+        for asked in &mut self.controllers {
+            asked.roles = rights.of(asked.controller).iter().map(|one| one.arn.clone()).collect();
+            asked.roles.sort();
+            asked.roles.dedup();
+        }
+        for decision in &mut self.objects {
+            for call in &mut decision.calls {
+                call.answer = rights.answer(decision.controller, call);
+            }
+        }
+    }
+}
