@@ -10,6 +10,7 @@ mod creation;
 mod decision;
 pub(crate) mod existing;
 pub(crate) mod failures;
+mod limits;
 pub(crate) mod load_balancer_controller;
 mod names;
 pub(crate) mod objects;

@@ -8,12 +8,12 @@ use crate::aws::roles::policy_set;
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, AutoScalingGroup, Role};
 use crate::controller::ControllerVersion;
+use crate::controller::call_tags::TaggedCall;
 use crate::controller::companion::Companion;
 use crate::controller::companion_requests::{
     KUBERNETES_CLUSTER, OWNERS, RequestShape, TagLocation, own_keys, requests,
 };
 use crate::kubernetes::{Document, DocumentKind, Evidence};
-use crate::model::Call;
 use crate::policy::{Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
 use crate::tags::Tag;
@@ -270,7 +270,7 @@ impl RoleGrants {
     }
 
     /// The answer for a call, with what is known of its tags.
-    pub(crate) fn assess(&self, call: &Call, catalogue: &Catalogue) -> Assessment {
+    pub(crate) fn assess(&self, call: &TaggedCall<'_>, catalogue: &Catalogue) -> Assessment {
         let service = call.action.split(':').next().unwrap_or_default();
         let mut request = self.environment.clone();
         if let Some(creation) = call.creation {
@@ -279,9 +279,9 @@ impl RoleGrants {
         for key in &self.keys {
             let Some((kind, tag)) = key.split_once('/') else { continue };
             let tags = if kind == "aws:requesttag" {
-                &call.request
+                call.request
             } else if kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag") {
-                &call.resource
+                call.resource
             } else {
                 continue;
             };
@@ -293,7 +293,7 @@ impl RoleGrants {
                 None => request.absent.push(key.clone()),
             }
         }
-        self.prepared.assess(Question::on(call.action, &call.resources), &request, catalogue)
+        self.prepared.assess(Question::on(call.action, call.resources), &request, catalogue)
     }
 
     /// True if an action is granted nowhere.

@@ -1,31 +1,9 @@
 //! Calls of the controllers, and the answers of policies to them.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
+use crate::controller::call_tags::{CallTags, TaggedCall};
 use crate::policy::{StatementRef, Verdict};
-
-/// Tags of a request, or of the resource that it changes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct CallTags {
-    /// Values by key; `None` for a value that is not known.
-    pub(crate) known: BTreeMap<String, Option<String>>,
-    /// True if there are others.
-    pub(crate) has_others: bool,
-}
-
-impl CallTags {
-    pub(super) fn with(mut self, key: impl Into<String>, value: Option<&str>) -> Self {
-        self.known.insert(key.into(), value.map(str::to_owned));
-        self
-    }
-
-    /// Of which nothing is known.
-    pub(super) fn unknown() -> Self {
-        Self { known: BTreeMap::new(), has_others: true }
-    }
-}
 
 /// A call of a controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,6 +40,12 @@ impl Call {
     pub(super) fn new(action: &'static str, resources: Vec<String>) -> Self {
         let (request, resource) = (CallTags::default(), CallTags::unknown());
         Self { action, resources, creation: None, request, resource, answer: None }
+    }
+
+    /// The question for policies.
+    pub(super) fn tagged(&self) -> TaggedCall<'_> {
+        let Self { action, resources, creation, request, resource, .. } = self;
+        TaggedCall { action, resources, creation: *creation, request, resource }
     }
 
     /// True if the role certainly may not make it.

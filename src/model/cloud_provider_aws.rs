@@ -4,12 +4,12 @@
 
 use crate::aws::Instance;
 use crate::controller::ControllerVersion;
+use crate::controller::call_tags::CallTags;
 use crate::kubernetes::{CloudConfig, Evidence, Service, ServicePort};
 use crate::service_annotations::PREFIX;
 use crate::tags::{self, LEGACY_TAG, OWNED};
 
 use super::annotations::{self, Annotations, go_quoted};
-use super::calls::CallTags;
 use super::creation::{CLASSIC, Creation};
 use super::decision::{Answer, Decision, ModelledController, ObjectName, Stop, Unknown};
 use super::names;

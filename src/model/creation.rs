@@ -1,7 +1,9 @@
 //! The calls by which a controller creates a load balancer, in order, with the resources and the tags of each request.
 //! Only what it certainly calls for a new load balancer: changes of attributes depend on what AWS answers.
 
-use super::calls::{Call, CallTags};
+use crate::controller::call_tags::CallTags;
+
+use super::calls::Call;
 use super::decision::{Answer, Decision};
 use super::world::World;
 

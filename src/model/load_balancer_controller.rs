@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::aws::companions::{CompanionRun, companions, version_at_zero};
 use crate::controller::ControllerVersion;
+use crate::controller::call_tags::CallTags;
 use crate::controller::companion::Companion;
 use crate::kubernetes::{Evidence, Service};
 
 use super::annotations::{parse_bool, split};
-use super::calls::CallTags;
 use super::decision::{Answer, Stop};
 use super::world::World;
 

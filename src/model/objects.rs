@@ -7,6 +7,7 @@ use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
 
 use super::decision::ObjectName;
 use super::load_balancer_controller::{Config, NEWEST, gives_a_class, has_webhook};
+use super::world::HeldIngresses;
 
 /// Namespace of objects that state none, unless the operator names one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -28,20 +29,12 @@ pub(crate) struct Objects<'e> {
     pub(super) with_assumed_class: BTreeSet<ObjectName>,
 }
 
-/// Ingresses of a cluster.
-#[derive(Debug, Default)]
-pub(super) struct HeldIngresses {
-    pub(super) with_address: BTreeSet<ObjectName>,
-    /// Those that the API server knows.
-    pub(super) all: BTreeSet<ObjectName>,
-}
-
 impl<'e> Objects<'e> {
     /// The objects of a cluster as they were read or given. Those without a uid are new to the API server.
     pub(crate) fn of_cluster(evidence: &'e Evidence) -> Self {
         let all = evidence.services.iter().flatten();
         let new: BTreeSet<String> = all.filter(|one| one.uid.is_empty()).map(Service::full_name).collect();
-        let ingresses = HeldIngresses::of(evidence, DEFAULT_NAMESPACE);
+        let ingresses = held_ingresses(evidence, DEFAULT_NAMESPACE);
         let mut evidence = Cow::Borrowed(evidence);
         let mut with_assumed_class = BTreeSet::new();
         if !new.is_empty() && gives_a_class(&evidence) {
@@ -72,7 +65,7 @@ impl<'e> Objects<'e> {
         }
         let key = |document: &Document| (document.kind, document_name(document, namespace));
         let replacing: BTreeSet<_> = given.documents.iter().map(key).collect();
-        let ingresses = HeldIngresses::of(&evidence, namespace);
+        let ingresses = held_ingresses(&evidence, namespace);
         evidence.documents.retain(|document| !replacing.contains(&key(document)));
         let is_subject = |kind: &DocumentKind| matches!(kind, DocumentKind::Ingress) || NOT_MODELLED.contains(kind);
         subjects.extend(replacing.into_iter().filter(|(kind, _)| is_subject(kind)).map(|(_, name)| name));
@@ -97,15 +90,16 @@ impl<'e> Objects<'e> {
     }
 }
 
-impl HeldIngresses {
-    fn of(evidence: &Evidence, namespace: &str) -> Self {
-        let objects = || evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
-        let has_address = |object: &Object<'_>| object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
-        let is_known = |object: &Object<'_>| object.text(&["metadata", "uid"]).is_some() || has_address(object);
-        let names = |objects: &mut dyn Iterator<Item = Object<'_>>| {
-            objects.map(|object| ingress_name(object, namespace)).collect()
-        };
-        Self { with_address: names(&mut objects().filter(has_address)), all: names(&mut objects().filter(is_known)) }
+/// The Ingresses of a cluster; `namespace` is that of those that state none.
+fn held_ingresses(evidence: &Evidence, namespace: &str) -> HeldIngresses {
+    let objects = || evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    let has_address = |object: &Object<'_>| object.items(&["status", "loadBalancer", "ingress"]).next().is_some();
+    let is_known = |object: &Object<'_>| object.text(&["metadata", "uid"]).is_some() || has_address(object);
+    let names =
+        |objects: &mut dyn Iterator<Item = Object<'_>>| objects.map(|object| ingress_name(object, namespace)).collect();
+    HeldIngresses {
+        with_address: names(&mut objects().filter(has_address)),
+        all: names(&mut objects().filter(is_known)),
     }
 }
 

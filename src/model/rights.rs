@@ -56,7 +56,8 @@ impl<'o> Rights<'o> {
 
     /// The answer for a call: of several roles the one that grants the most, as it is not known which one is used.
     fn answer(&self, controller: ModelledController, call: &Call) -> Option<CallAnswer> {
-        let all = self.of(controller).iter().map(|one| (one, one.grants.assess(call, self.options.catalogue())));
+        let all =
+            self.of(controller).iter().map(|one| (one, one.grants.assess(&call.tagged(), self.options.catalogue())));
         let best = all.min_by_key(|(_, answer)| rank(answer))?;
         let (one, Assessment { verdict, because, .. }) = best;
         Some(CallAnswer { verdict, because, role: one.arn.clone() })

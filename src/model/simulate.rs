@@ -9,6 +9,7 @@ use crate::controller::ControllerVersion;
 use crate::kubernetes::{Evidence, Service};
 
 use super::decision::{Answer, Decision, ModelledController, ObjectName};
+use super::limits::{self, Room};
 use super::objects::{Objects, object_name};
 use super::world::{Given, Index, NoRegion, World, region_of};
 use super::{cloud_provider_aws, load_balancer_controller, together};
@@ -119,6 +120,9 @@ pub(crate) struct Simulation {
     pub(crate) controllers: Vec<AskedController>,
     /// One entry for each load balancer, or object that gets none: Ingresses first, then Services.
     pub(crate) objects: Vec<Decision>,
+    /// Limits of the account that new load balancers meet; empty if they were not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) room: Vec<Room>,
     /// Objects that a controller may create load balancers for, and that the model has no decision about.
     pub(crate) not_modelled: Vec<ObjectName>,
 }
@@ -189,6 +193,7 @@ pub(crate) fn simulate(
     }
     together::join_rules(&mut objects);
     together::compare_names(&mut objects);
+    let room = limits::room(world.here(), &mut objects);
     Ok(Simulation {
         schema: SCHEMA,
         cluster_id: view.cluster_id.to_owned(),
@@ -205,6 +210,7 @@ pub(crate) fn simulate(
             })
             .collect(),
         objects: objects.into_iter().map(Decision::sorted).collect(),
+        room,
         not_modelled,
     })
 }

@@ -17,6 +17,7 @@ mod ingress;
 mod load_balancer_controller;
 mod manifests;
 mod order;
+mod rights;
 
 pub(super) const UID: &str = "5e4dbfc9-c2ae-4642-b033-5607860aef6a";
 /// Name of the load balancer of the cloud controller for a Service with this uid.

@@ -11,8 +11,7 @@ use crate::membership::NodeRole;
 use crate::nodes::KubernetesNode;
 use crate::tags;
 
-use super::decision::{Answer, Stop};
-use super::objects::HeldIngresses;
+use super::decision::{Answer, ObjectName, Stop};
 
 /// The region of the cluster, and the evidence.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +48,14 @@ pub(super) struct Given<'a> {
     /// Namespace of objects that state none.
     pub(super) namespace: &'a str,
     pub(super) ingresses: &'a HeldIngresses,
+}
+
+/// Ingresses of a cluster.
+#[derive(Debug, Default)]
+pub(super) struct HeldIngresses {
+    pub(super) with_address: BTreeSet<ObjectName>,
+    /// Those that the API server knows.
+    pub(super) all: BTreeSet<ObjectName>,
 }
 
 /// The reason for which the region is not known.

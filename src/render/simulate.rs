@@ -72,6 +72,20 @@ pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut 
             options,
         );
     }
+    if !simulation.room.is_empty() {
+        let _ = writeln!(page);
+    }
+    for one in &simulation.room {
+        let line = format!(
+            "{}: {} of {} exist, {} more asked for, {} left after that",
+            one.limit_name,
+            one.existing,
+            one.limit,
+            one.asked,
+            one.free().saturating_sub(one.asked)
+        );
+        fact(&mut page, "limit", &line, painter, options);
+    }
     if let Some(target) = target {
         rehearsal(&mut page, target, painter, options);
     }

@@ -32,6 +32,19 @@ pub enum LoadBalancerKind {
     Gateway,
 }
 
+impl LoadBalancerKind {
+    /// Name of its limit.
+    /// Source: Elastic Load Balancing API Reference, `DescribeAccountLimits`, of both versions.
+    pub(crate) const fn limit_name(self) -> &'static str {
+        match self {
+            Self::Application => "application-load-balancers",
+            Self::Network => "network-load-balancers",
+            Self::Gateway => "gateway-load-balancers",
+            Self::Classic => "classic-load-balancers",
+        }
+    }
+}
+
 /// A load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -35,11 +35,10 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::region(check)
 };
 
-/// Kinds of load balancers by the names of their limits.
-const KINDS: [(LoadBalancerKind, &str, &str); 3] = [
-    (LoadBalancerKind::Classic, "classic-load-balancers", "classic load balancer"),
-    (LoadBalancerKind::Network, "network-load-balancers", "network load balancer"),
-    (LoadBalancerKind::Application, "application-load-balancers", "application load balancer"),
+const KINDS: [(LoadBalancerKind, &str); 3] = [
+    (LoadBalancerKind::Classic, "classic load balancer"),
+    (LoadBalancerKind::Network, "network load balancer"),
+    (LoadBalancerKind::Application, "application load balancer"),
 ];
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
@@ -116,9 +115,9 @@ fn counts<'l>(
     balancing: &'l LoadBalancing,
     limits: &'l BTreeMap<String, u64>,
 ) -> impl Iterator<Item = (&'static str, &'static str, u64, u64)> + 'l {
-    let of_kinds = KINDS
-        .into_iter()
-        .map(|(kind, name, noun)| (name, noun, balancing.load_balancers.iter().filter(|one| one.kind == kind).count()));
+    let of_kinds = KINDS.into_iter().map(|(kind, noun)| {
+        (kind.limit_name(), noun, balancing.load_balancers.iter().filter(|one| one.kind == kind).count())
+    });
     let all = of_kinds.chain([("target-groups", "target group", balancing.target_groups.len())]);
     all.filter_map(|(name, noun, number)| {
         Some((name, noun, number as u64, limits.get(name).copied().filter(|limit| *limit > 0)?))
