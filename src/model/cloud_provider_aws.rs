@@ -11,7 +11,7 @@ use crate::tags::{self, LEGACY_TAG, OWNED};
 
 use super::annotations::{self, Annotations, go_quoted};
 use super::creation::{CLASSIC, Creation};
-use super::decision::{Answer, Decision, ModelledController, ObjectName, Stop, Unknown};
+use super::decision::{Answer, Decision, ModelledController, ObjectName, Presence, Stop, Unknown};
 use super::names;
 use super::world::World;
 
@@ -210,8 +210,9 @@ impl<'a> Request<'a> {
         decision.step("name", "kubernetes/cloud-provider cloud.go#DefaultLoadBalancerName");
         decision.name = self.name(decision);
         let held = decision.name.known().and_then(|name| self.world.load_balancer(name, self.is_nlb));
-        decision.exists =
+        let may_exist =
             held.is_some() || self.world.here().load_balancing.is_none() && !self.service.ingress.is_empty();
+        decision.presence = Presence::new(may_exist);
         if let Some(scheme) = held.and_then(|held| held.scheme.as_deref()) {
             // The scheme of an existing load balancer is never changed.
             decision.scheme_if_new = std::mem::take(&mut decision.scheme);

@@ -4,7 +4,7 @@
 use crate::controller::call_tags::CallTags;
 
 use super::calls::Call;
-use super::decision::{Answer, Decision};
+use super::decision::{Answer, Decision, Presence};
 use super::world::World;
 
 /// Tags and names of what a controller creates.
@@ -28,7 +28,7 @@ pub(super) struct Creation<'c> {
 impl Creation<'_> {
     /// The calls for a new load balancer; none for one that exists, or if the controller stops before the first.
     pub(super) fn calls(&self, decision: &Decision) -> Vec<Call> {
-        if decision.exists || decision.failure().is_some() && !decision.created {
+        if decision.presence == Presence::MayExist || decision.failure().is_some() && !decision.created {
             return Vec::new();
         }
         let mut calls: Vec<Call> = READS.into_iter().map(|action| Call::new(action, vec!["*".to_owned()])).collect();

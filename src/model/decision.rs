@@ -65,6 +65,21 @@ impl ModelledController {
     }
 }
 
+/// Presence of the load balancer of an object before the decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// There is none.
+    New,
+    /// It exists, or it is not known that it does not.
+    MayExist,
+}
+
+impl Presence {
+    pub(crate) fn new(may_exist: bool) -> Self {
+        if may_exist { Self::MayExist } else { Self::New }
+    }
+}
+
 /// A Kubernetes object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct ObjectName {
@@ -250,9 +265,8 @@ pub(crate) struct Decision {
     /// Calls by which the controller creates a new load balancer, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) calls: Vec<Call>,
-    /// True if the load balancer exists.
     #[serde(skip)]
-    pub(crate) exists: bool,
+    pub(crate) presence: Presence,
     /// Assumptions of the answer, and what the controller drops without an error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
@@ -296,7 +310,7 @@ impl Decision {
             target_groups: Answer::NotReached,
             health_check: Answer::NotReached,
             calls: Vec::new(),
-            exists: false,
+            presence: Presence::New,
             notes: Vec::new(),
             unknown: Vec::new(),
             steps: Vec::new(),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::aws::{LoadBalancerKind, Region};
 
-use super::decision::{Answer, Decision};
+use super::decision::{Answer, Decision, Presence};
 
 /// A limit of the account in the region.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,7 +33,8 @@ const TARGET_GROUPS: &str = "target-groups";
 pub(super) fn room(region: &Region, decisions: &mut [Decision]) -> Vec<Room> {
     let Some(balancing) = &region.load_balancing else { return Vec::new() };
     let Some(limits) = &balancing.limits else { return Vec::new() };
-    let is_new = |one: &Decision| one.handled && !one.exists && one.failure().is_none() && one.requested;
+    let is_new =
+        |one: &Decision| one.handled && one.presence == Presence::New && one.failure().is_none() && one.requested;
     let mut rooms = Vec::new();
     for (kind, name) in
         [(LoadBalancerKind::Classic, "clb"), (LoadBalancerKind::Network, "nlb"), (LoadBalancerKind::Application, "alb")]

@@ -226,6 +226,11 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         line("", &format!("not {}: {reason}", list(&nodes, options)));
     }
     answer(&mut line, "health", &decision.health_check, health);
+    explanations(&mut line, decision, options);
+}
+
+/// Assumptions, unknown fields, calls and functions of a decision.
+fn explanations(line: &mut impl FnMut(&str, &str), decision: &Decision, options: &TableOptions) {
     for note in &decision.notes {
         line("note", note);
     }

@@ -14,7 +14,7 @@ use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::{Annotations, go_list, go_set};
 use crate::model::calls::Call;
 use crate::model::creation::Creation;
-use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, ObjectName};
+use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, ObjectName, Presence};
 use crate::model::names;
 use crate::model::objects::ingress_name;
 use crate::model::world::{Held, World};
@@ -176,7 +176,7 @@ impl<'a> Request<'a> {
     }
 
     /// True if the load balancer of the group exists, or may exist: without a list, an address shows it.
-    fn exists(&self) -> bool {
+    fn may_exist(&self) -> bool {
         let has_address = |member: &Member<'_>| {
             self.world.given.ingresses.with_address.contains(&member.name)
                 || member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some()
@@ -227,7 +227,7 @@ impl Request<'_> {
             "scheme",
             "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerScheme",
         );
-        decision.exists = self.exists();
+        decision.presence = Presence::new(self.may_exist());
         let scheme = self.scheme()?;
         decision.scheme = Answer::Is(scheme.name());
         let ip_address_type = self.ip_address_type()?;

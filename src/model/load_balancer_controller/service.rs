@@ -12,7 +12,7 @@ use super::subnets::Search;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::Annotations;
 use crate::model::creation::Creation;
-use crate::model::decision::{Answer, Decision, ModelledController, ObjectName};
+use crate::model::decision::{Answer, Decision, ModelledController, ObjectName, Presence};
 use crate::model::names;
 use crate::model::world::{Held, World};
 
@@ -118,7 +118,7 @@ pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
 impl Request<'_> {
     fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
         let held = self.held();
-        decision.exists = !matches!(held, Held::None);
+        decision.presence = Presence::new(!matches!(held, Held::None));
         decision.step(
             "scheme",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerScheme",

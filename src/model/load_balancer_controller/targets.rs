@@ -86,7 +86,7 @@ pub(super) fn targets(
 
 /// Rule for the characters of a label, in the words of Kubernetes.
 const OF_CHARACTERS: &str =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
 /// Labels of a selector must be valid.
 /// Sources: aws-load-balancer-controller `pkg/backend/endpoint_utils.go#GetTrafficProxyNodeSelector`;
@@ -109,7 +109,7 @@ fn validate_selector(wanted: &BTreeMap<String, String>) -> Result<(), Stop> {
         let wrong = if !is_part(name) {
             Some((
                 format!(
-                    "key: Invalid value: {}: name part {OF_CHARACTERS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+                    "key: Invalid value: {}: name part must {OF_CHARACTERS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
                     go_quoted(key)
                 ),
                 name,
@@ -117,9 +117,8 @@ fn validate_selector(wanted: &BTreeMap<String, String>) -> Result<(), Stop> {
         } else if !value.is_empty() && !is_part(value) {
             Some((
                 format!(
-                    "values[0][{key}]: Invalid value: {}: a valid label must be an empty string or {} (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-                    go_quoted(value),
-                    &OF_CHARACTERS[5..]
+                    "values[0][{key}]: Invalid value: {}: a valid label must be an empty string or {OF_CHARACTERS} (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+                    go_quoted(value)
                 ),
                 value.as_str(),
             ))

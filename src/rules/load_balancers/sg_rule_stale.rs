@@ -73,7 +73,7 @@ fn of_network(region: &RegionView<'_>, group: &SecurityGroup, names: &BTreeSet<&
         text::count(stale.len(), "rule"),
         group.id,
         if stale.len() == 1 { "is" } else { "are" },
-        if stale.iter().all(|name| *name == stale[0]) {
+        if stale.windows(2).all(|pair| pair.first() == pair.last()) {
             format!("the Network Load Balancer {}, which does not exist", listed(stale.iter().map(String::as_str)))
         } else {
             format!("Network Load Balancers that do not exist: {}", listed(stale.iter().map(String::as_str)))

@@ -78,7 +78,7 @@ fn admitted(world: World<'_>, config: &Config<'_>, object: Object<'_>, name: &Ob
 
 /// Group and name of an Ingress that is being deleted while its deletion protection is on: it stops the whole group.
 /// Source: `model_builder.go#getDeletionProtectionViaAnnotation`.
-pub(super) fn protected<'e>(object: Object<'e>) -> Option<(&'e str, &'e str)> {
+pub(super) fn protected(object: Object<'_>) -> Option<(&str, &str)> {
     object.at(&["metadata", "deletionTimestamp"])?;
     let mut finalizers = object.items(&["metadata", "finalizers"]).filter_map(|one| one.text(&[]));
     let group = finalizers.find_map(|one| one.strip_prefix("group.ingress.k8s.aws/"))?;
