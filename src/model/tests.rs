@@ -16,8 +16,10 @@ mod existing;
 mod ingress;
 mod load_balancer_controller;
 mod manifests;
+mod naive;
 mod order;
 mod rights;
+mod worlds;
 
 pub(super) const UID: &str = "5e4dbfc9-c2ae-4642-b033-5607860aef6a";
 /// Name of the load balancer of the cloud controller for a Service with this uid.
