@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::rules::messages;
 
+mod account;
 mod fields;
 mod paste;
 mod refusal;
@@ -66,6 +67,9 @@ pub(crate) struct LineAnswer {
     /// Rules that apply under a further condition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) conditions: Vec<&'static str>,
+    /// What an inventory shows about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) here: Vec<String>,
     /// Ids, names and codes in the message.
     pub(crate) fields: BTreeMap<&'static str, Value>,
 }
@@ -121,6 +125,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         meaning: None,
         rules: Vec::new(),
         conditions: Vec::new(),
+        here: Vec::new(),
         fields: BTreeMap::new(),
     };
     match (messages::find(&bare, line), &refused) {

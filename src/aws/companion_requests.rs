@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::aws::autoscaler::managed_groups;
 use crate::aws::companions::{CompanionRole, CompanionRun, environment, is_reference};
-use crate::aws::roles::policy_set;
+use crate::aws::roles::{environment_of, policy_set};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, AutoScalingGroup, Role};
 use crate::controller::ControllerVersion;
@@ -261,12 +261,13 @@ impl RoleGrants {
     pub(crate) fn of_role(
         account: &Account,
         role: &Role,
-        view: &ClusterView<'_>,
+        regions: Vec<String>,
         options: &RoleAuditOptions,
     ) -> Option<Self> {
         let set = policy_set(account, role, &options.scps).ok()?;
         let keys = keys(&set);
-        Some(Self { prepared: PreparedPolicies::new(&set), environment: environment(account, role, view), keys, set })
+        let environment = environment_of(account, role, regions);
+        Some(Self { prepared: PreparedPolicies::new(&set), environment, keys, set })
     }
 
     /// The answer for a call, with what is known of its tags.

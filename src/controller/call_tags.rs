@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A call with its tags.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaggedCall<'c> {
-    pub(crate) action: &'static str,
+    pub(crate) action: &'c str,
     /// ARNs.
     pub(crate) resources: &'c [String],
     /// Action that creates the resource, for tags that are part of a creation.

@@ -31,7 +31,9 @@ impl<'o> Rights<'o> {
     pub(crate) fn new(view: &ClusterView<'_>, evidence: &Evidence, options: &'o RoleAuditOptions) -> Self {
         let of_nodes = cloud_controller_roles(view, options).into_iter();
         let of_nodes = of_nodes.map(|(account, role)| {
-            let grants = RoleGrants::of_role(account, role, view, options)?;
+            let regions = view.regions.iter().filter(|one| one.account.account_id == account.account_id);
+            let regions = regions.map(|one| one.region.name.clone()).collect();
+            let grants = RoleGrants::of_role(account, role, regions, options)?;
             Some(Granting { arn: role.arn.clone(), grants })
         });
         let all = companion_roles(view, evidence);

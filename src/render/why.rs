@@ -63,6 +63,9 @@ fn block(page: &mut String, line: &LineAnswer, painter: Painter, options: &Table
         let fields: Vec<String> = line.fields.iter().map(field).collect();
         paragraph(page, "found", &fields.join("; "), painter, options);
     }
+    for sentence in &line.here {
+        paragraph(page, "here", sentence, painter, options);
+    }
     for (index, rule) in line.rules.iter().enumerate() {
         let title = rules::find(rule).map_or("", |rule| rule.title);
         let label = if index == 0 { "cause" } else { "or" };

@@ -96,6 +96,10 @@ pub(crate) struct WhyArgs {
     /// `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) file: Option<PathBuf>,
+    /// Recorded inventory, or folder of AWS CLI output, of the account that the lines are about: for each call that was
+    /// refused, what the policies of its role answer
+    #[arg(long, value_name = "PATH")]
+    pub(crate) inventory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(subcommand)]

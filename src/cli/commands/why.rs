@@ -7,6 +7,7 @@ use crate::chain::{self, Chain, ChainError, Facts};
 use crate::estate::{Estate, SourceKind};
 use crate::model::existing::Existing;
 use crate::render;
+use crate::role_audit::RoleAuditOptions;
 use crate::rules::RULES;
 use crate::why;
 
@@ -41,7 +42,13 @@ fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
     let Some(file) = &args.file else { return Err(Failure::usage("name a file, or `-` for standard input")) };
     let bytes = read_bytes(file, MAX_PASTE_BYTES, "log")?;
     // Terminals and logs cut characters in two.
-    let answers = why::answer(&String::from_utf8_lossy(&bytes));
+    let mut answers = why::answer(&String::from_utf8_lossy(&bytes));
+    if let Some(path) = &args.inventory {
+        let Estate::Aws(inventory) = input::recorded(path, None, &[])? else {
+            return Err(Failure::usage("`why` compares lines with inventories of AWS alone"));
+        };
+        answers.join(&inventory, &RoleAuditOptions::default());
+    }
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::why(&answers, &options, out),
         Format::Json => render::json(&answers, out),

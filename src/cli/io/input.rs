@@ -20,7 +20,7 @@ use crate::target::{self, Target};
 
 use crate::cli::args::command::ScanArgs;
 use crate::cli::args::policy::{DialectName, LanguageArgs};
-use crate::cli::args::{AuditArgs, EvidenceArgs, SourceArgs};
+use crate::cli::args::{AuditArgs, EvidenceArgs, ProviderName, SourceArgs};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::{MAX_NODES_BYTES, read_bytes, read_text};
 const MAX_REPORT_BYTES: u64 = 1 << 30;
@@ -29,7 +29,7 @@ const MAX_CATALOGUE_BYTES: u64 = 64 << 20;
 
 /// Reads a recorded inventory or a folder of CLI output, of the requested cloud.
 pub(in crate::cli) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
-    let mut estate = recorded(path, source)?;
+    let mut estate = recorded(path, source.provider, &source.connection.region)?;
     if let Some(asked) = source.provider.map(Provider::from).filter(|asked| *asked != estate.provider()) {
         let message = format!(
             "`{}` is an inventory of {}, but --provider is {}",
@@ -47,9 +47,14 @@ pub(in crate::cli) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate,
     Ok(estate)
 }
 
-fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
+/// Reads a recorded inventory or a folder of CLI output, of either cloud.
+pub(in crate::cli) fn recorded(
+    path: &Path,
+    provider: Option<ProviderName>,
+    regions: &[String],
+) -> Result<Estate, Failure> {
     if path.is_dir() {
-        let region = match source.connection.region.as_slice() {
+        let region = match regions {
             [] => None,
             [one] => Some(one.as_str()),
             _ => {
@@ -58,7 +63,7 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
                 ));
             }
         };
-        let is_of_aws = source.provider == Some(crate::cli::args::ProviderName::Aws);
+        let is_of_aws = provider == Some(ProviderName::Aws);
         if !is_of_aws && provider::alibaba::folder::is_one(path) {
             return provider::alibaba::folder::read(path, region).map(Estate::Alibaba).map_err(|error| {
                 let help = match error {

@@ -1,0 +1,170 @@
+//! Answers joined with an inventory: what the policies of the role that a line names answer today, and whether
+//! what the line names exists.
+
+use serde_json::Value;
+
+use crate::aws::companion_requests::RoleGrants;
+use crate::aws::{Account, Inventory, Role};
+use crate::controller::call_tags::{CallTags, TaggedCall};
+use crate::policy::{Assessment, StatementRef, Verdict};
+use crate::role_audit::RoleAuditOptions;
+use crate::text;
+
+use super::{LineAnswer, Why};
+
+impl Why {
+    /// Adds what an inventory shows about each known line.
+    pub(crate) fn join(&mut self, inventory: &Inventory, options: &RoleAuditOptions) {
+        for line in self.lines.iter_mut().filter(|line| line.known) {
+            line.here = rights(line, inventory, options).into_iter().chain(existence(line, inventory)).collect();
+        }
+    }
+}
+
+/// A field with one text.
+fn field<'l>(line: &'l LineAnswer, name: &str) -> Option<&'l str> {
+    line.fields.get(name).and_then(Value::as_str)
+}
+
+/// Account and name of the role of a principal: `arn:…:assumed-role/NAME/SESSION` or `arn:…:role/PATH/NAME`.
+fn role_of(principal: &str) -> Option<(&str, &str)> {
+    let mut parts = principal.splitn(6, ':').skip(4);
+    let (account, resource) = (parts.next()?, parts.next()?);
+    match resource.strip_prefix("assumed-role/") {
+        Some(rest) => Some((account, rest.split('/').next()?)),
+        None => Some((account, resource.strip_prefix("role/")?.rsplit('/').next()?)),
+    }
+}
+
+/// The answer of the policies of the role that was refused.
+fn rights(line: &LineAnswer, inventory: &Inventory, options: &RoleAuditOptions) -> Option<String> {
+    let action = field(line, "action")?;
+    let (account_id, name) = role_of(field(line, "principal")?)?;
+    let shown = text::printable(name);
+    let Some(account) = inventory.accounts.iter().find(|account| account.account_id == account_id) else {
+        return Some(format!("not audited: account {} is not in the inventory", text::printable(account_id)));
+    };
+    let Some(role) = account.roles.iter().find(|role| role.name == name) else {
+        let why = if account.has_all_roles { "does not exist" } else { "was not read" };
+        return Some(format!("not audited: the role `{shown}` {why}"));
+    };
+    let resources: Vec<String> =
+        field(line, "resource").filter(|arn| arn.starts_with("arn:")).map(str::to_owned).into_iter().collect();
+    let Some(answer) = assess(account, role, (action, &resources), options) else {
+        return Some(format!("not audited: a policy of the role `{shown}` was not read, or is malformed"));
+    };
+    let action = text::printable(action);
+    let limits = answer.describe_limits(|_| true);
+    Some(match answer.verdict {
+        Verdict::Granted => format!(
+            "today the policies of the role `{shown}` grant {action} there: they were changed, or something outside of them denies it, such as a control policy"
+        ),
+        Verdict::Partial => format!("the role `{shown}` has {action} in part: {}", text::list(&limits, 4)),
+        Verdict::Denied => format!("{} denies {action} to the role `{shown}`", statements(&answer.because)),
+        Verdict::Missing => format!("no statement of the role `{shown}` grants {action} there"),
+        Verdict::Undecided => format!("it is not decided whether the role `{shown}` has {action}"),
+    })
+}
+
+/// The answer for the action on the resource of the message. Tags of the request are not known.
+fn assess(
+    account: &Account,
+    role: &Role,
+    (action, resources): (&str, &[String]),
+    options: &RoleAuditOptions,
+) -> Option<Assessment> {
+    let regions = account.regions.iter().map(|region| region.name.clone()).collect();
+    let grants = RoleGrants::of_role(account, role, regions, options)?;
+    let unknown = CallTags::unknown();
+    let call = TaggedCall { action, resources, creation: None, request: &unknown, resource: &unknown };
+    Some(grants.assess(&call, options.catalogue()))
+}
+
+/// "statement 2 of `policy`".
+fn statements(because: &[StatementRef]) -> String {
+    let names: Vec<String> = because
+        .iter()
+        .map(|one| match one.statement {
+            Some(number) => format!("statement {} of `{}`", number + 1, text::printable(&one.policy)),
+            None => format!("`{}`, which does not allow it,", text::printable(&one.policy)),
+        })
+        .collect();
+    if names.is_empty() { "a policy".to_owned() } else { text::list(&names, 3) }
+}
+
+/// Subnets, groups and instances of the line that the inventory does not hold.
+fn existence(line: &LineAnswer, inventory: &Inventory) -> Vec<String> {
+    let ids = ["instance", "subnets", "security_groups"].into_iter().filter_map(|name| line.fields.get(name));
+    let texts = ids.flat_map(|value| match value {
+        Value::String(id) => vec![id.as_str()],
+        Value::Array(ids) => ids.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    });
+    let regions = || inventory.accounts.iter().flat_map(|account| &account.regions);
+    let is_here = |id: &str| {
+        regions().any(|region| {
+            region.instance(id).is_some() || region.subnet(id).is_some() || region.security_group(id).is_some()
+        })
+    };
+    let missing = texts.filter(|id| !is_here(id));
+    missing.map(|id| format!("`{}` is not in the inventory", text::printable(id))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::role_audit::RoleAuditOptions;
+    use crate::testing::aws::{Cluster, SERVER_ROLE};
+    use crate::why::answer;
+
+    /// What the account shows about a call of a role that was refused.
+    fn here(role: &str, action: &str, change: impl FnOnce(&mut Cluster)) -> Vec<String> {
+        let mut cluster = Cluster::new();
+        change(&mut cluster);
+        let account = &cluster.inventory.accounts[0].account_id;
+        let line = format!(
+            "AccessDenied: User: arn:aws:sts::{account}:assumed-role/{role}/session is not authorized to perform: {action} on resource: arn:aws:ec2:eu-central-1:{account}:security-group/sg-0bb1 because no identity-based policy allows the {action} action"
+        );
+        let mut found = answer(&line);
+        found.join(&cluster.inventory, &RoleAuditOptions::default());
+        found.lines.remove(0).here
+    }
+
+    fn allow(cluster: &mut Cluster, statements: &Value) {
+        *cluster.server_policy() = json!({"Version": "2012-10-17", "Statement": statements}).to_string();
+    }
+
+    #[test]
+    fn the_policies_of_the_role_are_asked_again() {
+        let action = "ec2:AuthorizeSecurityGroupIngress";
+        let granted = here(SERVER_ROLE, action, |_| {});
+        assert!(granted[0].starts_with("today the policies of the role `rke2-server` grant"), "{granted:?}");
+        let missing = here(SERVER_ROLE, action, |c| {
+            allow(c, &json!([{"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}]));
+        });
+        assert!(missing[0].starts_with("no statement of the role `rke2-server` grants"), "{missing:?}");
+        let denied = here(SERVER_ROLE, action, |c| {
+            let statements = json!([
+                {"Effect": "Allow", "Action": "*", "Resource": "*"}, {"Effect": "Deny", "Action": action, "Resource": "*"}
+            ]);
+            allow(c, &statements);
+        });
+        assert!(denied[0].starts_with("statement 2 of "), "{denied:?}");
+        let conditional = here(SERVER_ROLE, action, |c| {
+            let condition = json!({"StringEquals": {"aws:ResourceTag/team": "shop"}});
+            allow(c, &json!([{"Effect": "Allow", "Action": action, "Resource": "*", "Condition": condition}]));
+        });
+        assert!(conditional[0].contains("in part: aws:ResourceTag/team"), "{conditional:?}");
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_audited() {
+        let unknown = here("nobody", "ec2:AuthorizeSecurityGroupIngress", |c| c.account().has_all_roles = false);
+        assert_eq!(unknown[0], "not audited: the role `nobody` was not read");
+        let unread = here(SERVER_ROLE, "ec2:AuthorizeSecurityGroupIngress", |c| {
+            c.role(SERVER_ROLE).inline_policies = None;
+        });
+        assert!(unread[0].starts_with("not audited: a policy of the role"), "{unread:?}");
+    }
+}
