@@ -14,6 +14,7 @@ mod network;
 mod scaling;
 mod unlisted;
 
+pub(crate) use identity::linked_services;
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
 pub use instance::{AttachedInterface, Instance, InstanceState, InterfaceAddresses, MetadataOptions};
 pub use load_balancing::{
@@ -83,6 +84,10 @@ pub struct Account {
     /// Names of the instance profiles of all roles; absent if these were not all read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_names: Option<Vec<String>>,
+    /// Services with a service-linked role, sorted, such as `elasticloadbalancing.amazonaws.com`; absent if the roles of the
+    /// account were not all listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linked_services: Option<Vec<String>>,
     /// ARNs of roles that were requested and do not exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_roles: Vec<String>,

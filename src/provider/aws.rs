@@ -283,6 +283,7 @@ async fn read_known_account(
     account.missing_roles = roles.missing_roles;
     account.missing_roles.sort();
     account.oidc_providers = roles.oidc_providers;
+    account.linked_services = roles.linked_services;
     gaps.extend(roles.gaps);
     for gap in &mut gaps {
         gap.account_id = Some(account_id.clone());

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::aws::{Account, Inventory, Region};
+use crate::aws::{Account, Inventory, Region, linked_services};
 use crate::inventory::{Gap, Provider, REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call};
 use crate::json_input::{self, JsonError};
 use crate::nodes::region_from_zone;
@@ -110,6 +110,8 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
         }
         account.has_all_roles = token.is_none() && !is_filtered;
         let has_all_roles = account.has_all_roles;
+        let linked = linked_services(details.role_detail_list.iter().map(|role| role.path.as_str()));
+        account.linked_services = has_all_roles.then_some(linked);
         convert::roles(details, &target, &mut account, has_all_roles);
     }
     let providers: Option<OidcProviders> = files.optional(OIDC_PROVIDERS)?;

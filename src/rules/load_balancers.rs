@@ -30,6 +30,7 @@ mod lb_not_active;
 mod lb_of_two_controllers;
 mod lb_registered_by_scaling_group;
 mod lb_scheme_differs;
+mod lb_service_linked_role_missing;
 mod lb_subnets_differ;
 mod lb_target_group_unused;
 mod lb_target_not_node;

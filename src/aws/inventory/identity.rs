@@ -52,6 +52,14 @@ pub struct Role {
     pub tags: Option<Vec<Tag>>,
 }
 
+/// The services of service-linked roles, by the paths of roles.
+/// Source: AWS IAM User Guide, "Create a service-linked role": `/aws-service-role/SERVICE/`.
+pub(crate) fn linked_services<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<String> {
+    let services = paths.filter_map(|path| path.strip_prefix("/aws-service-role/")?.strip_suffix('/'));
+    let services: std::collections::BTreeSet<&str> = services.collect();
+    services.into_iter().map(str::to_owned).collect()
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InlinePolicy {

@@ -8,7 +8,7 @@ use aws_sdk_iam::types::{self, EntityType};
 use futures_util::future::join_all;
 
 use crate::aws::roles::trusts_the_controller;
-use crate::aws::{InlinePolicy, InstanceProfile, ManagedPolicy, Role};
+use crate::aws::{InlinePolicy, InstanceProfile, ManagedPolicy, Role, linked_services};
 use crate::inventory::{Gap, Read};
 use crate::provider::IamReads;
 
@@ -39,6 +39,8 @@ pub(super) struct Identities {
     pub(super) missing_roles: Vec<String>,
     /// OIDC providers, by ARN; `None` if no ServiceAccount names a role, or if they could not be read.
     pub(super) oidc_providers: Option<Vec<String>>,
+    /// As [`crate::aws::Account::linked_services`].
+    pub(super) linked_services: Option<Vec<String>>,
     pub(super) gaps: Vec<Gap>,
 }
 
@@ -257,6 +259,8 @@ impl RoleReader<'_> {
             self.found(|found| found.gaps.push(gap));
             return;
         }
+        let linked = linked_services(roles.iter().map(|role| role.path.as_str()));
+        self.found(|found| found.linked_services = Some(linked));
         let trusts = |role: &types::Role| {
             trusts_the_controller(role.assume_role_policy_document.as_deref().map(decode).as_deref())
         };
@@ -446,6 +450,12 @@ impl RoleReader<'_> {
         if let Some(gap) = gap {
             return Err(gap);
         }
+        let paths = items.iter().filter_map(|item| match item {
+            DetailItem::Role(detail) => detail.path.as_deref(),
+            DetailItem::Policy(_) => None,
+        });
+        let linked = linked_services(paths);
+        self.found(|found| found.linked_services = Some(linked));
         let mut seen = BTreeSet::new();
         let mut wanted = BTreeSet::new();
         let mut documents: BTreeMap<String, types::ManagedPolicyDetail> = BTreeMap::new();
