@@ -5,6 +5,7 @@
     clippy::cast_precision_loss,
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::expect_used,
     clippy::indexing_slicing,
     reason = "a failed measurement aborts the benchmark"
 )]

@@ -245,7 +245,7 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
             }
         }
         // What it tells is in no list of its own.
-        Read::ListRoles => {}
+        Read::ListRoles => account.linked_services = None,
         other => panic!("no test knows what a gap in {other} leaves"),
     }
     inventory.gaps.push(Gap {

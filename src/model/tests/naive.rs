@@ -36,6 +36,7 @@ pub(super) struct Subnet {
 }
 
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of a random world")]
 pub(super) struct Node {
     pub(super) ready: String,
     pub(super) deleting: bool,
@@ -222,8 +223,7 @@ fn cloud_group(world: &World, instance: &Instance) -> Option<usize> {
 fn load_balancer(world: &World, version: (u32, u32)) -> Answer {
     let mut answer = Answer::default();
     let is_internal = match world.service.internal.as_deref() {
-        None => true,
-        Some("true" | "True" | "TRUE" | "t" | "T" | "1") => true,
+        None | Some("true" | "True" | "TRUE" | "t" | "T" | "1") => true,
         Some("false" | "False" | "FALSE" | "f" | "F" | "0") => false,
         Some(_) => return fail(answer),
     };
@@ -252,7 +252,7 @@ fn load_balancer(world: &World, version: (u32, u32)) -> Answer {
         targets.insert(format!("i-{number}"));
     }
     for target in &targets {
-        let number: usize = target[2..].parse().unwrap();
+        let number: usize = target.trim_start_matches("i-").parse().unwrap();
         let own = &world.instances[number].groups;
         let tagged: Vec<&usize> = own.iter().filter(|group| world.groups[**group].tags.contains_key(OWN)).collect();
         match (own.as_slice(), tagged.as_slice()) {

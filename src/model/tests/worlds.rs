@@ -154,7 +154,15 @@ fn build(world: &World, cluster: &mut Cluster) {
             made
         })
         .collect();
-    region.instances.clear();
+    build_nodes(world, cluster, &template, &node);
+    // The VPC of a cluster without nodes is the only one of the region.
+    cluster.region().vpcs.truncate(1);
+}
+
+/// The Nodes, each with its instance.
+fn build_nodes(world: &World, cluster: &mut Cluster, template: &crate::aws::Instance, node: &Value) {
+    cluster.region().instances.clear();
+    let (vpc, place) = (cluster.vpc().id.clone(), cluster.region().name.clone());
     cluster.nodes.clear();
     for (number, (one, instance)) in world.nodes.iter().zip(&world.instances).enumerate() {
         let id = format!("i-{number}");
@@ -202,8 +210,6 @@ fn build(world: &World, cluster: &mut Cluster) {
         made["status"]["conditions"] = json!([{"type": "Ready", "status": one.ready}]);
         cluster.nodes.push(made);
     }
-    // The VPC of a cluster without nodes is the only one of the region.
-    cluster.region().vpcs.truncate(1);
 }
 
 fn answered(world: &World) -> Value {

@@ -29,6 +29,12 @@ const PAGE: i32 = 1_000;
 /// more than a few pages.
 const ACCOUNT_FROM: usize = 30;
 
+/// An entry of the details of an account.
+enum DetailItem {
+    Role(Box<types::RoleDetail>),
+    Policy(Box<types::ManagedPolicyDetail>),
+}
+
 /// Result of a read.
 #[derive(Debug, Default)]
 pub(super) struct Identities {
@@ -412,10 +418,6 @@ impl RoleReader<'_> {
     /// Reads the whole account and keeps what belongs to the profiles. Returns the profiles with a role.
     async fn account(&self, wanted_roles: &Wanted<'_>) -> Result<BTreeSet<String>, Gap> {
         const API: Read = Read::GetAccountAuthorizationDetails;
-        enum DetailItem {
-            Role(Box<types::RoleDetail>),
-            Policy(Box<types::ManagedPolicyDetail>),
-        }
         let (items, gap) = self
             .caller
             .pages(
@@ -450,16 +452,10 @@ impl RoleReader<'_> {
         if let Some(gap) = gap {
             return Err(gap);
         }
-        let paths = items.iter().filter_map(|item| match item {
-            DetailItem::Role(detail) => detail.path.as_deref(),
-            DetailItem::Policy(_) => None,
-        });
-        let linked = linked_services(paths);
-        self.found(|found| found.linked_services = Some(linked));
         let mut seen = BTreeSet::new();
         let mut wanted = BTreeSet::new();
         let mut documents: BTreeMap<String, types::ManagedPolicyDetail> = BTreeMap::new();
-        let mut roles = Vec::new();
+        let (mut roles, mut paths) = (Vec::new(), Vec::new());
         for item in items {
             match item {
                 DetailItem::Policy(policy) => {
@@ -468,6 +464,7 @@ impl RoleReader<'_> {
                     }
                 }
                 DetailItem::Role(detail) => {
+                    paths.extend(detail.path.clone());
                     let Some(role) = convert_role(*detail, wanted_roles, &mut seen, self) else { continue };
                     wanted.extend(role.attached_policies.iter().flatten().cloned());
                     wanted.extend(role.permissions_boundary.clone());
@@ -476,7 +473,10 @@ impl RoleReader<'_> {
                 }
             }
         }
-        self.found(|found| found.roles.extend(roles));
+        self.found(|found| {
+            found.roles.extend(roles);
+            found.linked_services = Some(linked_services(paths.iter().map(String::as_str)));
+        });
         // A policy that is not in the answer is read separately.
         let mut missing = Vec::new();
         for arn in wanted {

@@ -14,10 +14,7 @@ use super::BALANCERS;
 pub(super) const RULE: Rule = Rule {
     id: "lb-service-linked-role-missing",
     title: "the account has no service-linked role of Elastic Load Balancing",
-    severity: RuleSeverity::depends(
-        Severity::Info,
-        "info; warning if the role of the controller may not create it",
-    ),
+    severity: RuleSeverity::depends(Severity::Info, "info; warning if the role of the controller may not create it"),
     resources: &[ResourceKind::Role],
     condition: "The account has no role `AWSServiceRoleForElasticLoadBalancing` and no load balancer in the regions that were read, a Service of type `LoadBalancer` or the AWS Load Balancer Controller was given, and no role of a controller is known to have `iam:CreateServiceLinkedRole`. Skipped if the roles of the account were not all listed.",
     impact: "the first load balancer of the account fails with AccessDenied for iam:CreateServiceLinkedRole",
