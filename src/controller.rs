@@ -30,6 +30,12 @@ impl ControllerVersion {
 }
 
 impl ControllerVersion {
+    /// True if it is newer than another; a version without a patch is not newer than a patch of the same minor version.
+    pub(crate) fn is_beyond(self, other: Self) -> bool {
+        let is_whole = self.patch != u32::MAX;
+        self > other && (is_whole || (self.major, self.minor) > (other.major, other.minor))
+    }
+
     /// The minor version of a 1.x version, as Kubernetes numbers them; `None` for another major version.
     #[must_use]
     pub const fn minor(self) -> Option<u32> {

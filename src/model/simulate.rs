@@ -204,7 +204,7 @@ pub(crate) fn simulate(
                 controller,
                 version: version.to_string(),
                 version_source,
-                modelled_as: (version > controller.newest()).then(|| controller.newest().to_string()),
+                modelled_as: version.is_beyond(controller.newest()).then(|| controller.newest().to_string()),
                 roles: Vec::new(),
                 is_running: controller.is_in(evidence),
             })

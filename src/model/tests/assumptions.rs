@@ -44,6 +44,14 @@ fn a_cluster_name_that_is_not_known_is_an_assumption() {
 }
 
 #[test]
+fn a_controller_beyond_the_model_is_decided_as_the_newest() {
+    use crate::model::cloud_provider_aws::NEWEST;
+    let beyond = |text: &str| text.parse::<crate::controller::ControllerVersion>().unwrap().is_beyond(NEWEST);
+    assert!(beyond("1.36.2") && beyond("1.37") && beyond("2.0.0"));
+    assert!(!beyond("1.36") && !beyond("1.36.1") && !beyond("1.20.0"));
+}
+
+#[test]
 fn the_second_of_two_ports_with_one_number_is_dropped() {
     let ports = json!([
         {"name": "tcp", "port": 53, "targetPort": 53, "nodePort": 30053, "protocol": "TCP"},
