@@ -541,6 +541,27 @@ fn role_fields(role: &Role) -> String {
         + &optional("AssumeRolePolicyDocument", role.trust_policy.as_deref().map(document).as_deref())
 }
 
+/// The service-linked roles of an account.
+fn linked_roles(account: &Account) -> Vec<String> {
+    let of = |service: &String| {
+        let (path, name) = (format!("/aws-service-role/{service}/"), "AWSServiceRoleForElasticLoadBalancing");
+        let arn = format!("arn:{}:iam::{}:role{path}{name}", account.partition, account.account_id);
+        let role = Role {
+            name: name.to_owned(),
+            arn,
+            role_id: "AROAMOCKLINKED".to_owned(),
+            path,
+            trust_policy: None,
+            permissions_boundary: None,
+            inline_policies: None,
+            attached_policies: None,
+            tags: None,
+        };
+        role_fields(&role)
+    };
+    account.linked_services.iter().flatten().map(of).collect()
+}
+
 fn boundary(role: &Role) -> String {
     role.permissions_boundary
         .as_deref()
@@ -619,7 +640,7 @@ fn iam(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
         }
         "ListRoles" => {
             context.only(&["MaxItems", "Marker"])?;
-            list("Roles", account.roles.iter().map(role_fields).collect())
+            list("Roles", account.roles.iter().map(role_fields).chain(linked_roles(account)).collect())
         }
         "ListOpenIDConnectProviders" => {
             context.only(&[])?;
@@ -722,6 +743,7 @@ fn authorization_details(action: &str, context: &Context<'_>) -> Result<String, 
             + &boundary(role)
             + &members("Tags", &tag_members(role.tags.as_deref().unwrap_or_default()))
     });
+    let roles = roles.chain(linked_roles(account).into_iter().map(|role| format!("R{role}")));
     let policies = account.managed_policies.iter().map(|policy| {
         let version = element("Document", &document(policy.document.as_deref().unwrap_or_default()))
             + &optional("VersionId", policy.version_id.as_deref())

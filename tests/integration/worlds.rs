@@ -466,6 +466,7 @@ fn inventory(identities: Identities, regions: Vec<Region>) -> Inventory {
         instance_profiles: identities.profiles,
         roles: identities.roles,
         managed_policies: identities.policies,
+        linked_services: Some(vec!["elasticloadbalancing.amazonaws.com".to_owned()]),
         ..Account::default()
     });
     inventory.canonicalise();
