@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use tagaudit::internals::inventory::{ManagedPolicy, Region, Role, Tag};
+use tagaudit::internals::inventory::{Account, ManagedPolicy, Region, Role, Tag};
 
 use super::mock::{Context, Fault, Page, Refusal, escape, refuse};
 
