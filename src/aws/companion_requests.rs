@@ -8,7 +8,7 @@ use crate::aws::roles::{environment_of, policy_set};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, AutoScalingGroup, Role};
 use crate::controller::ControllerVersion;
-use crate::controller::call_tags::TaggedCall;
+use crate::controller::call_tags::{CallTags, TaggedCall};
 use crate::controller::companion::Companion;
 use crate::controller::companion_requests::{
     KUBERNETES_CLUSTER, OWNERS, RequestShape, TagLocation, own_keys, requests,
@@ -305,21 +305,11 @@ impl RoleGrants {
 
     /// True if an action is certainly refused on a resource with these tags; `None` if they are not known.
     pub(crate) fn refuses(&self, action: &str, arn: &str, tags: Option<&[Tag]>, catalogue: &Catalogue) -> bool {
-        let service = action.split(':').next().unwrap_or_default();
-        let mut request = self.environment.clone();
-        for key in &self.keys {
-            let Some((kind, tag)) = key.split_once('/') else { continue };
-            if kind != "aws:resourcetag" && *kind != format!("{service}:resourcetag") {
-                continue;
-            }
-            let Some(tags) = tags else { continue };
-            match tags.iter().find(|known| known.key.eq_ignore_ascii_case(tag)) {
-                Some(known) => request.context.insert(key, ContextValue::One(known.value.clone())),
-                None => request.absent.push(key.clone()),
-            }
-        }
-        let answer = self.prepared.assess(Question::on(action, &[arn.to_owned()]), &request, catalogue);
-        matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
+        let all = |tags: &[Tag]| tags.iter().fold(CallTags::default(), |all, tag| all.with(&tag.key, Some(&tag.value)));
+        let (request, resource) = (CallTags::unknown(), tags.map_or_else(CallTags::unknown, all));
+        let resources = [arn.to_owned()];
+        let call = TaggedCall { action, resources: &resources, creation: None, request: &request, resource: &resource };
+        matches!(self.assess(&call, catalogue).verdict, Verdict::Missing | Verdict::Denied)
     }
 }
 

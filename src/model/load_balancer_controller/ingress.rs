@@ -175,14 +175,18 @@ impl<'a> Request<'a> {
         self.world.load_balancer_of(self.config.cluster_name, made_for)
     }
 
-    /// True if the load balancer of the group exists, or may exist: without a list, an address shows it.
-    fn may_exist(&self) -> bool {
-        let has_address = |member: &Member<'_>| {
+    /// True if a member has an address.
+    fn has_address(&self) -> bool {
+        self.group.members.iter().any(|member| {
             self.world.given.ingresses.with_address.contains(&member.name)
                 || member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some()
-        };
+        })
+    }
+
+    /// True if the load balancer of the group exists, or may exist: without a list, an address shows it.
+    fn may_exist(&self) -> bool {
         match self.held() {
-            Held::NotRead => self.world.here().load_balancing.is_some() || self.group.members.iter().any(has_address),
+            Held::NotRead => self.world.here().load_balancing.is_some() || self.has_address(),
             Held::One(_) => true,
             Held::None => false,
         }

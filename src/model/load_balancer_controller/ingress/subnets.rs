@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Member, Object, Request, Scheme, Stop};
+use super::{Object, Request, Scheme, Stop};
 use crate::aws::Subnet;
 use crate::model::annotations::go_list;
 use crate::model::decision::Decision;
@@ -58,12 +58,8 @@ impl Request<'_> {
             }
             return search.by_name_or_id(first);
         }
-        let has_address = |member: &Member<'_>| {
-            self.world.given.ingresses.with_address.contains(&member.name)
-                || member.object.items(&["status", "loadBalancer", "ingress"]).next().is_some()
-        };
         match self.held() {
-            Held::NotRead if self.group.members.iter().any(has_address) => {
+            Held::NotRead if self.has_address() => {
                 return Stop::unknown(
                     "subnets",
                     "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
