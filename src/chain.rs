@@ -20,6 +20,7 @@ use crate::resource::ResourceKind;
 use crate::rules::{self, Prerequisite};
 use crate::text;
 
+pub(crate) mod alibaba;
 mod balancer;
 mod node;
 
@@ -144,13 +145,22 @@ impl State {
     }
 }
 
-/// Everything that a chain is built from.
-#[derive(Debug)]
-pub(crate) struct Facts<'a> {
-    pub(crate) view: &'a ClusterView<'a>,
+/// The cluster, and its audit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Audited<'a> {
+    pub(crate) cluster_id: &'a str,
+    /// Failed reads.
+    pub(crate) gaps: &'a [Gap],
     pub(crate) evidence: &'a Evidence,
     /// Report of an audit of the same evidence.
     pub(crate) report: &'a Report,
+}
+
+/// Everything that the chain of an object in a cluster of AWS is built from.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) audited: Audited<'a>,
+    pub(crate) view: &'a ClusterView<'a>,
     pub(crate) existing: &'a Existing<'a>,
     pub(crate) companions: &'a [AuditedCompanion<'a>],
     /// Version of the cloud controller that the operator gives.
@@ -158,11 +168,11 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Chain {
-    fn new(facts: &Facts<'_>, object: ObjectName, links: Vec<Link>) -> Self {
+    fn new(audited: &Audited<'_>, object: ObjectName, links: Vec<Link>) -> Self {
         let mut broken = links.iter().filter(|link| link.state == State::Broken).map(|link| link.name);
         let first_broken = broken.next();
         let also_broken = broken.collect();
-        Self { schema: SCHEMA, cluster_id: facts.view.cluster_id.to_owned(), object, links, first_broken, also_broken }
+        Self { schema: SCHEMA, cluster_id: audited.cluster_id.to_owned(), object, links, first_broken, also_broken }
     }
 
     /// True if every link was judged.
@@ -221,10 +231,8 @@ impl Link {
     }
 
     /// Adds the failed reads that decide the link.
-    fn unless_read(self, facts: &Facts<'_>, reads: &[Read]) -> Self {
-        let gaps: BTreeSet<String> = facts
-            .view
-            .inventory
+    fn unless_read(self, audited: &Audited<'_>, reads: &[Read]) -> Self {
+        let gaps: BTreeSet<String> = audited
             .gaps
             .iter()
             .filter(|gap| reads.contains(&gap.read))
@@ -247,7 +255,7 @@ impl Cause {
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> Audited<'a> {
     /// Open findings worth more than a note about resources.
     fn findings(&self, is_about: impl Fn(&Finding) -> bool) -> Vec<&'a Finding> {
         let report: &'a Report = self.report;
@@ -260,20 +268,22 @@ impl<'a> Facts<'a> {
         self.findings(|one| one.resource.kind == kind && ids.contains(one.resource.id.as_str()))
     }
 
+    /// ARNs of the roles of control-plane nodes.
+    fn controlplane_roles(&self) -> Vec<&'a str> {
+        let roles = self.report.roles.iter().filter(|role| role.node_roles.contains(&NodeRole::Controlplane));
+        roles.map(|role| role.role.as_str()).collect()
+    }
+}
+
+impl<'a> Facts<'a> {
     /// ARNs of the roles whose rights a controller uses, as far as they are known.
     fn roles_of(&self, controller: ModelledController) -> Vec<&'a str> {
         match controller {
-            ModelledController::CloudProviderAws => {
-                let report: &'a Report = self.report;
-                let roles = report.roles.iter();
-                roles
-                    .filter(|role| role.node_roles.contains(&NodeRole::Controlplane))
-                    .map(|role| role.role.as_str())
-                    .collect()
-            }
+            ModelledController::CloudProviderAws => self.audited.controlplane_roles(),
             ModelledController::LoadBalancerController => {
                 self.load_balancer_controllers().map(|one| one.one.role.arn.as_str()).collect()
             }
+            ModelledController::CloudProviderAlibaba => Vec::new(),
         }
     }
 
@@ -284,7 +294,7 @@ impl<'a> Facts<'a> {
         if roles.is_empty() {
             let name = controller.describe();
             return link
-                .unless_read(self, &IAM_READS)
+                .unless_read(&self.audited, &IAM_READS)
                 .unread(format!("the role that the {name} uses is not known: see `tagaudit roles`"));
         }
         let ids: BTreeSet<&str> = roles.iter().copied().collect();
@@ -304,17 +314,17 @@ impl<'a> Facts<'a> {
             rules::prerequisite(&finding.rule) == Some(Prerequisite::Policies)
                 || (controller == ModelledController::LoadBalancerController && finding.severity == Severity::Error)
         };
-        let findings = self.findings_on(ResourceKind::Role, &ids).into_iter().filter(takes_rights);
-        link.found(findings, true).unless_read(self, &IAM_READS)
+        let findings = self.audited.findings_on(ResourceKind::Role, &ids).into_iter().filter(takes_rights);
+        link.found(findings, true).unless_read(&self.audited, &IAM_READS)
     }
 
     /// Findings about the cloud controller and its configuration.
     fn of_controller(&self, controller: ModelledController) -> Vec<&'a Finding> {
         match controller {
             ModelledController::CloudProviderAws => {
-                self.findings(|one| rules::prerequisite(&one.rule) == Some(Prerequisite::Controller))
+                self.audited.findings(|one| rules::prerequisite(&one.rule) == Some(Prerequisite::Controller))
             }
-            ModelledController::LoadBalancerController => Vec::new(),
+            ModelledController::LoadBalancerController | ModelledController::CloudProviderAlibaba => Vec::new(),
         }
     }
 

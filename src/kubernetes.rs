@@ -1,6 +1,7 @@
 //! Evidence about a cluster: output of kubectl, and the files from which a cluster is built. Objects are recognised by
 //! their content; objects that no rule checks are ignored.
 
+pub(crate) mod alibaba_cloud_config;
 pub(crate) mod arguments;
 pub(crate) mod cloud_config;
 mod controller;

@@ -5,6 +5,7 @@
 
 mod annotations;
 mod calls;
+pub(crate) mod cloud_provider_alibaba;
 pub(crate) mod cloud_provider_aws;
 mod creation;
 mod decision;

@@ -35,6 +35,8 @@ pub struct KubernetesNode {
     pub is_readiness_unknown: bool,
     /// True if it is being deleted.
     pub is_being_deleted: bool,
+    /// `spec.unschedulable`.
+    pub is_unschedulable: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -174,6 +176,8 @@ struct RawSpec {
     pod_cidr: String,
     #[serde(default, rename = "podCIDRs")]
     pod_cidrs: Vec<String>,
+    #[serde(default)]
+    unschedulable: bool,
 }
 
 #[derive(Deserialize)]
@@ -270,6 +274,7 @@ impl From<RawNode> for KubernetesNode {
             is_ready,
             is_readiness_unknown,
             is_being_deleted: raw.metadata.deleted_at.is_some(),
+            is_unschedulable: raw.spec.unschedulable,
         }
     }
 }

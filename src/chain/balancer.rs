@@ -15,17 +15,27 @@ use crate::report::Finding;
 use crate::resource::ResourceKind;
 use crate::text;
 
-use super::{Chain, ChainError, Facts, Link, LinkName, State};
+use super::{Audited, Chain, ChainError, Facts, Link, LinkName, State};
 
 /// Most ids of a sentence before the rest is counted.
-const SHOWN: usize = 6;
+pub(super) const SHOWN: usize = 6;
 
 /// The chain of a Service.
 ///
 /// # Errors
 /// If the evidence does not hold it, or the model cannot decide.
 pub(crate) fn service(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<Chain, ChainError> {
-    let services = facts.evidence.services.as_ref().ok_or(ChainError::NotGiven { kind: "Service" })?;
+    let (asked, reference, own) = asked_service(&facts.audited, namespace, name)?;
+    chain(facts, &reference, own, &asked)
+}
+
+/// A Service, with its link and the resource of findings about it.
+pub(super) fn asked_service(
+    audited: &Audited<'_>,
+    namespace: &str,
+    name: &str,
+) -> Result<(Asked, (ResourceKind, String), Link), ChainError> {
+    let services = audited.evidence.services.as_ref().ok_or(ChainError::NotGiven { kind: "Service" })?;
     let is_it = |one: &&Service| one.name == name && (one.namespace == namespace || one.namespace.is_empty());
     let found = services.iter().find(is_it);
     let found = found.ok_or_else(|| ChainError::Missing { kind: "Service", name: format!("{namespace}/{name}") })?;
@@ -55,7 +65,7 @@ pub(crate) fn service(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<
         is_applied: !found.uid.is_empty(),
         addresses,
     };
-    chain(facts, &reference, own, &asked)
+    Ok((asked, reference, own))
 }
 
 /// The chain of an Ingress.
@@ -64,8 +74,8 @@ pub(crate) fn service(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<
 /// If the evidence does not hold it, or the model cannot decide.
 pub(crate) fn ingress(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<Chain, ChainError> {
     let of_kind = |one: &&crate::kubernetes::Document| one.kind == DocumentKind::Ingress;
-    let mut ingresses = facts.evidence.documents.iter().filter(of_kind).peekable();
-    if ingresses.peek().is_none() && !facts.evidence.document_lists.contains(&DocumentKind::Ingress) {
+    let mut ingresses = facts.audited.evidence.documents.iter().filter(of_kind).peekable();
+    if ingresses.peek().is_none() && !facts.audited.evidence.document_lists.contains(&DocumentKind::Ingress) {
         return Err(ChainError::NotGiven { kind: "Ingress" });
     }
     let full_name = format!("{namespace}/{name}");
@@ -90,20 +100,20 @@ pub(crate) fn ingress(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<
 }
 
 /// An object to ask the controllers about.
-struct Asked {
-    object: ObjectName,
+pub(super) struct Asked {
+    pub(super) object: ObjectName,
     kind: ObjectKind,
     /// True if the API server holds it; false for a manifest.
-    is_applied: bool,
+    pub(super) is_applied: bool,
     /// True if controllers that are not modelled may take it: a Service with a class, or an Ingress.
-    may_be_of_others: bool,
+    pub(super) may_be_of_others: bool,
     /// Host names in its status.
     addresses: Vec<String>,
 }
 
 /// `reference`: the resource of findings about the object.
 fn chain(facts: &Facts<'_>, reference: &(ResourceKind, String), own: Link, asked: &Asked) -> Result<Chain, ChainError> {
-    let mut objects = Objects::of_cluster(facts.evidence);
+    let mut objects = Objects::of_cluster(facts.audited.evidence);
     objects.subjects = [asked.object.clone()].into();
     let versions = facts.version.map(|version| (ModelledController::CloudProviderAws, version)).into_iter().collect();
     let options = Options { versions, kind: Some(asked.kind), ..Options::default() };
@@ -115,7 +125,7 @@ fn chain(facts: &Facts<'_>, reference: &(ResourceKind, String), own: Link, asked
     let mut simulation = simulate(facts.view, &objects, &options)?;
     let mut found = its(&simulation);
     // A controller that the evidence does not show may run all the same.
-    for controller in ModelledController::ALL {
+    for controller in ModelledController::OF_AWS {
         if found.as_ref().is_some_and(|one| one.handled) {
             break;
         }
@@ -127,13 +137,13 @@ fn chain(facts: &Facts<'_>, reference: &(ResourceKind, String), own: Link, asked
     }
     let Some(decision) = &found else {
         let link = Link::new(LinkName::Controller).broken("no modelled controller takes it");
-        return Ok(Chain::new(facts, asked.object.clone(), vec![own, link]));
+        return Ok(Chain::new(&facts.audited, asked.object.clone(), vec![own, link]));
     };
     let controller = simulation.controllers.iter().find(|one| one.controller == decision.controller);
-    let mut links = vec![own, controller_link(facts, decision, controller, asked)];
+    let mut links = vec![own, controller_link(decision, controller, asked, &facts.of_controller(decision.controller))];
     if decision.handled {
         links.push(facts.permissions(decision.controller));
-        links.push(decision_link(facts, decision, reference));
+        links.push(decision_link(&facts.audited, decision, reference));
         let is_stopped = decision.failure().is_some() && !decision.created;
         links.push(subnets(facts, decision, is_stopped));
         links.push(groups(facts, decision, is_stopped));
@@ -142,14 +152,15 @@ fn chain(facts: &Facts<'_>, reference: &(ResourceKind, String), own: Link, asked
         links.push(targets(facts, existing, decision, is_stopped));
         links.push(address(asked, is_stopped));
     }
-    Ok(Chain::new(facts, asked.object.clone(), links))
+    Ok(Chain::new(&facts.audited, asked.object.clone(), links))
 }
 
-fn controller_link(
-    facts: &Facts<'_>,
+/// `findings`: those about the controller.
+pub(super) fn controller_link(
     decision: &Decision,
     controller: Option<&AskedController>,
     asked: &Asked,
+    findings: &[&Finding],
 ) -> Link {
     let (name, version) = (decision.controller.describe(), &decision.version);
     let sources = decision.steps.first().map(|step| step.function);
@@ -166,7 +177,7 @@ fn controller_link(
             link.broken(format!("the {name} {version} does not take it, and no other modelled controller does"))
         }
     };
-    let link = link.found(facts.of_controller(decision.controller), true);
+    let link = link.found(findings.iter().copied(), true);
     let Some(controller) = controller else { return link };
     let link = match controller.version_source {
         VersionSource::Assumed => link.fact("its version is not known: the newest of the model is assumed"),
@@ -176,7 +187,7 @@ fn controller_link(
 }
 
 /// The controller's decision: its error, or the load balancer. Findings about the object belong here.
-fn decision_link(facts: &Facts<'_>, decision: &Decision, (kind, id): &(ResourceKind, String)) -> Link {
+pub(super) fn decision_link(audited: &Audited<'_>, decision: &Decision, (kind, id): &(ResourceKind, String)) -> Link {
     let mut link = Link::new(LinkName::Decision);
     link.sources = decision.steps.last().map(|step| step.function).into_iter().collect();
     let known = |answer: &Answer<&'static str>| answer.known().copied();
@@ -199,7 +210,7 @@ fn decision_link(facts: &Facts<'_>, decision: &Decision, (kind, id): &(ResourceK
     };
     let ids = BTreeSet::from([id.as_str()]);
     // The error of the controller is the verdict: other errors about the object alone stop nothing.
-    link.found(facts.findings_on(*kind, &ids), false)
+    link.found(audited.findings_on(*kind, &ids), false)
 }
 
 fn subnets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
@@ -219,7 +230,7 @@ fn subnets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
     for one in decision.subnets_passed_over.iter().take(SHOWN) {
         link = link.fact(format!("not {} ({}): {}", one.subnet, one.zone, one.reason));
     }
-    link.found(facts.findings_on(ResourceKind::Subnet, &ids), false).unless_read(facts, &READS)
+    link.found(facts.audited.findings_on(ResourceKind::Subnet, &ids), false).unless_read(&facts.audited, &READS)
 }
 
 fn groups(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
@@ -243,11 +254,11 @@ fn groups(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
     if is_stopped && ids.is_empty() {
         link = link.not_reached();
     }
-    link.found(facts.findings_on(ResourceKind::SecurityGroup, &ids), false).unless_read(facts, &READS)
+    link.found(facts.audited.findings_on(ResourceKind::SecurityGroup, &ids), false).unless_read(&facts.audited, &READS)
 }
 
 /// Notes why a part of the decision is not known.
-fn unknown(link: Link, decision: &Decision, field: &'static str) -> Link {
+pub(super) fn unknown(link: Link, decision: &Decision, field: &'static str) -> Link {
     let reasons = decision.unknown.iter().filter(|one| one.field == field).map(|one| one.reason.clone());
     let reasons: Vec<String> = reasons.collect();
     if reasons.is_empty() {
@@ -295,7 +306,7 @@ fn load_balancer(
 ) -> Link {
     let link = Link::new(LinkName::LoadBalancer);
     let Some(one) = existing else {
-        let link = link.unless_read(facts, &BALANCER_READS);
+        let link = link.unless_read(&facts.audited, &BALANCER_READS);
         return if !facts.existing.was_read {
             link.unread("the load balancers of the account were not read")
         } else if link.state == State::NotAudited {
@@ -335,8 +346,8 @@ fn load_balancer(
     };
     let names = names_of(one);
     let findings =
-        facts.findings_on(ResourceKind::LoadBalancer, &names).into_iter().filter(|one| !is_about_targets(one));
-    link.found(findings, false).unless_read(facts, &BALANCER_READS)
+        facts.audited.findings_on(ResourceKind::LoadBalancer, &names).into_iter().filter(|one| !is_about_targets(one));
+    link.found(findings, false).unless_read(&facts.audited, &BALANCER_READS)
 }
 
 /// True if a finding of a load balancer names its target groups or instances.
@@ -377,11 +388,14 @@ fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decisi
         None => link.unread("the health of the targets was not read"),
         Some(states) => healthy(link, &states),
     };
-    let of_balancer =
-        facts.findings_on(ResourceKind::LoadBalancer, &names_of(one)).into_iter().filter(|one| is_about_targets(one));
-    link.found(facts.findings_on(ResourceKind::TargetGroup, &groups), false)
+    let of_balancer = facts
+        .audited
+        .findings_on(ResourceKind::LoadBalancer, &names_of(one))
+        .into_iter()
+        .filter(|one| is_about_targets(one));
+    link.found(facts.audited.findings_on(ResourceKind::TargetGroup, &groups), false)
         .found(of_balancer, false)
-        .unless_read(facts, &READS)
+        .unless_read(&facts.audited, &READS)
 }
 
 /// Health of every target; `None` if it was not read.
@@ -419,7 +433,7 @@ fn healthy(link: Link, states: &[&TargetHealth]) -> Link {
     link
 }
 
-fn address(asked: &Asked, is_stopped: bool) -> Link {
+pub(super) fn address(asked: &Asked, is_stopped: bool) -> Link {
     let link = Link::new(LinkName::Address);
     match asked.addresses.as_slice() {
         [] if !asked.is_applied => link.unread("the object is a manifest: it has no status"),

@@ -11,31 +11,36 @@ use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::text;
 
-use super::{Chain, ChainError, Facts, Link, LinkName};
+use super::{Audited, Chain, ChainError, Facts, Link, LinkName};
+
+/// The Node in the evidence.
+pub(super) fn given<'a>(audited: &Audited<'a>, name: &str) -> Result<&'a KubernetesNode, ChainError> {
+    let nodes = audited.evidence.nodes.as_ref().ok_or(ChainError::NotGiven { kind: "Node" })?;
+    let found = nodes.iter().find(|node| node.name == name);
+    found.ok_or_else(|| ChainError::Missing { kind: "Node", name: name.to_owned() })
+}
 
 /// The chain of a Node.
 ///
 /// # Errors
 /// If the evidence does not hold it.
 pub(crate) fn node(facts: &Facts<'_>, name: &str) -> Result<Chain, ChainError> {
-    let nodes = facts.evidence.nodes.as_ref().ok_or(ChainError::NotGiven { kind: "Node" })?;
-    let found = nodes.iter().find(|node| node.name == name);
-    let found = found.ok_or_else(|| ChainError::Missing { kind: "Node", name: name.to_owned() })?;
+    let found = given(&facts.audited, name)?;
     let is_its = |member: &&Member<'_>| member.node.is_some_and(|node| node.name == name);
     let member = facts.view.members().find(is_its);
     let own = ObjectName { kind: "Node", namespace: String::new(), name: name.to_owned() };
     let links = vec![
-        object(facts, found),
+        object(&facts.audited, found),
         instance(facts, member),
         controller(facts),
         facts.permissions(ModelledController::CloudProviderAws),
         groups(facts, member),
         initialization(found),
     ];
-    Ok(Chain::new(facts, own, links))
+    Ok(Chain::new(&facts.audited, own, links))
 }
 
-fn object(facts: &Facts<'_>, node: &KubernetesNode) -> Link {
+pub(super) fn object(audited: &Audited<'_>, node: &KubernetesNode) -> Link {
     let link = Link::new(LinkName::Object);
     let link = if node.provider_id.is_empty() {
         link.fact("it has no `spec.providerID`")
@@ -48,16 +53,16 @@ fn object(facts: &Facts<'_>, node: &KubernetesNode) -> Link {
         (Some(false), false) => link.fact("it is not ready"),
         (None, false) => link,
     };
-    link.found(facts.findings_on(ResourceKind::Node, &BTreeSet::from([node.name.as_str()])), true)
+    link.found(audited.findings_on(ResourceKind::Node, &BTreeSet::from([node.name.as_str()])), true)
 }
 
 /// The cloud controller, as far as the evidence shows it.
 fn controller(facts: &Facts<'_>) -> Link {
     let link = Link::new(LinkName::Controller);
     let one = ModelledController::CloudProviderAws;
-    let link = match one.version_in(facts.evidence) {
+    let link = match one.version_in(facts.audited.evidence) {
         Some(version) => link.fact(format!("{} {version}", one.describe())),
-        None if one.is_in(facts.evidence) => link.fact(one.describe()),
+        None if one.is_in(facts.audited.evidence) => link.fact(one.describe()),
         None => link.unread(format!("the evidence does not show that the {} runs", one.describe())),
     };
     link.found(facts.of_controller(one), true)
@@ -66,7 +71,7 @@ fn controller(facts: &Facts<'_>) -> Link {
 fn instance(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
     let link = Link::new(LinkName::Instance);
     let Some(member) = member else {
-        let link = link.unless_read(facts, &[Read::DescribeInstances]);
+        let link = link.unless_read(&facts.audited, &[Read::DescribeInstances]);
         return if link.not_audited.is_empty() {
             link.broken("no running instance of the account and region is this Node, by its provider id or its private DNS name")
         } else {
@@ -85,7 +90,8 @@ fn instance(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
         InstanceState::ShuttingDown | InstanceState::Terminated => link.broken("it is terminated"),
     };
     let id = BTreeSet::from([instance.id.as_str()]);
-    link.found(facts.findings_on(ResourceKind::Instance, &id), true).unless_read(facts, &[Read::DescribeInstances])
+    link.found(facts.audited.findings_on(ResourceKind::Instance, &id), true)
+        .unless_read(&facts.audited, &[Read::DescribeInstances])
 }
 
 fn groups(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
@@ -94,13 +100,13 @@ fn groups(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
     let groups: BTreeSet<&str> = member.instance.security_groups.iter().map(String::as_str).collect();
     let shown: Vec<&str> = groups.iter().copied().collect();
     let link = link.fact(text::list(&shown, 6));
-    link.found(facts.findings_on(ResourceKind::SecurityGroup, &groups), false)
-        .unless_read(facts, &[Read::DescribeSecurityGroups])
+    link.found(facts.audited.findings_on(ResourceKind::SecurityGroup, &groups), false)
+        .unless_read(&facts.audited, &[Read::DescribeSecurityGroups])
 }
 
 /// The cloud controller removes the taint after it has found the instance.
 /// Source: kubernetes/cloud-provider `controllers/node/node_controller.go#syncNode`.
-fn initialization(node: &KubernetesNode) -> Link {
+pub(super) fn initialization(node: &KubernetesNode) -> Link {
     let mut link = Link::new(LinkName::Initialization);
     link.sources.push("kubernetes/cloud-provider controllers/node/node_controller.go#syncNode");
     if node.taints.iter().any(|taint| taint.key == UNINITIALIZED) {

@@ -70,6 +70,10 @@ pub enum DocumentKind {
     LeaderMigration,
     /// `ServiceAccount`.
     ServiceAccount,
+    /// `Endpoints`, which lists the Pods of a Service.
+    Endpoints,
+    /// `EndpointSlice`, which lists Pods of a Service.
+    EndpointSlice,
     /// `EC2NodeClass` of Karpenter.
     Ec2NodeClass,
     /// `NodePool` of Karpenter.
@@ -276,7 +280,7 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 50] = [
+const KINDS: [(&str, &str, DocumentKind); 52] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -309,6 +313,8 @@ const KINDS: [(&str, &str, DocumentKind); 50] = [
     ("storage.k8s.io", "CSINode", DocumentKind::CsiNode),
     ("", "PersistentVolume", DocumentKind::PersistentVolume),
     ("", "ServiceAccount", DocumentKind::ServiceAccount),
+    ("", "Endpoints", DocumentKind::Endpoints),
+    ("discovery.k8s.io", "EndpointSlice", DocumentKind::EndpointSlice),
     ("karpenter.k8s.aws", "EC2NodeClass", DocumentKind::Ec2NodeClass),
     ("karpenter.sh", "NodePool", DocumentKind::NodePool),
     ("networking.k8s.io", "Ingress", DocumentKind::Ingress),

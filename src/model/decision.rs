@@ -53,6 +53,8 @@ pub(crate) enum ModelledController {
     CloudProviderAws,
     #[serde(rename = "lbc")]
     LoadBalancerController,
+    #[serde(rename = "alibaba-ccm")]
+    CloudProviderAlibaba,
 }
 
 impl ModelledController {
@@ -61,8 +63,18 @@ impl ModelledController {
         match self {
             Self::CloudProviderAws => "cloud controller",
             Self::LoadBalancerController => "AWS Load Balancer Controller",
+            Self::CloudProviderAlibaba => "cloud controller of Alibaba Cloud",
         }
     }
+}
+
+/// Duration of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Duration {
+    /// Until someone changes something.
+    Lasting,
+    /// The controller itself removes its cause: it sets the missing providerID of a Node.
+    Temporary,
 }
 
 /// Presence of the load balancer of an object before the decision.
@@ -169,6 +181,19 @@ pub(crate) struct PassedOver {
     pub(crate) reason: String,
 }
 
+/// A zone of a Network Load Balancer of Alibaba Cloud.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct ZoneMapping {
+    pub(crate) zone: String,
+    pub(crate) vswitch: String,
+    /// Its private address, if the annotation sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) address: Option<String>,
+    /// Elastic IP address, if the annotation sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allocation: Option<String>,
+}
+
 /// A Node that the controller skips.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct NodeLeftOut {
@@ -230,6 +255,12 @@ pub(crate) struct Decision {
     /// Subnets that the controller would choose if the load balancer did not exist, where it keeps those of an existing one.
     #[serde(skip)]
     pub(crate) subnets_if_new: Answer<Vec<String>>,
+    /// Subnets of which the controller chooses one at random.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) subnets_one_of: Answer<Vec<String>>,
+    /// Zones, with their vSwitches.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) zone_mappings: Answer<Vec<ZoneMapping>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) subnets_passed_over: Vec<PassedOver>,
     /// Security groups of the load balancer, in order.
@@ -250,7 +281,7 @@ pub(crate) struct Decision {
     /// Rules that are removed from groups of nodes.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) rules_removed: Answer<Vec<IngressRule>>,
-    /// `instance` or `ip`.
+    /// `instance` or `ip`; at Alibaba Cloud `ecs`, `ip` or `eni`.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) target_type: Answer<&'static str>,
     /// Instance ids, sorted.
@@ -258,8 +289,23 @@ pub(crate) struct Decision {
     pub(crate) targets: Answer<Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) nodes_left_out: Vec<NodeLeftOut>,
+    /// Weights of the targets.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) weights: Answer<BTreeMap<String, i64>>,
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) target_groups: Answer<Vec<String>>,
+    /// Server groups, which are the target groups of Alibaba Cloud.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) server_groups: Answer<Vec<String>>,
+    /// Id of the load balancer that the controller uses, if it exists.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) load_balancer_id: Answer<String>,
+    /// False if the controller leaves the listeners of a reused load balancer as they are.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) listeners_written: Answer<bool>,
+    /// Tags of a new load balancer.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) tags: Answer<BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) health_check: Answer<HealthCheck>,
     /// Calls by which the controller creates a new load balancer, in order.
@@ -267,6 +313,8 @@ pub(crate) struct Decision {
     pub(crate) calls: Vec<Call>,
     #[serde(skip)]
     pub(crate) presence: Presence,
+    #[serde(skip)]
+    pub(crate) duration: Duration,
     /// Assumptions of the answer, and what the controller drops without an error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
@@ -297,6 +345,8 @@ impl Decision {
             name: Answer::NotReached,
             subnets: Answer::NotReached,
             subnets_if_new: Answer::NotReached,
+            subnets_one_of: Answer::NotReached,
+            zone_mappings: Answer::NotReached,
             subnets_passed_over: Vec::new(),
             lb_groups: Answer::NotReached,
             new_group: Answer::NotReached,
@@ -307,10 +357,16 @@ impl Decision {
             target_type: Answer::NotReached,
             targets: Answer::NotReached,
             nodes_left_out: Vec::new(),
+            weights: Answer::NotReached,
             target_groups: Answer::NotReached,
+            server_groups: Answer::NotReached,
+            load_balancer_id: Answer::NotReached,
+            listeners_written: Answer::NotReached,
+            tags: Answer::NotReached,
             health_check: Answer::NotReached,
             calls: Vec::new(),
             presence: Presence::New,
+            duration: Duration::Lasting,
             notes: Vec::new(),
             unknown: Vec::new(),
             steps: Vec::new(),

@@ -108,7 +108,7 @@ impl<'a> Existing<'a> {
                 existing.unused_groups.extend(claims.first().map(|claim| (region, group, *claim)));
             }
         }
-        for controller in ModelledController::ALL {
+        for controller in ModelledController::OF_AWS {
             existing.ask(view, evidence, controller, version);
         }
         existing
@@ -125,6 +125,7 @@ impl<'a> Existing<'a> {
         let maker = match controller {
             ModelledController::CloudProviderAws => Maker::CloudController,
             ModelledController::LoadBalancerController => Maker::LoadBalancerController,
+            ModelledController::CloudProviderAlibaba => return,
         };
         let mut objects = Objects::of_cluster(evidence);
         let mut asked: Vec<(Stack, &mut Balancer<'_>)> =
@@ -139,7 +140,9 @@ impl<'a> Existing<'a> {
         };
         let known = match controller {
             ModelledController::CloudProviderAws => version.or_else(|| controller.version_in(evidence)),
-            ModelledController::LoadBalancerController => controller.version_in(evidence),
+            ModelledController::LoadBalancerController | ModelledController::CloudProviderAlibaba => {
+                controller.version_in(evidence)
+            }
         };
         let decide = |objects: &Objects<'_>, kind: Option<ObjectKind>, version: ControllerVersion| {
             let versions = [(controller, version)].into();

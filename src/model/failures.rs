@@ -1,14 +1,14 @@
 //! The load balancers that a controller of the cluster certainly does not finish.
 
+use crate::alibaba;
 use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{Evidence, List, ListGap};
 
-use super::decision::Decision;
-use super::decision::ModelledController;
+use super::decision::{Decision, Duration, ModelledController};
 use super::load_balancer_controller;
 use super::objects::Objects;
-use super::simulate::{ObjectKind, Options, SimulationError, simulate};
+use super::simulate::{ObjectKind, Options, Simulation, SimulationError, simulate, simulate_alibaba};
 
 /// A load balancer at which a controller stops with an error.
 #[derive(Debug)]
@@ -35,57 +35,88 @@ pub(crate) fn certain_failures(
     let mut objects = Objects::of_cluster(evidence);
     let mut taken = 0;
     let mut failures = Vec::new();
-    for controller in ModelledController::ALL {
+    for controller in ModelledController::OF_AWS {
         if !is_configuration_known(controller, evidence) {
             continue;
         }
-        let known = match controller {
-            ModelledController::CloudProviderAws => version.or_else(|| controller.version_in(evidence)),
-            ModelledController::LoadBalancerController => controller.version_in(evidence),
+        let given = version.filter(|_| controller == ModelledController::CloudProviderAws);
+        let known = given.or_else(|| controller.version_in(evidence));
+        let ask = |objects: &Objects<'_>, options: &Options| {
+            simulate(view, objects, &Options { kind: Some(kind), ..options.clone() })
         };
-        let ask = |objects: &Objects<'_>, version: ControllerVersion| {
-            let versions = [(controller, version)].into();
-            simulate(view, objects, &Options { controller: Some(controller), versions, kind: Some(kind) })
-        };
-        let decisions = match ask(&objects, known.unwrap_or(controller.newest())) {
-            Ok(simulation) => simulation.objects,
-            // The model begins with a later version.
-            Err(SimulationError::TooOld { .. }) => continue,
-            Err(error) => return Err(error),
-        };
-        let handled = decisions.into_iter().filter(|one| one.handled);
-        let mut found: Vec<Failure> = Vec::new();
-        for decision in handled {
-            taken += 1;
-            if let Some(error) = decision.failure() {
-                let error = error.to_owned();
-                found.push(Failure { controller, decision, error, versions: None, has_other_errors: false });
-            }
-        }
-        if known.is_none() {
-            let releases = controller.releases();
-            for version in releases.iter().rev().copied().filter(|version| *version != controller.newest()) {
-                if found.is_empty() {
-                    break;
-                }
-                objects.subjects = found.iter().map(|one| one.decision.object.clone()).collect();
-                let stops = ask(&objects, version)?.objects;
-                found.retain_mut(|one| {
-                    let same = stops.iter().find(|other| other.object == one.decision.object);
-                    let error = same.and_then(Decision::failure);
-                    one.has_other_errors |= error.is_some_and(|error| error != one.error);
-                    error.is_some()
-                });
-            }
-            objects.subjects.clear();
-            let range = releases.first().map(|first| (*first, controller.newest()));
-            for one in &mut found {
-                one.versions = range;
-            }
-        }
+        let (count, found) = of_controller(controller, known, &mut objects, ask)?;
+        taken += count;
         failures.extend(found);
     }
     Ok((taken, failures))
+}
+
+/// The failures of the cloud controller of Alibaba Cloud at Services.
+pub(crate) fn certain_failures_of_alibaba(
+    view: &alibaba::ClusterView<'_>,
+    evidence: &Evidence,
+    version: Option<ControllerVersion>,
+) -> Result<(usize, Vec<Failure>), SimulationError> {
+    let controller = ModelledController::CloudProviderAlibaba;
+    let known = version.or_else(|| controller.version_in(evidence));
+    let ask = |objects: &Objects<'_>, options: &Options| simulate_alibaba(view, objects, options);
+    of_controller(controller, known, &mut Objects::of_cluster(evidence), ask)
+}
+
+/// The failures of one controller, at its version or at every version.
+fn of_controller(
+    controller: ModelledController,
+    known: Option<ControllerVersion>,
+    objects: &mut Objects<'_>,
+    simulated: impl Fn(&Objects<'_>, &Options) -> Result<Simulation, SimulationError>,
+) -> Result<(usize, Vec<Failure>), SimulationError> {
+    let ask = |objects: &Objects<'_>, version: ControllerVersion| {
+        let versions = [(controller, version)].into();
+        simulated(objects, &Options { controller: Some(controller), versions, kind: None })
+    };
+    let decisions = match ask(objects, known.unwrap_or(controller.newest())) {
+        Ok(simulation) => simulation.objects,
+        // The model begins with a later version.
+        Err(SimulationError::TooOld { .. }) => return Ok((0, Vec::new())),
+        Err(error) => return Err(error),
+    };
+    let handled = decisions.into_iter().filter(|one| one.handled);
+    let mut taken = 0;
+    let mut found: Vec<Failure> = Vec::new();
+    for decision in handled {
+        taken += 1;
+        if let Some(error) = lasting(&decision) {
+            let error = error.to_owned();
+            found.push(Failure { controller, decision, error, versions: None, has_other_errors: false });
+        }
+    }
+    if known.is_none() {
+        let releases = controller.releases();
+        for version in releases.iter().rev().copied().filter(|version| *version != controller.newest()) {
+            if found.is_empty() {
+                break;
+            }
+            objects.subjects = found.iter().map(|one| one.decision.object.clone()).collect();
+            let stops = ask(objects, version)?.objects;
+            found.retain_mut(|one| {
+                let same = stops.iter().find(|other| other.object == one.decision.object);
+                let error = same.and_then(lasting);
+                one.has_other_errors |= error.is_some_and(|error| error != one.error);
+                error.is_some()
+            });
+        }
+        objects.subjects.clear();
+        let range = releases.first().map(|first| (*first, controller.newest()));
+        for one in &mut found {
+            one.versions = range;
+        }
+    }
+    Ok((taken, found))
+}
+
+/// An error that does not end by itself.
+fn lasting(decision: &Decision) -> Option<&str> {
+    decision.failure().filter(|_| decision.duration == Duration::Lasting)
 }
 
 /// True if nothing shows that the controller has a configuration that is not part of the evidence.
@@ -112,5 +143,6 @@ fn is_configuration_known(controller: ModelledController, evidence: &Evidence) -
         }
         // Several controllers share the objects by flags.
         ModelledController::LoadBalancerController => load_balancer_controller::Config::runs_in(evidence) < 2,
+        ModelledController::CloudProviderAlibaba => true,
     }
 }

@@ -78,9 +78,10 @@ impl<'e> Objects<'e> {
         Self { evidence: Cow::Owned(evidence), subjects, namespace, ingresses, with_assumed_class }
     }
 
-    /// Objects that a controller creates load balancers for, and that the model has no decision about.
-    pub(super) fn not_modelled(&self) -> Vec<ObjectName> {
-        let all = NOT_MODELLED.iter().flat_map(|kind| self.evidence.documents_by_kind(*kind));
+    /// Objects that a controller creates load balancers for, and that the model has no decision about; `more` are kinds of
+    /// the cloud.
+    pub(super) fn not_modelled(&self, more: &[DocumentKind]) -> Vec<ObjectName> {
+        let all = NOT_MODELLED.iter().chain(more).flat_map(|kind| self.evidence.documents_by_kind(*kind));
         let names = all.map(|document| document_name(document, &self.namespace));
         let mut names: Vec<ObjectName> =
             names.filter(|name| self.subjects.is_empty() || self.subjects.contains(name)).collect();

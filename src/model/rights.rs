@@ -53,6 +53,7 @@ impl<'o> Rights<'o> {
         match controller {
             ModelledController::CloudProviderAws => &self.cloud_controller,
             ModelledController::LoadBalancerController => &self.load_balancer_controller,
+            ModelledController::CloudProviderAlibaba => &[],
         }
     }
 

@@ -4,26 +4,32 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::alibaba;
 use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{Evidence, Service};
+use crate::kubernetes::{DocumentKind, Evidence, Service};
 
 use super::decision::{Answer, Decision, ModelledController, ObjectName};
 use super::limits::{self, Room};
 use super::objects::{Objects, object_name};
-use super::world::{Given, Index, NoRegion, World, region_of};
-use super::{cloud_provider_aws, load_balancer_controller, together};
+use super::world::{Given, Index, NoRegion, World, only_region, region_of};
+use super::{cloud_provider_alibaba, cloud_provider_aws, load_balancer_controller, together};
 
 /// Schema of [`Simulation`]; `docs/simulate.schema.json` describes it.
 const SCHEMA: &str = "tagaudit.simulate/1";
 
 impl ModelledController {
-    pub(crate) const ALL: [Self; 2] = [Self::CloudProviderAws, Self::LoadBalancerController];
+    /// Controllers of clusters in Alibaba Cloud.
+    const OF_ALIBABA: [Self; 1] = [Self::CloudProviderAlibaba];
+
+    /// Controllers of clusters in AWS.
+    pub(crate) const OF_AWS: [Self; 2] = [Self::CloudProviderAws, Self::LoadBalancerController];
 
     pub(super) fn newest(self) -> ControllerVersion {
         match self {
             Self::CloudProviderAws => cloud_provider_aws::NEWEST,
             Self::LoadBalancerController => load_balancer_controller::NEWEST,
+            Self::CloudProviderAlibaba => cloud_provider_alibaba::NEWEST,
         }
     }
 
@@ -32,6 +38,7 @@ impl ModelledController {
         match self {
             Self::CloudProviderAws => ControllerVersion::new(1, 20, 0),
             Self::LoadBalancerController => ControllerVersion::new(2, 5, 0),
+            Self::CloudProviderAlibaba => cloud_provider_alibaba::OLDEST,
         }
     }
 
@@ -42,6 +49,7 @@ impl ModelledController {
         let mut all: Vec<ControllerVersion> = match self {
             Self::CloudProviderAws => (22..=36).map(first(1)).collect(),
             Self::LoadBalancerController => (5..=17).map(first(2)).chain((0..=5).map(first(3))).collect(),
+            Self::CloudProviderAlibaba => cloud_provider_alibaba::RELEASES.to_vec(),
         };
         all.push(self.newest());
         all.dedup();
@@ -52,6 +60,7 @@ impl ModelledController {
         match self {
             Self::CloudProviderAws => cloud_provider_aws::Config::version_in(evidence),
             Self::LoadBalancerController => load_balancer_controller::Config::version_in(evidence),
+            Self::CloudProviderAlibaba => cloud_provider_alibaba::Config::version_in(evidence),
         }
     }
 
@@ -60,6 +69,7 @@ impl ModelledController {
         match self {
             Self::CloudProviderAws => evidence.aws_controllers().next().is_some(),
             Self::LoadBalancerController => load_balancer_controller::Config::is_in(evidence),
+            Self::CloudProviderAlibaba => evidence.alibaba_controllers().next().is_some(),
         }
     }
 }
@@ -142,14 +152,14 @@ pub(crate) fn simulate(
     objects: &Objects<'_>,
     options: &Options,
 ) -> Result<Simulation, SimulationError> {
-    let not_modelled = objects.not_modelled();
+    let not_modelled = objects.not_modelled(&[]);
     let Objects { evidence, subjects, namespace, ingresses, with_assumed_class } = objects;
     let evidence: &Evidence = evidence;
     let region = region_of(view)?;
     let index = Index::new(region.region);
     let world = World::new(view, region, evidence, Given { namespace, ingresses }, &index);
     let is_subject = |name: &ObjectName| subjects.is_empty() || subjects.contains(name);
-    let asked = asked(evidence, options)?;
+    let asked = asked(evidence, options, &ModelledController::OF_AWS)?;
     let has = |kind: ObjectKind| options.kind.is_none_or(|only| only == kind);
     let services =
         || services(evidence).filter(|service| has(ObjectKind::Service) && is_subject(&object_name(service)));
@@ -176,6 +186,8 @@ pub(crate) fn simulate(
                     by_object.entry(decision.object.clone()).or_default().push(decision);
                 }
             }
+            // It is in no cluster of AWS.
+            ModelledController::CloudProviderAlibaba => {}
         }
     }
     for decision in by_object.values_mut().flatten() {
@@ -194,43 +206,73 @@ pub(crate) fn simulate(
     together::join_rules(&mut objects);
     together::compare_names(&mut objects);
     let room = limits::room(world.here(), &mut objects);
+    let asked = asked_controllers(asked, evidence);
+    let objects = objects.into_iter().map(Decision::sorted).collect();
+    let (cluster_id, region) = (view.cluster_id.to_owned(), world.here().name.clone());
+    Ok(Simulation { schema: SCHEMA, cluster_id, region, controllers: asked, objects, room, not_modelled })
+}
+
+/// Decides about the named Services of a cluster in Alibaba Cloud; about all of the evidence if none is named.
+pub(crate) fn simulate_alibaba(
+    view: &alibaba::ClusterView<'_>,
+    objects: &Objects<'_>,
+    options: &Options,
+) -> Result<Simulation, SimulationError> {
+    let region = only_region(&view.regions, |one| !one.members.is_empty(), |one| one.region.name.as_str())?;
+    let evidence: &Evidence = &objects.evidence;
+    let is_subject = |name: &ObjectName| objects.subjects.is_empty() || objects.subjects.contains(name);
+    let asked = asked(evidence, options, &ModelledController::OF_ALIBABA)?;
+    let world = cloud_provider_alibaba::World { cluster_id: view.cluster_id, region, evidence };
+    let mut decisions: Vec<Decision> = Vec::new();
+    for (_, version, _) in &asked {
+        let config = cloud_provider_alibaba::Config::new(evidence, world.cluster_id, *version);
+        let services = services(evidence).filter(|service| is_subject(&object_name(service)));
+        decisions.extend(services.map(|service| cloud_provider_alibaba::decide(world, &config, service).sorted()));
+    }
+    decisions.sort_by(|one, other| one.object.cmp(&other.object));
+    let controllers = asked_controllers(asked, evidence);
+    let (cluster_id, region) = (view.cluster_id.to_owned(), region.region.name.clone());
+    let not_modelled = objects.not_modelled(&[DocumentKind::Ingress]);
     Ok(Simulation {
         schema: SCHEMA,
-        cluster_id: view.cluster_id.to_owned(),
-        region: world.here().name.clone(),
-        controllers: asked
-            .into_iter()
-            .map(|(controller, version, version_source)| AskedController {
-                controller,
-                version: version.to_string(),
-                version_source,
-                modelled_as: version.is_beyond(controller.newest()).then(|| controller.newest().to_string()),
-                roles: Vec::new(),
-                is_running: controller.is_in(evidence),
-            })
-            .collect(),
-        objects: objects.into_iter().map(Decision::sorted).collect(),
-        room,
+        cluster_id,
+        region,
+        controllers,
+        objects: decisions,
+        room: Vec::new(),
         not_modelled,
     })
 }
+
+/// The controllers that were asked, for the answer.
+fn asked_controllers(asked: Vec<Asked>, evidence: &Evidence) -> Vec<AskedController> {
+    let asked = asked.into_iter().map(|(controller, version, version_source)| AskedController {
+        controller,
+        version: version.to_string(),
+        version_source,
+        modelled_as: version.is_beyond(controller.newest()).then(|| controller.newest().to_string()),
+        roles: Vec::new(),
+        is_running: controller.is_in(evidence),
+    });
+    asked.collect()
+}
+
+/// A controller, with its version.
+type Asked = (ModelledController, ControllerVersion, VersionSource);
 
 fn services(evidence: &Evidence) -> impl Iterator<Item = &Service> {
     evidence.services.iter().flatten().filter(|service| !service.is_of_values())
 }
 
 /// Controllers to ask, with their versions: the one that is named, else those that run, else all of the model.
-fn asked(
-    evidence: &Evidence,
-    options: &Options,
-) -> Result<Vec<(ModelledController, ControllerVersion, VersionSource)>, SimulationError> {
-    let running = ModelledController::ALL.into_iter().filter(|controller| controller.is_in(evidence));
+fn asked(evidence: &Evidence, options: &Options, all: &[ModelledController]) -> Result<Vec<Asked>, SimulationError> {
+    let running = all.iter().copied().filter(|controller| controller.is_in(evidence));
     let mut controllers: Vec<ModelledController> = match options.controller {
         Some(only) => vec![only],
         None => running.collect(),
     };
     if controllers.is_empty() {
-        controllers = ModelledController::ALL.to_vec();
+        controllers = all.to_vec();
     }
     let with_version = |controller: ModelledController| {
         let option = options.versions.get(&controller).map(|version| (*version, VersionSource::Option));

@@ -11,6 +11,7 @@ use super::objects::Objects;
 use super::simulate::{Options, simulate};
 
 mod assumptions;
+mod cloud_provider_alibaba;
 mod cloud_provider_aws;
 mod existing;
 mod ingress;

@@ -71,10 +71,19 @@ pub(crate) enum NoRegion {
 
 /// The one region of a cluster, or the only region of the inventory.
 pub(super) fn region_of<'a>(view: &'a ClusterView<'a>) -> Result<&'a RegionView<'a>, NoRegion> {
-    let names = |regions: &[&RegionView<'_>]| regions.iter().map(|one| one.region.name.clone()).collect();
-    let all: Vec<&RegionView<'_>> = view.regions.iter().collect();
-    let with_members: Vec<&'a RegionView<'a>> = view.regions.iter().filter(|one| !one.members.is_empty()).collect();
-    match (with_members.as_slice(), view.regions.as_slice()) {
+    only_region(&view.regions, |one| !one.members.is_empty(), |one| one.region.name.as_str())
+}
+
+/// The one region with nodes of a cluster, or the only region.
+pub(super) fn only_region<R>(
+    regions: &[R],
+    has_members: impl Fn(&R) -> bool,
+    name: impl Fn(&R) -> &str,
+) -> Result<&R, NoRegion> {
+    let names = |regions: &[&R]| regions.iter().map(|one| name(one).to_owned()).collect();
+    let all: Vec<&R> = regions.iter().collect();
+    let with_members: Vec<&R> = regions.iter().filter(|one| has_members(one)).collect();
+    match (with_members.as_slice(), regions) {
         ([only], _) => Ok(*only),
         ([], [only]) => Ok(only),
         ([], []) => Err(NoRegion::None),

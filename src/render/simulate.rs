@@ -6,8 +6,10 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::model::rehearsal::{Rehearsal, Rehearsed};
-use crate::model::simulate::VersionSource;
-use crate::model::{Answer, Call, CallAnswer, Decision, HealthCheck, IngressRule, NewGroup, ObjectName};
+use crate::model::simulate::{Simulation, VersionSource};
+use crate::model::{
+    Answer, Call, CallAnswer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName,
+};
 use crate::policy::Verdict;
 use crate::text;
 
@@ -64,7 +66,11 @@ pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut 
             &mut page,
             "",
             if object.kind == "Ingress" {
-                "Kubernetes 1.22 removed its API version: write it as networking.k8s.io/v1"
+                if has_alibaba(simulation) {
+                    "the ALB Ingress controller of Alibaba Cloud is not modelled: what it does with an Ingress is unknown"
+                } else {
+                    "Kubernetes 1.22 removed its API version: write it as networking.k8s.io/v1"
+                }
             } else {
                 "the Gateway API is not modelled: what a controller does with it is unknown"
             },
@@ -91,6 +97,11 @@ pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut 
     }
     out.write_all(page.as_bytes())?;
     out.flush()
+}
+
+/// True if the cluster is in Alibaba Cloud.
+fn has_alibaba(simulation: &Simulation) -> bool {
+    simulation.controllers.iter().any(|one| one.controller == ModelledController::CloudProviderAlibaba)
 }
 
 /// Kind and name of an object.
@@ -195,14 +206,8 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     for (call, answer) in refused {
         line("refused", &refusal(call, answer, options));
     }
-    answer(&mut line, "subnets", &decision.subnets, |subnets| list(subnets, options));
-    if decision.subnets.is_not_reached() && !decision.subnets_passed_over.is_empty() {
-        line("subnets", "none is chosen");
-    }
-    let passed = decision.subnets_passed_over.iter();
-    for (reason, subnets) in by_reason(passed.map(|one| (&one.reason, format!("{} ({})", one.subnet, one.zone)))) {
-        line("", &format!("not {}: {reason}", list(&subnets, options)));
-    }
+    existing(&mut line, decision);
+    network(&mut line, decision, options);
     answer(&mut line, "groups", &decision.lb_groups, |groups| {
         if groups.is_empty() { "none".to_owned() } else { list(groups, options) }
     });
@@ -218,15 +223,64 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     {
         line("", &format!("removed: {}", list(&removed.iter().map(rule).collect::<Vec<_>>(), options)));
     }
-    answer(&mut line, "targets", &decision.targets, |targets| {
+    targets(&mut line, decision, options);
+    answer(&mut line, "health", &decision.health_check, health);
+    explanations(&mut line, decision, options);
+}
+
+/// The word for the subnets of a load balancer.
+fn networks(decision: &Decision) -> &'static str {
+    match decision.controller {
+        ModelledController::CloudProviderAlibaba => "vSwitch",
+        ModelledController::CloudProviderAws | ModelledController::LoadBalancerController => "subnets",
+    }
+}
+
+/// The load balancer that exists.
+fn existing(line: &mut impl FnMut(&str, &str), decision: &Decision) {
+    let Answer::Is(id) = &decision.load_balancer_id else { return };
+    let listeners = match decision.listeners_written {
+        Answer::Is(false) => "; its listeners stay as they are (`force-override-listeners` is not `true`)",
+        _ => "",
+    };
+    line("exists", &format!("{}{listeners}", text::printable(id)));
+}
+
+/// Subnets, vSwitches and zones.
+fn network(line: &mut impl FnMut(&str, &str), decision: &Decision, options: &TableOptions) {
+    answer(line, networks(decision), &decision.subnets, |subnets| list(subnets, options));
+    answer(line, "one of", &decision.subnets_one_of, |subnets| list(subnets, options));
+    answer(line, "zones", &decision.zone_mappings, |zones| {
+        list(&zones.iter().map(|one| format!("{} ({})", one.zone, one.vswitch)).collect::<Vec<_>>(), options)
+    });
+    if decision.subnets.is_not_reached() && !decision.subnets_passed_over.is_empty() {
+        line("subnets", "none is chosen");
+    }
+    let passed = decision.subnets_passed_over.iter();
+    for (reason, subnets) in by_reason(passed.map(|one| (&one.reason, format!("{} ({})", one.subnet, one.zone)))) {
+        line("", &format!("not {}: {reason}", list(&subnets, options)));
+    }
+}
+
+/// Targets, and the Nodes that are none.
+fn targets(line: &mut impl FnMut(&str, &str), decision: &Decision, options: &TableOptions) {
+    answer(line, "targets", &decision.targets, |targets| {
         if targets.is_empty() { "none".to_owned() } else { format!("{}: {}", targets.len(), list(targets, options)) }
     });
+    if let Answer::Is(weights) = &decision.weights
+        && weights.values().any(|weight| Some(weight) != weights.values().next())
+    {
+        let weights: Vec<String> = weights.iter().map(|(target, weight)| format!("{target} {weight}")).collect();
+        line("", &format!("weights: {}", list(&weights, options)));
+    }
+    if let Answer::Is(groups) = &decision.server_groups {
+        let groups = if groups.is_empty() { "none".to_owned() } else { list(groups, options) };
+        line("", &format!("server groups: {groups}"));
+    }
     let left_out = decision.nodes_left_out.iter();
     for (reason, nodes) in by_reason(left_out.map(|one| (&one.reason, one.node.clone()))) {
         line("", &format!("not {}: {reason}", list(&nodes, options)));
     }
-    answer(&mut line, "health", &decision.health_check, health);
-    explanations(&mut line, decision, options);
 }
 
 /// Assumptions, unknown fields, calls and functions of a decision.

@@ -6,7 +6,7 @@ use crate::finding::Severity;
 use crate::kubernetes::{CloudController, Place};
 
 mod ali_access_key_in_configmap;
-pub(super) mod ali_cloud_config_content;
+mod ali_cloud_config_content;
 mod ali_cloud_config_missing;
 mod ali_cloud_routes_without_cidr;
 mod ali_flag_removed;

@@ -1,11 +1,11 @@
 //! Kubernetes Nodes compared with ECS instances; all of these rules need `--nodes`.
 
-use super::alibaba_kubernetes::ali_cloud_config_content::cloud_config;
 use super::{KubernetesContext, Rule};
 use crate::alibaba::CLUSTER_TAG;
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::controller::ControllerVersion;
 use crate::finding::ResourceRef;
+use crate::kubernetes::alibaba_cloud_config::cloud_config;
 use crate::kubernetes::{DocumentKind, Evidence};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;

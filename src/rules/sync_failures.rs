@@ -60,7 +60,7 @@ impl Stopped<'_> {
         let short: String = error.chars().take(LONGEST).collect();
         let end = if short.len() < error.len() { "…" } else { "" };
         let versions = match &self.failure.versions {
-            Some((first, last)) => format!(", in every version from {first} to {last}"),
+            Some((first, last)) => format!(", in every version from {first} to {last},"),
             None => format!(" ({})", self.failure.decision.version),
         };
         let controller = self.failure.controller.describe();
@@ -73,7 +73,7 @@ impl Stopped<'_> {
             format!("the {controller}{versions} stops at {noun} {}: `{short}{end}`{of}", text::printable(&self.name));
         let impact = match (has_address, self.failure.decision.created) {
             (true, _) => "the existing load balancer does not follow any change of the object or of the Nodes",
-            (false, true) => "the load balancer is created, but listeners, rules or targets are missing",
+            (false, true) => "the load balancer exists, but listeners, rules or targets are missing",
             (false, false) => "no load balancer is created",
         };
         let fix = Fix::none("correct what the error names; `tagaudit simulate` shows the steps before it");

@@ -34,7 +34,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let inventory = include_bytes!("../../fixtures/alibaba/clean-handmade.json");
         let nodes: &[u8] = include_bytes!("../../fixtures/alibaba/clean-handmade.nodes.json");
         let services: &[u8] = include_bytes!("../../fixtures/alibaba/clean-handmade.services.json");

@@ -952,7 +952,8 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
         }
         "vpc:DescribeVSwitches" => {
             let items = region.vswitches.iter().map(|one| {
-                json!({"VSwitchId": one.id, "VSwitchName": one.name, "VpcId": one.vpc_id, "ZoneId": one.zone_id, "Tags": vpc_tags(&one.tags)})
+                json!({"VSwitchId": one.id, "VSwitchName": one.name, "VpcId": one.vpc_id, "ZoneId": one.zone_id,
+                    "AvailableIpAddressCount": one.free_addresses, "Tags": vpc_tags(&one.tags)})
             });
             list(items.collect(), ("VSwitches", "VSwitch"), false)
         }
@@ -966,14 +967,16 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
         "slb:DescribeLoadBalancers" => {
             let items = balancers(region, LoadBalancerKind::Clb).map(|one| {
                 json!({"LoadBalancerId": one.id, "LoadBalancerName": one.name.clone().unwrap_or_default(), "RegionId": region.name,
-                    "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "active", "Tags": ecs_tags(&one.tags)})
+                    "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "active",
+                    "Address": one.address, "AddressType": one.address_type, "Tags": ecs_tags(&one.tags)})
             });
             list(items.collect(), ("LoadBalancers", "LoadBalancer"), false)
         }
         "nlb:ListLoadBalancers" => {
             let items = balancers(region, LoadBalancerKind::Nlb).map(|one| {
                 json!({"LoadBalancerId": one.id, "LoadBalancerName": one.name.clone().unwrap_or_default(), "RegionId": region.name,
-                    "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "Active", "Tags": vpc_tags(&one.tags)["Tag"]})
+                    "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "Active",
+                    "DNSName": one.dns_name, "AddressType": one.address_type, "Tags": vpc_tags(&one.tags)["Tag"]})
             });
             let (status, mut body) = list(items.collect(), ("LoadBalancers", ""), true);
             // The one list that stands in no second object.

@@ -66,6 +66,7 @@ fn region(instances: Vec<Instance>) -> Region {
         name: Some("nodes-h".into()),
         vpc_id: "vpc-bp1".into(),
         zone_id: Some("cn-hangzhou-h".into()),
+        free_addresses: Some(240),
         tags: Vec::new(),
     }];
     region.route_tables = vec![RouteTable {
@@ -148,7 +149,8 @@ pub(crate) fn node(name: &str, provider_id: &str, roles: &[&str], address: &str,
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": labels},
         "spec": {"taints": taints.iter().map(|key| json!({"key": key, "effect": "NoSchedule"})).collect::<Vec<_>>()},
-        "status": {"nodeInfo": {"kubeletVersion": "v1.33.1"}, "addresses": [{"type": "InternalIP", "address": address}]}
+        "status": {"nodeInfo": {"kubeletVersion": "v1.33.1"}, "addresses": [{"type": "InternalIP", "address": address}],
+            "conditions": [{"type": "Ready", "status": "True"}]}
     });
     if !provider_id.is_empty() {
         node["spec"]["providerID"] = json!(provider_id);
@@ -198,7 +200,17 @@ const API: &str = "33333333-0000-4000-8000-000000000000";
 /// A load balancer; what it is called says which product it is of.
 fn balancer(id: &str, marks: &[(&str, &str)]) -> LoadBalancer {
     let kind = if id.starts_with("nlb-") { LoadBalancerKind::Nlb } else { LoadBalancerKind::Clb };
-    LoadBalancer { id: id.into(), kind, name: Some("made".into()), vpc_id: Some("vpc-bp1".into()), tags: tags(marks) }
+    let is_network = kind == LoadBalancerKind::Nlb;
+    LoadBalancer {
+        id: id.into(),
+        kind,
+        name: Some("made".into()),
+        vpc_id: Some("vpc-bp1".into()),
+        address: (!is_network).then(|| "192.168.0.200".to_owned()),
+        dns_name: is_network.then(|| format!("{id}.cn-hangzhou.nlb.aliyuncs.com")),
+        address_type: Some(if is_network { "Intranet" } else { "intranet" }.to_owned()),
+        tags: tags(marks),
+    }
 }
 
 /// A Service as kubectl prints it.
@@ -208,7 +220,7 @@ fn service(namespace: &str, name: &str, uid: &str, service_type: &str, annotatio
     json!({
         "apiVersion": "v1", "kind": "Service",
         "metadata": {"namespace": namespace, "name": name, "uid": uid, "annotations": annotations},
-        "spec": {"type": service_type}
+        "spec": {"type": service_type, "ports": [{"port": 443, "nodePort": 30_443, "protocol": "TCP"}]}
     })
 }
 

@@ -134,9 +134,51 @@ fn wrong_input_is_refused_with_its_reason() {
     let broken = manifest(&folder, "kind: Service\n  metadata: x\n");
     let message = refused(&[&broken]);
     assert!(message.contains("manifest.yaml") && message.contains("line"), "{message}");
-    let alibaba =
-        run(&["simulate", "--cluster-id", "x", "--inventory", "fixtures/alibaba/clean-gardener.json", MANIFESTS]);
-    assert_eq!(alibaba.status.code(), Some(2));
+    assert!(refused(&["--controller", "alibaba-ccm", MANIFESTS]).contains("a controller of another cloud"));
+    let on_alibaba = |more: &[&str]| text(&on_alibaba(more).stderr);
+    assert!(on_alibaba(&["--controller", "lbc"]).contains("a controller of another cloud"));
+    assert!(on_alibaba(&["--controller-version", "1.33"]).contains("no version 1.33"));
+    assert!(on_alibaba(&["--controller-version", "2.4.0"]).contains("begins with version 2.5.1"));
+}
+
+fn on_alibaba(more: &[&str]) -> Output {
+    let inventory = ["simulate", "--cluster-id", "prod", "--inventory", "fixtures/alibaba/clean-handmade.json"];
+    let nodes = ["--nodes", "fixtures/alibaba/clean-handmade.nodes.json"];
+    run(&[&inventory[..], &nodes, &["--kubernetes", "fixtures/alibaba/clean-handmade.services.json"], more].concat())
+}
+
+/// Services of Alibaba Cloud: a new network load balancer, one without zones, and those of the cluster.
+#[test]
+fn the_controller_of_alibaba_cloud_is_asked_in_its_accounts() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = manifest(
+        &folder,
+        "apiVersion: v1\nkind: Service\nmetadata:\n  name: edge\n  namespace: shop\n  annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-zone-maps: cn-hangzhou-h:vsw-bp1\nspec: {type: LoadBalancer, loadBalancerClass: alibabacloud.com/nlb, ports: [{port: 443, nodePort: 30444}]}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: lost, namespace: shop}\nspec: {type: LoadBalancer, loadBalancerClass: alibabacloud.com/nlb, ports: [{port: 443, nodePort: 30445}]}\n",
+    );
+    let output = on_alibaba(&["--controller-version", "2.14.0", &new]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("alibaba-new", text(&output.stdout));
+    let output = on_alibaba(&["--controller-version", "2.14.0"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    insta::assert_snapshot!("alibaba-cluster", text(&output.stdout));
+    let schema = schema("simulate.schema.json");
+    for more in
+        [vec![new.as_str()], vec![], vec!["--target-controller", "2.14.0", "--controller-version", "2.9.1", &new]]
+    {
+        let output = on_alibaba(&[&more[..], &["--format", "json"]].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let errors: Vec<String> =
+            schema.iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{json:#}");
+    }
+    // An ALB is another controller's.
+    let ingress = manifest(
+        &folder,
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: shop}\nspec: {ingressClassName: alb}\n",
+    );
+    let output = on_alibaba(&[&ingress]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stdout).contains("the ALB Ingress controller of Alibaba Cloud is not modelled"));
 }
 
 #[test]

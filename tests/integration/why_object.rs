@@ -161,3 +161,37 @@ fn an_object_that_is_not_there_is_a_usage_error() {
         assert!(text(&output.stderr).contains(error), "{object:?}: {}", text(&output.stderr));
     }
 }
+
+/// A chain of the clean hand-made cluster in Alibaba Cloud.
+fn on_alibaba(object: &[&str], more: &[&str]) -> Output {
+    let inventory = ["--cluster-id", "prod", "--inventory", "fixtures/alibaba/clean-handmade.json"];
+    let nodes = ["--nodes", "fixtures/alibaba/clean-handmade.nodes.json"];
+    run(&[&["why"], object, &inventory[..], &nodes, more].concat())
+}
+
+#[test]
+fn services_and_nodes_of_alibaba_cloud_have_chains() {
+    let services = ["--kubernetes", "fixtures/alibaba/clean-handmade.services.json"];
+    let output = on_alibaba(&["service", "shop/api"], &services);
+    insta::assert_snapshot!("alibaba-service", text(&output.stdout));
+    let output = on_alibaba(&["node", "prod-worker-1"], &[]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    insta::assert_snapshot!("alibaba-node", text(&output.stdout));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lost.yaml");
+    std::fs::write(
+        &path,
+        "apiVersion: v1\nkind: Service\nmetadata: {name: lost, namespace: shop, uid: u}\nspec: {type: LoadBalancer, loadBalancerClass: alibabacloud.com/nlb, ports: [{port: 443, nodePort: 30445}]}\n",
+    )
+    .unwrap();
+    let output = on_alibaba(&["service", "shop/lost"], &["--kubernetes", path.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["first_broken"], "decision", "{json:#}");
+    assert_eq!((state(&json, "load_balancer"), state(&json, "targets")), ("not_reached", "not_reached"));
+    let schema = schema("why-object.schema.json");
+    assert!(schema.is_valid(&json), "{json:#}");
+    let ingress = on_alibaba(&["ingress", "shop/web"], &services);
+    assert_eq!(ingress.status.code(), Some(2));
+    assert!(text(&ingress.stderr).contains("is not modelled"));
+}

@@ -26,6 +26,9 @@ pub struct VSwitch {
     pub vpc_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone_id: Option<String>,
+    /// Addresses that are left in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_addresses: Option<i64>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,
@@ -124,6 +127,15 @@ pub struct LoadBalancer {
     /// VPC; absent for internet-facing load balancers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
+    /// Address of a classic load balancer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Domain name of a network load balancer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns_name: Option<String>,
+    /// `internet` or `intranet`; network load balancers write them with a capital letter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address_type: Option<String>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,

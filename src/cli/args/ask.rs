@@ -87,6 +87,8 @@ pub(crate) enum ControllerName {
     Ccm,
     /// AWS Load Balancer Controller
     Lbc,
+    /// Cloud controller of Alibaba Cloud
+    AlibabaCcm,
 }
 
 #[derive(Debug, Args)]

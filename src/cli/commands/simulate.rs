@@ -1,14 +1,19 @@
 //! `tagaudit simulate`.
 
+use std::collections::BTreeMap;
+
+use crate::alibaba;
 use crate::aws::view::ClusterView;
+use crate::controller::ControllerVersion;
 use crate::controller::companion::{Companion, NamedVersion};
 use crate::estate::Estate;
+use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::model::ModelledController;
 use crate::model::objects::Objects;
 use crate::model::rehearsal::Rehearsed;
 use crate::model::rights::Rights;
-use crate::model::simulate::{Options, Simulation, simulate};
+use crate::model::simulate::{Options, Simulation, SimulationError, simulate, simulate_alibaba};
 use crate::render;
 
 use crate::cli::args::ask::{ControllerName, SimulateArgs};
@@ -18,15 +23,6 @@ use crate::cli::io::output::emit;
 use crate::cli::io::{input, kubernetes_files};
 use crate::cli::session::{self, Scope};
 
-impl From<ControllerName> for ModelledController {
-    fn from(name: ControllerName) -> Self {
-        match name {
-            ControllerName::Ccm => Self::CloudProviderAws,
-            ControllerName::Lbc => Self::LoadBalancerController,
-        }
-    }
-}
-
 /// Shows what the controllers do with objects.
 pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     input::check_stdin(&args.evidence, &args.source, &args.files)?;
@@ -35,27 +31,31 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let mut scope = Scope::read(&args.cluster_id, &audit, &args.source.connection, &args.output.terminal)?;
     let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
     scope.take(&estate);
-    let Estate::Aws(inventory) = &estate else {
-        return Err(Failure::usage("`simulate` does not support Alibaba Cloud yet")
-            .help("run `tagaudit scan`, which checks Services against the controller of Alibaba Cloud"));
-    };
     let objects = Objects::new(std::mem::take(&mut scope.kubernetes), objects, &args.namespace);
     if !args.files.is_empty() && objects.subjects.is_empty() {
         return Err(Failure::usage("the files hold no Service and no Ingress")
             .help("give the manifests of Services or Ingresses, or none to simulate those of the cluster"));
     }
-    let view =
-        ClusterView::new(inventory, scope.cluster_id, objects.evidence.nodes.as_deref(), &args.evidence.node_role);
-    let rights = Rights::new(&view, &objects.evidence, &scope.baselines);
-    let simulated = |options: &Options| {
-        let simulated = simulate(&view, &objects, options);
-        let mut simulated = simulated.map_err(|error| Failure::from_error(Exit::Usage, &error))?;
-        simulated.prove(&rights);
-        Ok::<Simulation, Failure>(simulated)
-    };
-    let options = options(args);
-    let today = simulated(&options)?;
-    let then = if args.target_controller.is_empty() { None } else { Some(simulated(&towards(args, options)?)?) };
+    let options = options(args, &estate)?;
+    let then = if args.target_controller.is_empty() { None } else { Some(towards(args, &estate, options.clone())?) };
+    let (nodes, selectors) = (objects.evidence.nodes.as_deref(), args.evidence.node_role.as_slice());
+    let (today, then) = match &estate {
+        Estate::Aws(inventory) => {
+            let view = ClusterView::new(inventory, scope.cluster_id, nodes, selectors);
+            let rights = Rights::new(&view, &objects.evidence, &scope.baselines);
+            let ask = |options: &Options| {
+                let mut simulated = simulate(&view, &objects, options)?;
+                simulated.prove(&rights);
+                Ok(simulated)
+            };
+            at_versions(ask, &options, then.as_ref())
+        }
+        Estate::Alibaba(inventory) => {
+            let view = alibaba::ClusterView::new(inventory, scope.cluster_id, nodes, selectors);
+            at_versions(|options| simulate_alibaba(&view, &objects, options), &options, then.as_ref())
+        }
+    }
+    .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     let both = || std::iter::once(&today).chain(&then);
     let (fails, is_undecided) = (both().any(Simulation::has_failures), both().any(Simulation::is_undecided));
     let simulation = Rehearsed::new(today, then.as_ref());
@@ -66,32 +66,73 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     Ok(if fails { Exit::Findings } else { Exit::for_evidence(estate.is_empty_handed(), !is_undecided) })
 }
 
+/// The simulation of today, and the one at the target versions.
+fn at_versions(
+    ask: impl Fn(&Options) -> Result<Simulation, SimulationError>,
+    options: &Options,
+    then: Option<&Options>,
+) -> Result<(Simulation, Option<Simulation>), SimulationError> {
+    let then = then.map(&ask).transpose()?;
+    Ok((ask(options)?, then))
+}
+
+/// The controller of a name, in the cloud of the account.
+fn in_cloud(name: ControllerName, estate: &Estate) -> Result<ModelledController, Failure> {
+    match (name, estate) {
+        (ControllerName::Ccm, Estate::Aws(_)) => Ok(ModelledController::CloudProviderAws),
+        (ControllerName::Lbc, Estate::Aws(_)) => Ok(ModelledController::LoadBalancerController),
+        (ControllerName::Ccm | ControllerName::AlibabaCcm, Estate::Alibaba(_)) => {
+            Ok(ModelledController::CloudProviderAlibaba)
+        }
+        (ControllerName::Lbc, Estate::Alibaba(_)) | (ControllerName::AlibabaCcm, Estate::Aws(_)) => {
+            Err(Failure::usage("--controller names a controller of another cloud than that of the account"))
+        }
+    }
+}
+
 /// Versions that the operator gives. A version without a name is that of `--controller`, else that of the cloud
 /// controller.
-fn options(args: &SimulateArgs) -> Options {
-    let controller = args.controller.map(ModelledController::from);
-    let given = args.evidence.controller_version.iter();
-    let versions = given.filter_map(|named| Some((modelled(*named, controller)?, named.version))).collect();
-    Options { controller, versions, ..Options::default() }
+fn options(args: &SimulateArgs, estate: &Estate) -> Result<Options, Failure> {
+    let controller = args.controller.map(|name| in_cloud(name, estate)).transpose()?;
+    let mut versions = BTreeMap::new();
+    for named in &args.evidence.controller_version {
+        if let Some(one) = modelled(*named, controller, estate) {
+            versions.insert(one, checked(one, named.version)?);
+        }
+    }
+    Ok(Options { controller, versions, ..Options::default() })
 }
 
 /// The same with the target versions.
-fn towards(args: &SimulateArgs, mut options: Options) -> Result<Options, Failure> {
+fn towards(args: &SimulateArgs, estate: &Estate, mut options: Options) -> Result<Options, Failure> {
     for named in &args.target_controller {
-        let Some(controller) = modelled(*named, options.controller) else {
+        let Some(controller) = modelled(*named, options.controller, estate) else {
             return Err(Failure::usage("--target-controller names a controller that `simulate` does not model")
                 .help("name the AWS Load Balancer Controller, `lbc=VERSION`, or the cloud controller, `VERSION`"));
         };
-        options.versions.insert(controller, named.version);
+        options.versions.insert(controller, checked(controller, named.version)?);
     }
     Ok(options)
 }
 
 /// The controller of a version.
-fn modelled(named: NamedVersion, controller: Option<ModelledController>) -> Option<ModelledController> {
-    match named.companion {
-        Some(Companion::LoadBalancerController) => Some(ModelledController::LoadBalancerController),
-        None => Some(controller.unwrap_or(ModelledController::CloudProviderAws)),
-        Some(_) => None,
+fn modelled(
+    named: NamedVersion,
+    controller: Option<ModelledController>,
+    estate: &Estate,
+) -> Option<ModelledController> {
+    match (named.companion, estate) {
+        (Some(Companion::LoadBalancerController), Estate::Aws(_)) => Some(ModelledController::LoadBalancerController),
+        (None, Estate::Aws(_)) => Some(controller.unwrap_or(ModelledController::CloudProviderAws)),
+        (None, Estate::Alibaba(_)) => Some(ModelledController::CloudProviderAlibaba),
+        (Some(_), _) => None,
     }
+}
+
+/// A version that the controller has.
+fn checked(controller: ModelledController, version: ControllerVersion) -> Result<ControllerVersion, Failure> {
+    if controller == ModelledController::CloudProviderAlibaba {
+        input::check_version(Provider::Alibaba, Some(version))?;
+    }
+    Ok(version)
 }

@@ -3,7 +3,7 @@
 use crate::audit::Purpose;
 use crate::aws::companion_audit::audited_companions;
 use crate::aws::view::ClusterView;
-use crate::chain::{self, Chain, ChainError, Facts};
+use crate::chain::{self, Audited, ChainError, Facts};
 use crate::estate::{Estate, SourceKind};
 use crate::model::existing::Existing;
 use crate::render;
@@ -12,6 +12,7 @@ use crate::rules::RULES;
 use crate::why;
 
 use crate::cli::args::ask::{WhyArgs, WhyObject};
+use crate::cli::args::values::NamespacedName;
 use crate::cli::args::{AuditArgs, Format, OutputArgs, SourceArgs};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
@@ -26,16 +27,23 @@ const MAX_PASTE_BYTES: u64 = 64 << 20;
 pub(in crate::cli) fn run(args: &WhyArgs) -> Result<Exit, Failure> {
     match &args.object {
         None => lines(args),
-        Some(WhyObject::Service(args)) => object(&args.cluster_id, &args.source, &args.audit, &args.output, |facts| {
-            chain::service(facts, &args.name.namespace, &args.name.name)
-        }),
-        Some(WhyObject::Ingress(args)) => object(&args.cluster_id, &args.source, &args.audit, &args.output, |facts| {
-            chain::ingress(facts, &args.name.namespace, &args.name.name)
-        }),
+        Some(WhyObject::Service(args)) => {
+            object(&args.cluster_id, &args.source, &args.audit, &args.output, &Named::Service(&args.name))
+        }
+        Some(WhyObject::Ingress(args)) => {
+            object(&args.cluster_id, &args.source, &args.audit, &args.output, &Named::Ingress(&args.name))
+        }
         Some(WhyObject::Node(args)) => {
-            object(&args.cluster_id, &args.source, &args.audit, &args.output, |facts| chain::node(facts, &args.name))
+            object(&args.cluster_id, &args.source, &args.audit, &args.output, &Named::Node(&args.name))
         }
     }
+}
+
+/// An object to explain.
+enum Named<'n> {
+    Service(&'n NamespacedName),
+    Ingress(&'n NamespacedName),
+    Node(&'n str),
 }
 
 fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
@@ -62,26 +70,47 @@ fn object(
     source: &SourceArgs,
     audit: &AuditArgs,
     output: &OutputArgs,
-    build: impl Fn(&Facts<'_>) -> Result<Chain, ChainError>,
+    named: &Named<'_>,
 ) -> Result<Exit, Failure> {
     input::check_stdin(&audit.evidence, source, &[])?;
     let mut scope = Scope::read(cluster_id, audit, &source.connection, &output.terminal)?;
     let estate = session::collect(source, &output.terminal, Some(&scope))?;
     scope.take(&estate);
-    let Estate::Aws(inventory) = &estate else {
-        return Err(Failure::usage("`why` does not support Alibaba Cloud yet")
-            .help("run `tagaudit scan`, which checks Services and Nodes against the controller of Alibaba Cloud"));
-    };
     let kind = if source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let (audited, _) = scope.audited_for(estate.as_ref(), &RULES, kind, Purpose::Report)?;
     let report = scope.written(&audited);
     let evidence = &scope.kubernetes;
-    let view = ClusterView::new(inventory, cluster_id, evidence.nodes.as_deref(), &audit.evidence.node_role);
+    let (nodes, selectors) = (evidence.nodes.as_deref(), audit.evidence.node_role.as_slice());
     let version = scope.baselines.controller_version;
-    let existing = Existing::new(&view, evidence, version);
-    let companions = audited_companions(&view, evidence, &scope.baselines);
-    let facts = Facts { view: &view, evidence, report: &report, existing: &existing, companions: &companions, version };
-    let chain = build(&facts).map_err(|error| {
+    let audited = |gaps| Audited { cluster_id, gaps, evidence, report: &report };
+    let chain = match &estate {
+        Estate::Aws(inventory) => {
+            let view = ClusterView::new(inventory, cluster_id, nodes, selectors);
+            let existing = Existing::new(&view, evidence, version);
+            let companions = audited_companions(&view, evidence, &scope.baselines);
+            let audited = audited(&inventory.gaps);
+            let facts = Facts { audited, view: &view, existing: &existing, companions: &companions, version };
+            match named {
+                Named::Service(name) => chain::service(&facts, &name.namespace, &name.name),
+                Named::Ingress(name) => chain::ingress(&facts, &name.namespace, &name.name),
+                Named::Node(name) => chain::node(&facts, name),
+            }
+        }
+        Estate::Alibaba(inventory) => {
+            let view = crate::alibaba::ClusterView::new(inventory, cluster_id, nodes, selectors);
+            let facts = chain::alibaba::Facts { audited: audited(&inventory.gaps), view: &view, version };
+            match named {
+                Named::Service(name) => chain::alibaba::service(&facts, &name.namespace, &name.name),
+                Named::Node(name) => chain::alibaba::node(&facts, name),
+                Named::Ingress(_) => {
+                    return Err(Failure::usage(
+                        "`why ingress` does not support Alibaba Cloud: its ALB Ingress controller is not modelled",
+                    ));
+                }
+            }
+        }
+    };
+    let chain = chain.map_err(|error| {
         let help = match error {
             ChainError::Missing { .. } => "check the name and the namespace: `NAMESPACE/NAME`",
             ChainError::NotGiven { .. } => "give the state of the cluster: --kube-context NAME, or --kubernetes FILE",

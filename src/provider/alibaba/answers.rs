@@ -157,6 +157,7 @@ shapes! {
         vswitch_name: Option<String>,
         vpc_id: String,
         zone_id: Option<String>,
+        available_ip_address_count: Option<i64>,
         tags: Option<VpcTags>,
     }
 
@@ -179,6 +180,8 @@ shapes! {
         load_balancer_id: String,
         load_balancer_name: Option<String>,
         vpc_id: Option<String>,
+        address: Option<String>,
+        address_type: Option<String>,
         tags: Option<EcsTags>,
     }
 
@@ -192,6 +195,9 @@ shapes! {
         load_balancer_id: String,
         load_balancer_name: Option<String>,
         vpc_id: Option<String>,
+        #[serde(rename = "DNSName")]
+        dns_name: Option<String>,
+        address_type: Option<String>,
         #[serde(default)]
         tags: Option<Vec<VpcTag>>,
     }
@@ -399,6 +405,9 @@ impl From<RawLoadBalancer> for LoadBalancer {
             kind: LoadBalancerKind::Clb,
             name: text(raw.load_balancer_name),
             vpc_id: text(raw.vpc_id),
+            address: text(raw.address),
+            dns_name: None,
+            address_type: text(raw.address_type),
             tags: EcsTags::into_tags(raw.tags),
         }
     }
@@ -411,6 +420,9 @@ impl From<RawNetworkLoadBalancer> for LoadBalancer {
             kind: LoadBalancerKind::Nlb,
             name: text(raw.load_balancer_name),
             vpc_id: text(raw.vpc_id),
+            address: None,
+            dns_name: text(raw.dns_name),
+            address_type: text(raw.address_type),
             tags: VpcTags::into_tags(raw.tags.map(|tag| VpcTags { tag })),
         }
     }
@@ -429,6 +441,7 @@ impl From<RawVSwitch> for VSwitch {
             name: text(raw.vswitch_name),
             vpc_id: raw.vpc_id,
             zone_id: text(raw.zone_id),
+            free_addresses: raw.available_ip_address_count,
             tags: VpcTags::into_tags(raw.tags),
         }
     }

@@ -1,8 +1,7 @@
 use crate::alibaba::RegionView;
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{Document, DocumentKind};
+use crate::kubernetes::alibaba_cloud_config::CloudConfig;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::alibaba_kubernetes::ali_cloud_config_content::{CloudConfig, cloud_config};
 use crate::rules::prelude::*;
 use crate::tags;
 
@@ -26,15 +25,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    // The controller mounts the ConfigMap of its own namespace.
-    let controllers = context.kubernetes.alibaba_controllers();
-    let namespaces: Vec<&str> = controllers.map(|one| one.workload.namespace.as_str()).collect();
-    let is_read = |map: &&Document| {
-        let namespace = map.object().text(&["metadata", "namespace"]).unwrap_or_default();
-        namespace.is_empty() || namespaces.contains(&namespace) || (namespaces.is_empty() && namespace == "kube-system")
-    };
-    let maps = context.kubernetes.documents_by_kind(DocumentKind::ConfigMap).filter(is_read);
-    let configs: Vec<_> = maps.filter_map(|map| Some((map, cloud_config(map)?))).collect();
+    let configs = context.kubernetes.alibaba_cloud_configs();
     if configs.is_empty() {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }

@@ -2,7 +2,7 @@ use crate::kubernetes::DocumentKind;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::ali_cloud_config_content::cloud_config;
+use crate::kubernetes::alibaba_cloud_config::cloud_config;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-access-key-in-configmap",

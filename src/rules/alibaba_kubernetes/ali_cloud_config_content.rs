@@ -1,5 +1,6 @@
+use crate::kubernetes::alibaba_cloud_config::{CloudConfig, cloud_config};
 use crate::kubernetes::cloud_config::OF_ALIBABA;
-use crate::kubernetes::{Document, DocumentKind, Located, Object, Place};
+use crate::kubernetes::{Document, DocumentKind, Place};
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
@@ -15,71 +16,6 @@ pub(super) const RULE: Rule = Rule {
     example: "unknown key `vpcId` in the cloud configuration",
     ..Rule::evidence(ALIBABA, check)
 };
-
-/// The cloud configuration of a `ConfigMap`.
-pub(in crate::rules) struct CloudConfig {
-    /// Its place in the file.
-    pub(in crate::rules) place: Place,
-    /// True if it has an access key.
-    pub(in crate::rules) has_key: bool,
-    /// True if it has only half of an access key.
-    is_half: bool,
-    /// Keys that the controller does not know.
-    unknown: Vec<Located<String>>,
-    /// `clusterID`.
-    pub(in crate::rules) cluster_id: Option<String>,
-    /// `vpcid`.
-    pub(in crate::rules) vpc: Option<String>,
-    /// `vswitchid`: items ZONE:VSWITCH, separated by commas.
-    pub(in crate::rules) vswitches: Option<String>,
-    /// `region`.
-    pub(in crate::rules) region: Option<String>,
-    /// `routeTableIDs`, separated by commas.
-    pub(in crate::rules) route_tables: Option<String>,
-    /// `kubernetesClusterTag`: the tag key that finds instances, instead of `ack.aliyun.com`.
-    pub(in crate::rules) cluster_tag: Option<String>,
-    /// `featureGates`.
-    pub(super) feature_gates: Option<String>,
-    /// `serviceBackendType`.
-    pub(super) backend_type: Option<String>,
-}
-
-/// Reads the cloud configuration of a `ConfigMap`; `None` if it has none, or an unreadable one. Go ignores the case of
-/// keys.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go#LoadCloudCFG`, with sigs.k8s.io/yaml.
-pub(in crate::rules) fn cloud_config(map: &Document) -> Option<CloudConfig> {
-    let text = map.object().at(&["data", "cloud-config.conf"])?;
-    let inner = map.source.inner(text.node)?;
-    let node = inner.documents().ok()?.into_iter().next()?;
-    let config = Object { source: &inner, node: &node };
-    let global = config.members(&[]).find(|(key, _)| key.value.eq_ignore_ascii_case("Global"))?.1;
-    let value = |name: &str| {
-        let mut members = global.members(&[]);
-        let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name))?.1;
-        found.node.as_str().map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned)
-    };
-    // The guide's manifest has the placeholder `$your-AccessKeyID-base64`.
-    let is_key = |name: &str| value(name).is_some_and(|value| !value.starts_with(['$', '<', '{']));
-    let keys = [is_key("accessKeyID"), is_key("accessKeySecret")];
-    let unknown = global.members(&[]).map(|(key, _)| key).filter(|key| {
-        !OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(&key.value))
-            && !key.value.eq_ignore_ascii_case("zoneid")
-    });
-    Some(CloudConfig {
-        place: text.place(),
-        has_key: keys == [true, true],
-        is_half: keys[0] != keys[1],
-        unknown: unknown.collect(),
-        cluster_id: value("clusterID"),
-        vpc: value("vpcid"),
-        vswitches: value("vswitchid"),
-        region: value("region"),
-        route_tables: value("routeTableIDs"),
-        cluster_tag: value("kubernetesClusterTag"),
-        feature_gates: value("featureGates"),
-        backend_type: value("serviceBackendType"),
-    })
-}
 
 /// True if a cloud configuration is one for AWS, which has sections in brackets.
 fn is_of_aws(map: &Document) -> bool {

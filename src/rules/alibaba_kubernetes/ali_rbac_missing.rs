@@ -4,8 +4,8 @@ use crate::rules::ALIBABA;
 use crate::rules::cloud_controller::{lacking, rights_not_given};
 use crate::rules::prelude::*;
 
-use super::ali_cloud_config_content::cloud_config;
 use super::for_each_controller;
+use crate::kubernetes::alibaba_cloud_config::cloud_config;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-rbac-missing",

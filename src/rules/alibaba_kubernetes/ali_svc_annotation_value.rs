@@ -6,7 +6,7 @@ use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::alibaba_service::{PREFIXES, annotation, kept};
 use crate::rules::prelude::*;
 
-use super::ali_svc_annotation_unknown::is_read;
+use crate::service_annotations::alibaba::is_read;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-annotation-value",

@@ -1,13 +1,13 @@
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{DocumentKind, Evidence, Service};
+use crate::model::cloud_provider_alibaba::{MASTER, TO_BE_DELETED, exclusion};
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
-use crate::rules::alibaba_node::EXCLUDING as LEFT_ALONE;
 use crate::rules::alibaba_service::{annotation, has_annotation, kept};
 use crate::rules::prelude::*;
 
-use super::ali_cloud_config_content::cloud_config;
+use crate::kubernetes::alibaba_cloud_config::cloud_config;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-no-backend",
@@ -26,18 +26,6 @@ pub(super) const RULE: Rule = Rule {
     example: "Service shop/web has no backends: all 3 Nodes are excluded (3 by `node-role.kubernetes.io/master`)",
     ..Rule::evidence(ALIBABA, check)
 };
-
-/// Label of Nodes that the controller passes over, whatever its value.
-const MASTER: &str = "node-role.kubernetes.io/master";
-
-/// Labels that exclude a Node from load balancers, whatever their value.
-const EXCLUDING: [&str; 2] = [
-    "node.kubernetes.io/exclude-from-external-load-balancers",
-    "alpha.service-controller.kubernetes.io/exclude-balancer",
-];
-
-/// Taint of Nodes that the cluster autoscaler deletes.
-const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
@@ -113,19 +101,11 @@ fn reason(
         // The controller refuses such a label, and says so.
         None => true,
     };
-    let has_label = |label: &&'static str| node.labels.contains_key(*label);
-    let reads_taint = version.is_none_or(|version| version >= ControllerVersion::new(2, 4, 0));
     if backend_label.is_some_and(|label| !label.split(',').all(has)) {
-        Some("backend-label")
-    } else if has_label(&MASTER) {
-        Some(MASTER)
-    } else if reads_taint && node.taints.iter().any(|taint| taint.key == TO_BE_DELETED) {
-        Some(TO_BE_DELETED)
-    } else if node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet") {
-        None
-    } else {
-        EXCLUDING.into_iter().chain(LEFT_ALONE).find(|label| has_label(label))
+        return Some("backend-label");
     }
+    let is_virtual = node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet");
+    exclusion(node, version).filter(|why| !is_virtual || [MASTER, TO_BE_DELETED].contains(why))
 }
 
 /// True if Nodes are the backends of a Service: its annotation decides, else the default.

@@ -1,0 +1,91 @@
+//! Configurations of the cloud controller of Alibaba Cloud.
+
+use super::cloud_config::OF_ALIBABA;
+use super::{Document, DocumentKind, Evidence, Located, Object, Place};
+
+/// The cloud configuration of a `ConfigMap`.
+pub(crate) struct CloudConfig {
+    /// Its place in the file.
+    pub(crate) place: Place,
+    /// True if it has an access key.
+    pub(crate) has_key: bool,
+    /// True if it has only half of an access key.
+    pub(crate) is_half: bool,
+    /// Keys that the controller does not know.
+    pub(crate) unknown: Vec<Located<String>>,
+    /// `clusterID`.
+    pub(crate) cluster_id: Option<String>,
+    /// `vpcid`.
+    pub(crate) vpc: Option<String>,
+    /// `vswitchid`: items ZONE:VSWITCH, separated by commas.
+    pub(crate) vswitches: Option<String>,
+    /// `region`.
+    pub(crate) region: Option<String>,
+    /// `routeTableIDs`, separated by commas.
+    pub(crate) route_tables: Option<String>,
+    /// `kubernetesClusterTag`: the tag key that finds instances, instead of `ack.aliyun.com`.
+    pub(crate) cluster_tag: Option<String>,
+    /// `featureGates`.
+    pub(crate) feature_gates: Option<String>,
+    /// `serviceBackendType`.
+    pub(crate) backend_type: Option<String>,
+    /// True if `disablePublicSLB` forbids internet-facing Classic Load Balancers.
+    pub(crate) is_public_disabled: bool,
+}
+
+/// Reads the cloud configuration of a `ConfigMap`; `None` if it has none, or an unreadable one. Go ignores the case of
+/// keys.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go#LoadCloudCFG`, with sigs.k8s.io/yaml.
+pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
+    let text = map.object().at(&["data", "cloud-config.conf"])?;
+    let inner = map.source.inner(text.node)?;
+    let node = inner.documents().ok()?.into_iter().next()?;
+    let config = Object { source: &inner, node: &node };
+    let global = config.members(&[]).find(|(key, _)| key.value.eq_ignore_ascii_case("Global"))?.1;
+    let value = |name: &str| {
+        let mut members = global.members(&[]);
+        let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name))?.1;
+        found.node.as_str().map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned)
+    };
+    let is_on = |name: &str| {
+        let mut members = global.members(&[]);
+        let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name));
+        found.and_then(|(_, value)| value.switch(&[])) == Some(true)
+    };
+    // The guide's manifest has the placeholder `$your-AccessKeyID-base64`.
+    let is_key = |name: &str| value(name).is_some_and(|value| !value.starts_with(['$', '<', '{']));
+    let keys = [is_key("accessKeyID"), is_key("accessKeySecret")];
+    let unknown = global.members(&[]).map(|(key, _)| key).filter(|key| {
+        !OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(&key.value))
+            && !key.value.eq_ignore_ascii_case("zoneid")
+    });
+    Some(CloudConfig {
+        place: text.place(),
+        has_key: keys == [true, true],
+        is_half: keys[0] != keys[1],
+        unknown: unknown.collect(),
+        cluster_id: value("clusterID"),
+        vpc: value("vpcid"),
+        vswitches: value("vswitchid"),
+        region: value("region"),
+        route_tables: value("routeTableIDs"),
+        cluster_tag: value("kubernetesClusterTag"),
+        feature_gates: value("featureGates"),
+        backend_type: value("serviceBackendType"),
+        is_public_disabled: is_on("disablePublicSLB"),
+    })
+}
+
+impl Evidence {
+    /// The configurations that a controller of Alibaba Cloud reads: it mounts a `ConfigMap` of its namespace.
+    pub(crate) fn alibaba_cloud_configs(&self) -> Vec<(&Document, CloudConfig)> {
+        let namespaces: Vec<&str> = self.alibaba_controllers().map(|one| one.workload.namespace.as_str()).collect();
+        let is_read = |map: &&Document| {
+            let namespace = map.object().text(&["metadata", "namespace"]).unwrap_or_default();
+            let is_default = namespaces.is_empty() && namespace == "kube-system";
+            namespace.is_empty() || namespaces.contains(&namespace) || is_default
+        };
+        let maps = self.documents_by_kind(DocumentKind::ConfigMap).filter(is_read);
+        maps.filter_map(|map| Some((map, cloud_config(map)?))).collect()
+    }
+}

@@ -1,0 +1,268 @@
+//! Classic Load Balancers.
+
+use crate::alibaba::{LoadBalancerKind, VSwitch};
+use crate::model::decision::{Answer, Decision, Stop};
+
+use super::backends::Backends;
+use super::existing::Found;
+use super::network::take;
+use super::{Request, atoi, within};
+
+/// Prefix of what the controller finds wrong before it asks the account.
+const LOCAL: &str = "build lb local model error: ";
+
+/// Annotations whose change an existing load balancer refuses, and that the inventory does not hold.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/loadbalancer.go#Update`.
+const IMMUTABLE: [&str; 6] = ["master-zoneid", "slave-zoneid", "ip-version", "resource-group-id", "network-type", "ip"];
+
+/// The steps of the controller, in order.
+pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> {
+    decision.kind = Answer::Is("clb");
+    decision.step(
+        "scheme",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#BuildLocalModel",
+    );
+    let bandwidth = request.annotation("bandwidth");
+    if !bandwidth.is_empty() {
+        atoi(bandwidth, |why| {
+            format!("{LOCAL}build lb attribute error: bandwidth must be integer, got [{bandwidth}], error: {why}")
+        })?;
+    }
+    request.identity(decision);
+    decision.scheme = match request.annotation("address-type") {
+        "" | "internet" => Answer::Is("internet"),
+        "intranet" => Answer::Is("intranet"),
+        _ => Answer::Unknown,
+    };
+    let in_groups = format!("{LOCAL}build vserver groups error: ");
+    let nodes = request.nodes(decision).map_err(within(&in_groups))?;
+    let failure = groups(request, nodes.as_deref(), decision, &in_groups)?;
+    decision.step(
+        "error",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/listeners.go#buildListenerFromServicePort",
+    );
+    request.classic_listeners().map_err(within(&format!("{LOCAL}builid lb listener error: ")))?;
+    decision.listeners_written = Answer::Is(request.writes_listeners());
+    balancer(request, decision)?;
+    match failure {
+        // The group that is missing is an error of its listener alone.
+        Some(_) if request.writes_listeners() => {
+            let names = decision.server_groups.known().and_then(|names| names.first().cloned());
+            decision.server_groups = Answer::Is(Vec::new());
+            let Some(name) = names else {
+                return Stop::unknown("error", "the name of the server group contains a port that is allocated later");
+            };
+            Stop::error(format!(
+                "apply model error: merge listener: find vservergroup error: can not find vgroup by name {name}"
+            ))
+        }
+        Some(error) => {
+            decision.server_groups = Answer::Is(Vec::new());
+            decision.notes.push(format!("the controller drops this error, and writes no server group: {error}"));
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The server groups. Since v2.12 an error of theirs is returned here, because the controller drops it.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/vgroups.go#BuildLocalModel`.
+fn groups(
+    request: &Request<'_>,
+    nodes: Option<&[&crate::nodes::KubernetesNode]>,
+    decision: &mut Decision,
+    prefix: &str,
+) -> Result<Option<String>, Stop> {
+    decision.step(
+        "targets",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/vgroups.go#buildVGroupForServicePort",
+    );
+    decision.server_groups = request.group_names(decision, |port| {
+        format!("k8s/{port}/{}/{}/{}", request.service.name, request.service.namespace, request.config.cluster_id)
+    });
+    let first = request.service.ports.first().map(|port| port.port).unwrap_or_default();
+    let at = |error: &str| {
+        if request.is_since(12, 0) {
+            return Ok(Some(error.to_owned()));
+        }
+        Stop::error(format!("{prefix}build vgroup for port {first} error: {error}"))
+    };
+    if request.is_reused() && !request.annotation("vgroup-port").is_empty() {
+        for port in &request.service.ports {
+            match request.own_group(port, "vgroupid and protocol format must be like 'vsp-xxx:443'") {
+                Ok(None) => {}
+                Ok(Some(_)) => {
+                    decision.server_groups = Answer::Unknown;
+                    return Stop::unknown(
+                        "targets",
+                        "server groups of load balancers are not read, and `vgroup-port` names one",
+                    );
+                }
+                Err(Stop::Error(error)) => return at(&format!("vgroupid parse error: {error}")),
+                Err(unknown) => return Err(unknown),
+            }
+        }
+    }
+    match request.backends(nodes, false, decision) {
+        Backends::Fail(error) => {
+            let failure = at(&error)?;
+            decision.targets = Answer::Is(Vec::new());
+            Ok(failure)
+        }
+        Backends::Are(weights) => {
+            take(weights, decision);
+            Ok(None)
+        }
+    }
+}
+
+/// Finds or creates the load balancer.
+fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> {
+    decision.step(
+        "load_balancer_id",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/slb/loadbalancer.go#FindLoadBalancer",
+    );
+    // From v2.6 to v2.11 an error of the load balancer has no prefix.
+    let has_prefix = !request.is_since(6, 0) || request.is_since(12, 0);
+    let prefix = format!("apply model error: {}", if has_prefix { "update lb attribute error: " } else { "" });
+    match request.find(LoadBalancerKind::Clb, decision)? {
+        Found::Existing(held) => {
+            decision.created = true;
+            decision.tags = Answer::NotReached;
+            let asked = request.annotation("address-type");
+            let own = held.address_type.as_deref();
+            request.keep_name(held, decision);
+            decision.scheme_if_new = std::mem::take(&mut decision.scheme);
+            decision.scheme = match own {
+                Some("internet") => Answer::Is("internet"),
+                Some("intranet") => Answer::Is("intranet"),
+                _ => Answer::Unknown,
+            };
+            if request.is_reused() {
+                request.check_reusable(held, &prefix)?;
+            }
+            if let Some(own) = own
+                && !asked.is_empty()
+                && own != asked
+            {
+                return Stop::error(
+                    "apply model error: update lb attribute error: alicloud: can not change LoadBalancer AddressType once created. delete and retry",
+                );
+            }
+            for name in IMMUTABLE.into_iter().filter(|name| !request.annotation(name).is_empty()) {
+                decision.may_fail(format!(
+                    "the controller stops if `{name}` differs from the existing load balancer, whose value was not read"
+                ));
+            }
+            Ok(())
+        }
+        Found::New => {
+            request.check_status(&prefix)?;
+            if decision.scheme == Answer::Unknown {
+                return Stop::unknown("error", "`address-type` is neither `internet` nor `intranet`: the API decides");
+            }
+            vswitches(request, decision, &prefix)?;
+            decision.created = true;
+            Ok(())
+        }
+        Found::Unknown => {
+            // What an existing one has stays.
+            vswitches(request, decision, &prefix)?;
+            Ok(())
+        }
+    }
+}
+
+/// The vSwitch of a load balancer with a private address.
+/// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/loadbalancer.go#setModelDefaultValue`,
+/// `#Create`, `#setAvailableVswitchID`; `pkg/provider/alibaba/base/metadata.go#VswitchIDs`, before v2.13 `#VswitchID`.
+fn vswitches(request: &Request<'_>, decision: &mut Decision, prefix: &str) -> Result<(), Stop> {
+    if decision.scheme != Answer::Is("intranet") || request.annotation("network-type") == "classic" {
+        return Ok(());
+    }
+    decision.step(
+        "subnets",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#setModelDefaultValue",
+    );
+    let own = request.annotation("vswitch-id");
+    if !own.is_empty() {
+        decision.subnets = Answer::Is(vec![own.to_owned()]);
+        return Ok(());
+    }
+    let Answer::Is(configured) = &request.config.vswitches else {
+        unknown_vswitch(decision, "the cloud configuration, whose `vswitchid` decides, was not given");
+        return Ok(());
+    };
+    let Some(text) = configured.as_deref() else {
+        of_the_machine(request, decision);
+        return Ok(());
+    };
+    if !request.is_since(13, 0) {
+        let first = text.split(',').next().unwrap_or_default();
+        let parts: Vec<&str> = first.split(':').collect();
+        let chosen = if let [_, id] = parts.as_slice() { id } else { text };
+        decision.subnets = Answer::Is(vec![chosen.to_owned()]);
+        return Ok(());
+    }
+    let id = |item: &'_ str| match item.split(':').collect::<Vec<&str>>().as_slice() {
+        [_, id] => Some((*id).to_owned()),
+        _ => None,
+    };
+    let entries: Vec<String> = text.split(',').filter_map(id).collect();
+    if entries.is_empty() {
+        return Stop::error(format!(
+            "{prefix}create lb error: set model default value error: get vsw id from metadata error: no vswitches found"
+        ));
+    }
+    choose(request, decision, &entries)
+}
+
+/// One of several vSwitches at random; instead of a full one, the first other with a free address.
+fn choose(request: &Request<'_>, decision: &mut Decision, entries: &[String]) -> Result<(), Stop> {
+    let free = |id: &str| {
+        let held: Option<&VSwitch> = request.world.region.region.vswitches.iter().find(|one| one.id == id);
+        held.and_then(|one| one.free_addresses)
+    };
+    let mut chosen: Vec<String> = Vec::new();
+    for entry in entries {
+        let result = match free(entry) {
+            Some(0) => entries.iter().find(|other| *other != entry && free(other).is_some_and(|left| left > 0)),
+            _ => Some(entry),
+        };
+        if let Some(result) = result
+            && !chosen.contains(result)
+        {
+            chosen.push(result.clone());
+        }
+    }
+    chosen.sort();
+    match chosen.as_slice() {
+        [] => Stop::unknown("error", "no vSwitch of the cloud configuration has a free address"),
+        [only] => {
+            decision.subnets = Answer::Is(vec![only.clone()]);
+            Ok(())
+        }
+        _ => {
+            decision.subnets_one_of = Answer::Is(chosen);
+            unknown_vswitch(decision, "the controller chooses one of them at random");
+            Ok(())
+        }
+    }
+}
+
+/// The vSwitch of the machine on which the controller runs.
+fn of_the_machine(request: &Request<'_>, decision: &mut Decision) {
+    let members = &request.world.region.members;
+    let mut all: Vec<&str> = members.iter().filter_map(|member| member.instance.vswitch_id.as_deref()).collect();
+    all.sort_unstable();
+    all.dedup();
+    match all.as_slice() {
+        [only] => decision.subnets = Answer::Is(vec![(*only).to_owned()]),
+        _ => unknown_vswitch(decision, "it is that of the machine on which the leader of the controller runs"),
+    }
+}
+
+fn unknown_vswitch(decision: &mut Decision, reason: &str) {
+    decision.subnets = Answer::Unknown;
+    decision.note_unknown("subnets", reason);
+}

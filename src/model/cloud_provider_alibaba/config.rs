@@ -1,0 +1,119 @@
+//! The configuration of the cloud controller of Alibaba Cloud.
+
+use crate::alibaba::{CLUSTER_TAG, LoadBalancerKind};
+use crate::controller::ControllerVersion;
+use crate::kubernetes::alibaba_cloud_config::CloudConfig;
+use crate::kubernetes::{CloudController, Evidence, Service};
+
+use crate::model::annotations::parse_bool;
+use crate::model::decision::Answer;
+
+/// Feature gate with which an annotation chooses the kind of load balancer.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#LoadBalancerTypeAnnotation`.
+pub(crate) const TYPE_GATE: &str = "LoadBalancerTypeAnnotation";
+
+/// Cluster id without `clusterID`.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#CLUSTER_ID`.
+const DEFAULT_CLUSTER_ID: &str = "clusterid";
+
+/// Configuration of the controller, from its workloads and its configuration file.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    pub(crate) version: ControllerVersion,
+    /// `clusterID`, or the audited cluster id if no configuration was given.
+    pub(super) cluster_id: String,
+    /// The tag that finds instances: `kubernetesClusterTag`.
+    pub(super) cluster_tag: String,
+    /// `vswitchid`, if `vpcid` is set too: otherwise the controller asks the metadata service.
+    pub(super) vswitches: Answer<Option<String>>,
+    /// True if Pods are backends by default.
+    pods_are_backends: Answer<bool>,
+    pub(super) has_type_gate: Answer<bool>,
+    pub(super) is_public_disabled: bool,
+    /// Kinds of load balancers that no controller keeps.
+    switched_off: Vec<LoadBalancerKind>,
+    /// Assumptions.
+    pub(super) notes: Vec<&'static str>,
+}
+
+impl Config {
+    /// The configuration of the controller in the evidence; the defaults if there is none.
+    pub(crate) fn new(evidence: &Evidence, cluster_id: &str, version: ControllerVersion) -> Self {
+        let files: Vec<CloudConfig> = evidence.alibaba_cloud_configs().into_iter().map(|(_, config)| config).collect();
+        let mut notes = Vec::new();
+        let is_unread = files.is_empty() && evidence.alibaba_controllers().next().is_some();
+        if is_unread {
+            notes.push("its cloud configuration was not given: the defaults are assumed");
+        }
+        let id = match files.as_slice() {
+            [] => cluster_id.to_owned(),
+            [first, ..] => first.cluster_id.clone().unwrap_or_else(|| DEFAULT_CLUSTER_ID.to_owned()),
+        };
+        let vswitches = |file: &CloudConfig| file.vpc.as_ref().and(file.vswitches.clone());
+        let mut variables = evidence.alibaba_controllers().flat_map(|controller| &controller.workload.environment);
+        let is_forced = variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI");
+        let pods_are_backends = match agreed(&files, |file| file.backend_type.as_deref() == Some("eni")) {
+            _ if is_forced => Answer::Unknown,
+            agreed => agreed,
+        };
+        let kinds = [(LoadBalancerKind::Clb, "service"), (LoadBalancerKind::Nlb, "nlb")];
+        let switched_off = kinds.into_iter().filter(|(_, name)| is_off(evidence, name)).map(|(kind, _)| kind);
+        Self {
+            version,
+            cluster_id: id,
+            cluster_tag: files
+                .iter()
+                .find_map(|file| file.cluster_tag.clone())
+                .unwrap_or_else(|| CLUSTER_TAG.to_owned()),
+            vswitches: if is_unread { Answer::Unknown } else { agreed(&files, vswitches) },
+            pods_are_backends: if is_unread { Answer::Unknown } else { pods_are_backends },
+            has_type_gate: agreed(&files, |file| has_gate(file.feature_gates.as_deref(), version)),
+            is_public_disabled: !files.is_empty() && files.iter().all(|file| file.is_public_disabled),
+            switched_off: switched_off.collect(),
+            notes,
+        }
+    }
+
+    /// True unless all controllers that were given leave load balancers of a kind alone.
+    pub(super) fn keeps(&self, kind: LoadBalancerKind) -> bool {
+        !self.switched_off.contains(&kind)
+    }
+
+    /// True if Pods are the backends of a Service, and not Nodes.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#IsENIBackendType`.
+    pub(super) fn has_pods_as_backends(&self, service: &Service) -> Answer<bool> {
+        match service.annotations.get("service.beta.kubernetes.io/backend-type") {
+            Some(kind) if !kind.is_empty() => Answer::Is(kind == "eni"),
+            _ => self.pods_are_backends.clone(),
+        }
+    }
+
+    /// Version of the controller in the evidence.
+    pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
+        evidence.alibaba_controllers().filter_map(|one| one.version).min()
+    }
+}
+
+/// The value on which all configurations agree; the default if there is none.
+fn agreed<T: PartialEq + Default>(files: &[CloudConfig], value: impl Fn(&CloudConfig) -> T) -> Answer<T> {
+    let mut values = files.iter().map(value);
+    let Some(first) = values.next() else { return Answer::Is(T::default()) };
+    if values.all(|other| other == first) { Answer::Is(first) } else { Answer::Unknown }
+}
+
+/// True if the gate for the annotation of the kind is on.
+fn has_gate(gates: Option<&str>, version: ControllerVersion) -> bool {
+    let is_on = |gate: &str| {
+        gate.split_once('=')
+            .is_some_and(|(name, value)| name.trim() == TYPE_GATE && parse_bool(value.trim()) == Some(true))
+    };
+    version >= ControllerVersion::new(2, 10, 0) && gates.unwrap_or_default().split(',').any(is_on)
+}
+
+/// True if the controllers that run were given, and none runs this one.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.
+fn is_off(evidence: &Evidence, name: &str) -> bool {
+    let runs = |one: &&CloudController| one.workload.replicas > 0 && one.knows_flags;
+    let mut controllers = evidence.alibaba_controllers().filter(runs).peekable();
+    controllers.peek().is_some() && !controllers.any(|one| one.runs(&[name]))
+}

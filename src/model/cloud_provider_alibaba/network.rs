@@ -1,0 +1,206 @@
+//! Network Load Balancers.
+
+use std::collections::BTreeMap;
+
+use crate::alibaba::LoadBalancerKind;
+use crate::kubernetes::ServicePort;
+use crate::model::allocated_later;
+use crate::model::decision::{Answer, Decision, NewGroup, Stop};
+
+use super::attributes::zone_mappings;
+use super::backends::Backends;
+use super::existing::Found;
+use super::{Request, within};
+
+/// Prefix of what the controller finds wrong before it asks the account.
+const LOCAL: &str = "build lb local model error: ";
+
+/// Prefix of what it finds wrong about the load balancer.
+const APPLY: &str = "apply model error: update nlb attribute error: ";
+
+/// The steps of the controller, in order.
+pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> {
+    decision.kind = Answer::Is("nlb");
+    attributes(request, decision).map_err(within(&format!("{LOCAL}build nlb attribute error: ")))?;
+    decision.step(
+        "error",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/listeners.go#buildListenerFromServicePort",
+    );
+    let protocols =
+        request.network_listeners(decision).map_err(within(&format!("{LOCAL}build nlb listener error: ")))?;
+    decision.listeners_written = Answer::Is(request.writes_listeners());
+    server_groups(request, decision, &protocols).map_err(within(&format!("{LOCAL}builid nlb server group error: ")))?;
+    decision.step(
+        "load_balancer_id",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/nlb/loadbalancer.go#FindNLB",
+    );
+    match request.find(LoadBalancerKind::Nlb, decision)? {
+        Found::Existing(held) => {
+            decision.created = true;
+            decision.tags = Answer::NotReached;
+            request.keep_name(held, decision);
+            if request.is_reused() {
+                request.check_reusable(held, APPLY)?;
+            }
+            for name in
+                ["ip-version", "resource-group-id"].into_iter().filter(|name| !request.annotation(name).is_empty())
+            {
+                decision.may_fail(format!(
+                    "the controller stops if `{name}` differs from the existing load balancer, whose value was not read"
+                ));
+            }
+            Ok(())
+        }
+        Found::New => {
+            request.check_status(APPLY)?;
+            if decision.scheme == Answer::Unknown {
+                return Stop::unknown("error", "`address-type` is neither `internet` nor `intranet`: the API decides");
+            }
+            decision.created = true;
+            Ok(())
+        }
+        Found::Unknown => Ok(()),
+    }
+}
+
+/// Zones, groups and address type.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/nlbv2/loadbalancer.go#BuildLocalModel`.
+fn attributes(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> {
+    decision.step(
+        "zone_mappings",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#BuildLocalModel",
+    );
+    let zones = request.annotation("zone-maps");
+    if !zones.is_empty() {
+        let mappings = zone_mappings(zones)?;
+        decision.subnets = Answer::Is(mappings.iter().map(|one| one.vswitch.clone()).collect());
+        decision.zone_mappings = Answer::Is(mappings);
+    } else if !request.is_reused() {
+        return Stop::error("ParameterMissing, zone mappings are required");
+    }
+    let groups = request.annotation("security-group-ids");
+    let mut groups: Vec<String> = groups.split(',').filter(|_| !groups.is_empty()).map(str::to_owned).collect();
+    let enabled = request.annotation("cross-zone-enabled");
+    if !["", "on", "off"].contains(&enabled.to_lowercase().as_str()) {
+        return Stop::error(format!(
+            "ParameterInvalid, cross zone enabled flag error: invalid flag {}, should be \"on\" or \"off\"",
+            crate::model::annotations::go_quoted(enabled)
+        ));
+    }
+    request.identity(decision);
+    decision.scheme = match request.annotation("address-type").to_lowercase().as_str() {
+        "" | "internet" => Answer::Is("internet"),
+        "intranet" => Answer::Is("intranet"),
+        _ => Answer::Unknown,
+    };
+    decision.new_group = Answer::Is(None);
+    if !request.service.source_ranges.is_empty() && request.is_since(14, 0) {
+        if request.is_reused() {
+            decision.notes.push(
+                "`loadBalancerSourceRanges` has no effect on a load balancer that belongs to its user".to_owned(),
+            );
+        } else {
+            let name = format!("k8s-nlb-{}", request.default_name().unwrap_or_else(|| crate::model::UID.to_owned()));
+            groups.push(format!("new:{name}"));
+            decision.new_group = Answer::Is(Some(source_group(request, name)));
+        }
+    } else if !request.service.source_ranges.is_empty() {
+        decision.notes.push("this version does not read `loadBalancerSourceRanges`".to_owned());
+    }
+    decision.lb_groups = Answer::Is(groups);
+    Ok(())
+}
+
+/// The group that accepts the source ranges, and refuses everything else.
+/// Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/service/nlbv2/loadbalancer.go#updateAssociatedSecurityGroupRules`.
+fn source_group(request: &Request<'_>, name: String) -> NewGroup {
+    let group = format!("new:{name}");
+    let rule = |source: &String| crate::model::IngressRule {
+        group: group.clone(),
+        protocol: "-1".to_owned(),
+        source: source.clone(),
+        from: None,
+        to: None,
+        description: None,
+    };
+    let rules = request.service.source_ranges.iter().map(rule).collect();
+    NewGroup { name, description: String::new(), rules }
+}
+
+/// Server groups and their backends.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/nlbv2/server_groups.go#BuildLocalModel`.
+fn server_groups(request: &Request<'_>, decision: &mut Decision, protocols: &[String]) -> Result<(), Stop> {
+    decision.step(
+        "targets",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/server_groups.go#BuildLocalModel",
+    );
+    let nodes = request.nodes(decision)?;
+    let service = request.service;
+    let mut protocols = protocols.iter();
+    decision.server_groups = request.group_names(decision, |port| {
+        let protocol = protocols.next().map(String::as_str).unwrap_or_default();
+        format!("k8s.{port}.{protocol}.{}.{}.{}", service.name, service.namespace, request.config.cluster_id)
+    });
+    let by_address = request.network_group_attributes()?;
+    let first = service.ports.first().map(|port| port.port).unwrap_or_default();
+    let at = format!("set ServerGroup for port {first} error: ");
+    if request.is_reused() && !request.annotation("vgroup-port").is_empty() {
+        for port in &service.ports {
+            let format = "server group id and protocol format must be like 'sg-xxx:443'";
+            let own = request.own_group(port, format);
+            if own.map_err(within(&format!("{at}server group id parse error: ")))?.is_some() {
+                decision.server_groups = Answer::Unknown;
+                return Stop::unknown("targets", "server groups are not read, and `vgroup-port` names one");
+            }
+        }
+    }
+    match request.backends(nodes.as_deref(), by_address, decision) {
+        Backends::Fail(error) => Stop::error(format!("{at}{error}")),
+        Backends::Are(weights) => {
+            take(weights, decision);
+            Ok(())
+        }
+    }
+}
+
+impl Request<'_> {
+    /// Names of the server groups of all ports.
+    /// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/listeners.go#getVGroupNamedKey`,
+    /// `pkg/controller/service/nlbv2/server_groups.go#getServerGroupNamedKey`.
+    pub(super) fn group_names(
+        &self,
+        decision: &mut Decision,
+        mut name: impl FnMut(i64) -> String,
+    ) -> Answer<Vec<String>> {
+        let has_pods = self.config.has_pods_as_backends(self.service);
+        let number = |port: &ServicePort| match has_pods {
+            Answer::Is(true) => port.target_port,
+            Answer::Is(false) => port.node_port,
+            _ => None,
+        };
+        let mut names = Vec::new();
+        for port in &self.service.ports {
+            let Some(number) = number(port) else {
+                let reason = match has_pods {
+                    Answer::Is(true) => "they contain the name of a target port".to_owned(),
+                    Answer::Is(false) => allocated_later(port),
+                    _ => "the default kind of backends is not known".to_owned(),
+                };
+                decision.note_unknown("server_groups", reason);
+                return Answer::Unknown;
+            };
+            names.push(name(number));
+        }
+        Answer::Is(names)
+    }
+}
+
+/// Takes over the backends.
+pub(super) fn take(weights: Answer<BTreeMap<String, i64>>, decision: &mut Decision) {
+    decision.targets = match &weights {
+        Answer::Is(weights) => Answer::Is(weights.keys().cloned().collect()),
+        _ => Answer::Unknown,
+    };
+    decision.weights = weights;
+}

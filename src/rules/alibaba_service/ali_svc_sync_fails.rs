@@ -1,0 +1,72 @@
+use crate::kubernetes::Service;
+use crate::model::failures::certain_failures_of_alibaba;
+use crate::rules::alibaba::{self, Context};
+use crate::rules::prelude::*;
+use crate::rules::sync_failures::Stopped;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-svc-sync-fails",
+    title: "the cloud controller stops with an error at a Service",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "The cloud controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version from 2.5.1 on must stop. Errors that depend on facts that were not read are skipped.",
+    impact: "no load balancer is created, or an existing one does not follow any change",
+    fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/service_controller.go#buildAndApplyModel",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/nlb_controller.go#buildAndApplyModel",
+    ],
+    example: "the cloud controller of Alibaba Cloud (2.14.0) stops at Service shop/web: `build lb local model error: build nlb attribute error: ParameterMissing, zone mappings are required`",
+    reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers, Read::DescribeVSwitches],
+    ..Rule::alibaba(alibaba::Check::Services(check))
+};
+
+fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
+    let version = context.on_kubernetes().alibaba_controller_version();
+    let Ok((taken, failures)) = certain_failures_of_alibaba(context.view, context.kubernetes, version) else {
+        return CheckResult::not_applicable("the nodes are not in one region");
+    };
+    if taken == 0 {
+        return CheckResult::not_applicable("no Service requests a load balancer of Alibaba Cloud");
+    }
+    let found = failures.iter().map(|failure| {
+        let object = &failure.decision.object;
+        let service = services.iter().find(|one| one.namespace == object.namespace && one.name == object.name);
+        let name = format!("{}/{}", object.namespace, object.name);
+        let resource = ResourceRef::bare(ResourceKind::Service, &name);
+        let has_address = service.is_some_and(|one| !one.ingress.is_empty());
+        let place = service.map(|one| &one.place);
+        Stopped { failure, name }.violation("Service", resource, has_address, place)
+    });
+    CheckResult::counted(taken, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba;
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| {
+            c.service("web")["metadata"]["annotations"]["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-bandwidth"] =
+                "5M".into();
+        });
+        // One Node without a providerID is enough.
+        alibaba::fires(&RULE, |c| {
+            for node in c.objects.iter_mut().filter(|one| one["kind"] == "Node") {
+                node["status"]["conditions"] = serde_json::json!([{"type": "Ready", "status": "True"}]);
+            }
+            c.service("web")["spec"]["ports"] = serde_json::json!([{"port": 80, "nodePort": 30_080}]);
+            c.node(alibaba::WORKER)["spec"]["providerID"] = "i-bp1worker1".into();
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| {
+            c.service("web")["metadata"]["annotations"]["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-bandwidth"] =
+                "5".into();
+        });
+    }
+}
