@@ -24,6 +24,7 @@ mod world;
 use crate::kubernetes::ServicePort;
 
 pub(crate) use calls::{Call, CallAnswer};
+pub(crate) use failures::decisions_of_alibaba;
 pub(crate) use names::default_load_balancer;
 
 pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName};

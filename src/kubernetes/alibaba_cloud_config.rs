@@ -1,5 +1,8 @@
 //! Configurations of the cloud controller of Alibaba Cloud.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::cloud_config::OF_ALIBABA;
 use super::{Document, DocumentKind, Evidence, Located, Object, Place};
 
@@ -9,6 +12,8 @@ pub(crate) struct CloudConfig {
     pub(crate) place: Place,
     /// True if it has an access key.
     pub(crate) has_key: bool,
+    /// True if its access key is not in Base64.
+    pub(crate) is_plain: bool,
     /// True if it has only half of an access key.
     pub(crate) is_half: bool,
     /// Keys that the controller does not know.
@@ -55,6 +60,7 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     // The guide's manifest has the placeholder `$your-AccessKeyID-base64`.
     let is_key = |name: &str| value(name).is_some_and(|value| !value.starts_with(['$', '<', '{']));
     let keys = [is_key("accessKeyID"), is_key("accessKeySecret")];
+    let is_plain = |name: &str| value(name).is_some_and(|value| !is_encoded(&value));
     let unknown = global.members(&[]).map(|(key, _)| key).filter(|key| {
         !OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(&key.value))
             && !key.value.eq_ignore_ascii_case("zoneid")
@@ -62,6 +68,7 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     Some(CloudConfig {
         place: text.place(),
         has_key: keys == [true, true],
+        is_plain: keys == [true, true] && (is_plain("accessKeyID") || is_plain("accessKeySecret")),
         is_half: keys[0] != keys[1],
         unknown: unknown.collect(),
         cluster_id: value("clusterID"),
@@ -74,6 +81,13 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         backend_type: value("serviceBackendType"),
         is_public_disabled: is_on("disablePublicSLB"),
     })
+}
+
+/// True if a text is the Base64 of one half of an access key. A key itself often reads like Base64, but not like that of
+/// text.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/token.go#LoadAK`.
+pub(super) fn is_encoded(text: &str) -> bool {
+    STANDARD.decode(text).is_ok_and(|bytes| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_graphic))
 }
 
 impl Evidence {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 use crate::text::secrets::{is_credential, masked};
 
+use super::alibaba_cloud_config::is_encoded;
 use super::cloud_config::{self, CloudConfig};
 use super::document::EBS_DRIVER;
 use super::error::KubernetesError;
@@ -169,8 +170,7 @@ fn hidden_cloud_config(text: &str) -> String {
 
 /// Replacement for a credential: valid Base64 if the credential is, because rules check that.
 fn stand_in(text: &str) -> &'static str {
-    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
-    if !text.is_empty() && text.len().is_multiple_of(4) && text.chars().all(is_base64) { "bWFza2Vk" } else { HIDDEN }
+    if is_encoded(text) { "bWFza2Vk" } else { HIDDEN }
 }
 
 /// Hides credentials in a text of JSON or YAML, as JSON; hides all of any other text.
@@ -339,7 +339,7 @@ mod tests {
             kept["data"]["cloud-config.conf"].as_str().unwrap().to_owned()
         };
         for (text, expected) in [
-            (r#"{"token": ["leak", {"x": "leak"}], "a": 1}"#, r#"{"a":0,"token":["bWFza2Vk",{}]}"#),
+            (r#"{"token": ["leak", {"x": "leak"}], "a": 1}"#, r#"{"a":0,"token":["********",{}]}"#),
             (
                 r#"{"Global": {"acesKeySecrt": "leak!", "ak": "leak!", "region": "cn-hangzhou"}}"#,
                 r#"{"Global":{"acesKeySecrt":"********","ak":"********","region":"cn-hangzhou"}}"#,

@@ -8,7 +8,9 @@ use crate::kubernetes::{Evidence, List, ListGap};
 use super::decision::{Decision, Duration, ModelledController};
 use super::load_balancer_controller;
 use super::objects::Objects;
-use super::simulate::{ObjectKind, Options, Simulation, SimulationError, simulate, simulate_alibaba};
+use super::simulate::{
+    ObjectKind, Options, Simulation, SimulationError, region_of_alibaba, simulate, simulate_alibaba,
+};
 
 /// A load balancer at which a controller stops with an error.
 #[derive(Debug)]
@@ -61,6 +63,20 @@ pub(crate) fn certain_failures_of_alibaba(
     let known = version.or_else(|| controller.version_in(evidence));
     let ask = |objects: &Objects<'_>, options: &Options| simulate_alibaba(view, objects, options);
     of_controller(controller, known, &mut Objects::of_cluster(evidence), ask)
+}
+
+/// The decisions of the cloud controller of Alibaba Cloud about the Services of a cluster, and the region of its nodes. If
+/// the version is not known, the newest decides.
+pub(crate) fn decisions_of_alibaba<'a>(
+    view: &'a alibaba::ClusterView<'a>,
+    evidence: &Evidence,
+    version: Option<ControllerVersion>,
+) -> Result<(&'a alibaba::RegionView<'a>, Vec<Decision>), SimulationError> {
+    let controller = ModelledController::CloudProviderAlibaba;
+    let version = version.or_else(|| controller.version_in(evidence)).unwrap_or(controller.newest());
+    let options = Options { versions: [(controller, version)].into(), ..Options::default() };
+    let objects = Objects::of_cluster(evidence);
+    Ok((region_of_alibaba(view)?, simulate_alibaba(view, &objects, &options)?.objects))
 }
 
 /// The failures of one controller, at its version or at every version.

@@ -218,7 +218,7 @@ pub(crate) fn simulate_alibaba(
     objects: &Objects<'_>,
     options: &Options,
 ) -> Result<Simulation, SimulationError> {
-    let region = only_region(&view.regions, |one| !one.members.is_empty(), |one| one.region.name.as_str())?;
+    let region = region_of_alibaba(view)?;
     let evidence: &Evidence = &objects.evidence;
     let is_subject = |name: &ObjectName| objects.subjects.is_empty() || objects.subjects.contains(name);
     let asked = asked(evidence, options, &ModelledController::OF_ALIBABA)?;
@@ -242,6 +242,13 @@ pub(crate) fn simulate_alibaba(
         room: Vec::new(),
         not_modelled,
     })
+}
+
+/// The one region of a cluster in Alibaba Cloud.
+pub(super) fn region_of_alibaba<'a>(
+    view: &'a alibaba::ClusterView<'a>,
+) -> Result<&'a alibaba::RegionView<'a>, NoRegion> {
+    only_region(&view.regions, |one| !one.members.is_empty(), |one| one.region.name.as_str())
 }
 
 /// The controllers that were asked, for the answer.

@@ -19,6 +19,7 @@ mod ali_pod_cidr_shared;
 mod ali_provider_id_invalid;
 mod ali_provider_id_missing;
 mod ali_provider_id_shared;
+mod ali_routes_near_quota;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_node.rs"));
 

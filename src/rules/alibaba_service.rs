@@ -16,6 +16,7 @@ mod ali_load_balancer_not_reusable;
 mod ali_load_balancer_tags_near_quota;
 mod ali_load_balancer_unusable;
 mod ali_svc_sync_fails;
+mod ali_svc_vswitch_unusable;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_service.rs"));
 

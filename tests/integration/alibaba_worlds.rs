@@ -41,7 +41,7 @@ fn instance(id: &str, name: &str, role: Option<&str>, marks: &[(&str, &str)]) ->
         private_addresses: vec![format!("192.168.0.{number}")],
         security_groups: vec!["sg-bp1".into()],
         ram_role: role.map(str::to_owned),
-        metadata_tokens: Some("required".into()),
+        metadata_tokens: Some("optional".into()),
         tags: tags(marks),
     }
 }

@@ -9,10 +9,13 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud configuration is invalid",
     severity: RuleSeverity::depends(Severity::Error, "error; warning without `clusterID`, info for an unknown key"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, or half of an access key. Any other unknown key is info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
+    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, half of an access key, or one that is not in Base64. Any other unknown key is info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
     impact: "the setting has no effect, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
     fix: "Correct the key; name the cluster with `clusterID`.",
-    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/cloud_config.go"],
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/config/cloud_config.go",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/token.go#LoadAK",
+    ],
     example: "unknown key `vpcId` in the cloud configuration",
     ..Rule::evidence(ALIBABA, check)
 };
@@ -39,7 +42,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
             found.push(Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what));
         };
-        let Some(CloudConfig { place, is_half, unknown, cluster_id, .. }) = cloud_config(map) else {
+        let Some(CloudConfig { place, is_half, is_plain, unknown, cluster_id, .. }) = cloud_config(map) else {
             let place = map.object().head();
             let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`".to_owned();
             add(Severity::Error, &place, "malformed", message, "correct it".to_owned());
@@ -48,6 +51,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if is_half {
             let message = "`cloud-config.conf` has half of an access key".to_owned();
             add(Severity::Error, &place, "key", message, "remove it: a RAM role of the nodes needs no key".to_owned());
+        }
+        if is_plain {
+            let message = "the access key in `cloud-config.conf` is not in Base64".to_owned();
+            let fix = "remove it: a RAM role of the nodes needs no key; or encode both parts, without a line break";
+            add(Severity::Error, &place, "encoding", message, fix.to_owned());
         }
         for key in unknown {
             let nearest = text::most_alike(&key.value, OF_ALIBABA, 0.9);
@@ -91,10 +99,15 @@ data:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+        // A key itself has the characters of Base64, but decodes to no text.
+        let keys = r#""clusterID": "prod", "accessKeyID": "LTAI5tABCDEFGHIJKLMNOPQR", "accessKeySecret": "bm90","#;
+        lint::fires(&RULE, &DEFECT.replace(r#""vpcid""#, &format!(r#"{keys} "vpcid""#)));
     }
 
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, "\"vpcid\"", "\"clusterID\": \"prod\", \"vpcid\"");
+        let keys = r#""clusterID": "prod", "accessKeyID": "TFRBSQ==", "accessKeySecret": "bm90", "vpcid""#;
+        lint::silent(&RULE, DEFECT, "\"vpcid\"", keys);
     }
 }
