@@ -18,7 +18,7 @@ use crate::rules::alibaba::Installer;
 use crate::rules::{Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::VpcTopology;
 
-mod alibaba;
+pub(crate) mod alibaba;
 mod aws;
 mod configuration;
 mod not_audited;

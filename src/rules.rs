@@ -76,7 +76,7 @@ const ALIBABA: &[Provider] = Provider::ALIBABA;
 /// True if a `ConfigMap` gives Alibaba Cloud's cloud controller an access key.
 pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
     let mut maps = evidence.documents_by_kind(DocumentKind::ConfigMap);
-    maps.any(|map| crate::kubernetes::alibaba_cloud_config::cloud_config(map).is_some_and(|config| config.has_key))
+    maps.any(|map| crate::kubernetes::alibaba_cloud_config::cloud_config(map).is_some_and(|config| config.has_key()))
 }
 
 /// All rules, sorted by id. The table of each family is in the family's file.

@@ -53,7 +53,7 @@ fn run<'v>(
 ) -> Result<(PrincipalAudits<'v>, Outcomes), BaselineError> {
     let selected = rules::for_provider(auditor.rules, Provider::Alibaba);
     let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
-    let options = with_evidence(auditor);
+    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
     let compared = if wants_policies { roles::audit(view, &options)? } else { PrincipalAudits::default() };
     let context = Context {
         view,
@@ -81,12 +81,12 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
 
 /// Options, with gaps filled from the evidence: the version of the controller, and credentials other than those of its
 /// nodes.
-fn with_evidence(auditor: &Auditor<'_>) -> PrincipalOptions {
-    let mut options = auditor.role_audit.clone();
-    let controllers = auditor.kubernetes.alibaba_controllers();
+pub(crate) fn with_evidence(given: &PrincipalOptions, evidence: &crate::kubernetes::Evidence) -> PrincipalOptions {
+    let mut options = given.clone();
+    let controllers = evidence.alibaba_controllers();
     options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
     options.credentials_elsewhere |=
-        auditor.kubernetes.own_credentials(Provider::Alibaba).is_some() || rules::has_alibaba_key(auditor.kubernetes);
+        evidence.own_credentials(Provider::Alibaba).is_some() || rules::has_alibaba_key(evidence);
     options
 }
 

@@ -6,16 +6,31 @@ use base64::engine::general_purpose::STANDARD;
 use super::cloud_config::OF_ALIBABA;
 use super::{Document, DocumentKind, Evidence, Located, Object, Place};
 
+/// The access key of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccessKey {
+    None,
+    /// One part without the other.
+    Half,
+    /// Both parts, and one is not in Base64.
+    Plain,
+    Encoded,
+}
+
+/// A switch of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Switch {
+    Off,
+    On,
+    /// A text, which Go refuses.
+    Text,
+}
+
 /// The cloud configuration of a `ConfigMap`.
 pub(crate) struct CloudConfig {
     /// Its place in the file.
     pub(crate) place: Place,
-    /// True if it has an access key.
-    pub(crate) has_key: bool,
-    /// True if its access key is not in Base64.
-    pub(crate) is_plain: bool,
-    /// True if it has only half of an access key.
-    pub(crate) is_half: bool,
+    pub(crate) access_key: AccessKey,
     /// Keys that the controller does not know.
     pub(crate) unknown: Vec<Located<String>>,
     /// `clusterID`.
@@ -34,8 +49,8 @@ pub(crate) struct CloudConfig {
     pub(crate) feature_gates: Option<String>,
     /// `serviceBackendType`.
     pub(crate) backend_type: Option<String>,
-    /// True if `disablePublicSLB` forbids internet-facing Classic Load Balancers.
-    pub(crate) is_public_disabled: bool,
+    /// `disablePublicSLB`, which forbids internet-facing Classic Load Balancers.
+    pub(crate) public_disabled: Switch,
 }
 
 /// Reads the cloud configuration of a `ConfigMap`; `None` if it has none, or an unreadable one. Go ignores the case of
@@ -67,9 +82,12 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     });
     Some(CloudConfig {
         place: text.place(),
-        has_key: keys == [true, true],
-        is_plain: keys == [true, true] && (is_plain("accessKeyID") || is_plain("accessKeySecret")),
-        is_half: keys[0] != keys[1],
+        access_key: match keys {
+            [false, false] => AccessKey::None,
+            [true, true] if is_plain("accessKeyID") || is_plain("accessKeySecret") => AccessKey::Plain,
+            [true, true] => AccessKey::Encoded,
+            _ => AccessKey::Half,
+        },
         unknown: unknown.collect(),
         cluster_id: value("clusterID"),
         vpc: value("vpcid"),
@@ -79,7 +97,13 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         cluster_tag: value("kubernetesClusterTag"),
         feature_gates: value("featureGates"),
         backend_type: value("serviceBackendType"),
-        is_public_disabled: is_on("disablePublicSLB"),
+        public_disabled: if value("disablePublicSLB").is_some() {
+            Switch::Text
+        } else if is_on("disablePublicSLB") {
+            Switch::On
+        } else {
+            Switch::Off
+        },
     })
 }
 
@@ -90,16 +114,34 @@ pub(super) fn is_encoded(text: &str) -> bool {
     STANDARD.decode(text).is_ok_and(|bytes| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_graphic))
 }
 
+impl CloudConfig {
+    /// True if it has both parts of an access key.
+    pub(crate) fn has_key(&self) -> bool {
+        matches!(self.access_key, AccessKey::Plain | AccessKey::Encoded)
+    }
+}
+
 impl Evidence {
     /// The configurations that a controller of Alibaba Cloud reads: it mounts a `ConfigMap` of its namespace.
     pub(crate) fn alibaba_cloud_configs(&self) -> Vec<(&Document, CloudConfig)> {
+        self.alibaba_config_maps().filter_map(|map| Some((map, cloud_config(map)?))).collect()
+    }
+
+    /// True if a controller of Alibaba Cloud reads a configuration that is neither JSON nor YAML.
+    pub(crate) fn has_unreadable_alibaba_config(&self) -> bool {
+        let held =
+            |map: &&Document| map.object().text(&["data", "cloud-config.conf"]).is_some_and(|text| !text.is_empty());
+        let mut maps = self.alibaba_config_maps().filter(held);
+        self.aws_controllers().next().is_none() && maps.any(|map| cloud_config(map).is_none())
+    }
+
+    fn alibaba_config_maps(&self) -> impl Iterator<Item = &Document> {
         let namespaces: Vec<&str> = self.alibaba_controllers().map(|one| one.workload.namespace.as_str()).collect();
-        let is_read = |map: &&Document| {
+        let is_read = move |map: &&Document| {
             let namespace = map.object().text(&["metadata", "namespace"]).unwrap_or_default();
             let is_default = namespaces.is_empty() && namespace == "kube-system";
             namespace.is_empty() || namespaces.contains(&namespace) || is_default
         };
-        let maps = self.documents_by_kind(DocumentKind::ConfigMap).filter(is_read);
-        maps.filter_map(|map| Some((map, cloud_config(map)?))).collect()
+        self.documents_by_kind(DocumentKind::ConfigMap).filter(is_read)
     }
 }

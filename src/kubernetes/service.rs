@@ -76,6 +76,8 @@ pub struct ServicePort {
     pub node_port: Option<i64>,
     /// `targetPort`, if it is a number.
     pub target_port: Option<i64>,
+    /// `targetPort`, if it is the name of a port of the Pods.
+    pub target_name: Option<String>,
 }
 
 /// Address of a load balancer.
@@ -153,6 +155,7 @@ impl Service {
             target_port: port
                 .number(&["targetPort"])
                 .or_else(|| port.number(&["port"]).filter(|_| port.at(&["targetPort"]).is_none())),
+            target_name: port.text(&["targetPort"]).map(str::to_owned),
         });
         let ingress = object.items(&["status", "loadBalancer", "ingress"]).filter_map(|ingress| {
             let hostname = ingress.text(&["hostname"]).filter(|name| !name.is_empty());

@@ -13,14 +13,17 @@ use super::objects::object_name;
 
 mod attributes;
 mod backends;
+mod calls;
 mod classic;
 mod config;
 mod existing;
 mod listeners;
 mod network;
+mod nodes;
+mod pods;
 
-pub(crate) use backends::{MASTER, TO_BE_DELETED, exclusion};
 pub(crate) use config::Config;
+pub(crate) use nodes::{MASTER, TO_BE_DELETED, exclusion};
 
 /// The newest version that was read.
 pub(crate) const NEWEST: ControllerVersion = ControllerVersion::new(2, 14, 0);
@@ -82,7 +85,7 @@ pub(crate) fn decide(world: World<'_>, config: &Config, service: &Service) -> De
     decision.requested = service.is_load_balancer();
     decision.step("handled", "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/service_utils.go#NeedCLB");
     decision.step("handled", "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/service_utils.go#NeedNLB");
-    let request = Request { world, config, service };
+    let mut request = Request { world, config, service, kind: LoadBalancerKind::Clb };
     if config.has_type_gate == Answer::Unknown && !request.annotation("type").is_empty() {
         decision.may_fail("cloud configurations differ in `featureGates`, on which its kind depends");
         return decision;
@@ -91,9 +94,15 @@ pub(crate) fn decide(world: World<'_>, config: &Config, service: &Service) -> De
     let Some(kind) = wanted(service, config.version, has_gate).filter(|kind| config.keeps(*kind)) else {
         return decision;
     };
+    if let Some(defect) = config.defect {
+        decision.handled = true;
+        decision.may_fail(format!("{defect}: the controller does not start"));
+        return decision;
+    }
     if kind == LoadBalancerKind::Clb && request.is_public_refused(&mut decision) {
         return decision;
     }
+    request.kind = kind;
     decision.handled = true;
     decision.notes.extend(config.notes.iter().map(|note| (*note).to_owned()));
     let done = match kind {
@@ -103,6 +112,7 @@ pub(crate) fn decide(world: World<'_>, config: &Config, service: &Service) -> De
     if let Err(stop) = done {
         decision.stopped(stop);
     }
+    decision.calls = request.calls(&decision);
     decision
 }
 
@@ -111,9 +121,14 @@ struct Request<'a> {
     world: World<'a>,
     config: &'a Config,
     service: &'a Service,
+    kind: LoadBalancerKind,
 }
 
 impl<'a> Request<'a> {
+    fn is_network(&self) -> bool {
+        self.kind == LoadBalancerKind::Nlb
+    }
+
     /// Value of an annotation that the version reads; empty if it has none.
     fn annotation(&self, name: &str) -> &'a str {
         if annotations::is_read(name, self.config.version) { annotations::get(self.service, name) } else { "" }

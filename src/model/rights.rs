@@ -1,5 +1,6 @@
 //! The rights of the roles of the controllers, for the calls that their decisions lead to.
 
+use crate::alibaba::{PrincipalAudit, PrincipalAudits};
 use crate::aws::companion_requests::RoleGrants;
 use crate::aws::companions::companion_roles;
 use crate::aws::roles::cloud_controller_roles;
@@ -74,6 +75,36 @@ fn rank(answer: &Assessment) -> u8 {
         Verdict::Partial => 1,
         Verdict::Undecided => 2,
         Verdict::Denied | Verdict::Missing => 3,
+    }
+}
+
+impl Simulation {
+    /// Adds the answers of the policies of the principals that the cloud controller of Alibaba Cloud may use.
+    pub(crate) fn prove_alibaba(&mut self, audits: &PrincipalAudits<'_>) {
+        let is_its = |one: &&PrincipalAudit<'_>| one.used_by.is_controllers() && !one.has_other_credentials();
+        let principals: Vec<&PrincipalAudit<'_>> = audits.audits.iter().filter(is_its).collect();
+        let arn = |one: &PrincipalAudit<'_>| one.account.principal_arn(one.principal);
+        for asked in &mut self.controllers {
+            asked.roles = principals.iter().map(|one| arn(one)).collect();
+            asked.roles.sort();
+            asked.roles.dedup();
+        }
+        // A principal that was not compared may be the one that the controller uses.
+        if !audits.gaps.is_empty() {
+            return;
+        }
+        for call in self.objects.iter_mut().flat_map(|decision| &mut decision.calls) {
+            let answers = principals.iter().filter_map(|one| {
+                let audited = one.actions.iter().find(|action| action.action == call.action)?;
+                Some((*one, &audited.assessment))
+            });
+            let best = answers.min_by_key(|(_, assessment)| rank(assessment));
+            call.answer = best.map(|(one, assessment)| CallAnswer {
+                verdict: assessment.verdict,
+                because: assessment.because.clone(),
+                role: arn(one),
+            });
+        }
     }
 }
 

@@ -393,7 +393,7 @@ fn the_cloud_configuration_of_alibaba_is_read_as_the_controller_does() {
     for (text, expected) in [
         (r#"{"global": {"clusterID": "prod"}}"#, [0, 0]),
         (r#"{"Global": {"clusterID": "prod", "accessKeyID": "YWI=", "accessKeySecret": "Y2Q="}}"#, [0, 1]),
-        (r#"{"global": {"clusterid": "prod", "accesskeyid": "a", "accesskeysecret": "b"}}"#, [0, 1]),
+        (r#"{"global": {"clusterid": "prod", "accesskeyid": "YWI=", "accesskeysecret": "Y2Q="}}"#, [0, 1]),
         (
             r#"{"Global": {"clusterID": "prod", "accessKeyID": "$your-AccessKeyID-base64", "accessKeySecret": "$your-AccessKeySecret-base64"}}"#,
             [0, 0],

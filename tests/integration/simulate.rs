@@ -171,6 +171,17 @@ fn the_controller_of_alibaba_cloud_is_asked_in_its_accounts() {
             schema.iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert_eq!(errors, Vec::<String>::new(), "{json:#}");
     }
+    // The role may not create the listeners of one of them.
+    let refused = {
+        let text = std::fs::read_to_string("fixtures/alibaba/clean-handmade.json").unwrap();
+        let path = folder.path().join("inventory.json");
+        std::fs::write(&path, text.replace("nlb:*", "nlb:CreateLoadBalancer")).unwrap();
+        let path = path.to_str().unwrap().to_owned();
+        run(&["simulate", "--cluster-id", "prod", "--inventory", &path, "--controller-version", "2.14.0", &new])
+    };
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+    let table = text(&refused.stdout);
+    assert!(table.contains("refused Service shop/edge") && table.contains("nlb:ListLoadBalancers on *"), "{table}");
     // An ALB is another controller's.
     let ingress = manifest(
         &folder,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::alibaba;
+use crate::audit;
 use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{Companion, NamedVersion};
@@ -15,6 +16,7 @@ use crate::model::rehearsal::Rehearsed;
 use crate::model::rights::Rights;
 use crate::model::simulate::{Options, Simulation, SimulationError, simulate, simulate_alibaba};
 use crate::render;
+use crate::role_audit::RoleAuditOptions;
 
 use crate::cli::args::ask::{ControllerName, SimulateArgs};
 use crate::cli::args::{AuditArgs, Format};
@@ -52,7 +54,20 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
         }
         Estate::Alibaba(inventory) => {
             let view = alibaba::ClusterView::new(inventory, scope.cluster_id, nodes, selectors);
-            at_versions(|options| simulate_alibaba(&view, &objects, options), &options, then.as_ref())
+            // All actions of all versions, of which each decision asks for its own.
+            let every_version = RoleAuditOptions { controller_version: None, ..scope.baselines.clone() };
+            let of_principals = RoleAuditOptions {
+                controller_version: None,
+                ..audit::alibaba::with_evidence(&every_version, &objects.evidence)
+            };
+            let principals = alibaba::roles::audit(&view, &of_principals);
+            let principals = principals.map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+            let ask = |options: &Options| {
+                let mut simulated = simulate_alibaba(&view, &objects, options)?;
+                simulated.prove_alibaba(&principals);
+                Ok(simulated)
+            };
+            at_versions(ask, &options, then.as_ref())
         }
     }
     .map_err(|error| Failure::from_error(Exit::Usage, &error))?;

@@ -41,7 +41,7 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
         "error",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/listeners.go#buildListenerFromServicePort",
     );
-    request.classic_listeners().map_err(within(&format!("{LOCAL}builid lb listener error: ")))?;
+    let listeners = request.classic_listeners().map_err(within(&format!("{LOCAL}builid lb listener error: ")))?;
     decision.listeners_written = Answer::Is(request.writes_listeners());
     balancer(request, decision)?;
     match failure {
@@ -61,8 +61,23 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
             decision.notes.push(format!("the controller drops this error, and writes no server group: {error}"));
             Ok(())
         }
-        None => Ok(()),
+        None => create_listeners(request, &listeners),
     }
+}
+
+/// A listener of a protocol that Classic Load Balancers do not have.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/listeners.go#Create`.
+fn create_listeners(request: &Request<'_>, listeners: &[(i64, String)]) -> Result<(), Stop> {
+    let is_other = |(_, protocol): &&(i64, String)| !["http", "https", "tcp", "udp"].contains(&protocol.as_str());
+    let Some((port, protocol)) = listeners.iter().find(is_other).filter(|_| request.writes_listeners()) else {
+        return Ok(());
+    };
+    let at = if request.is_since(12, 0) {
+        "create listener error".to_owned()
+    } else {
+        format!("update lb listeners error: create listener [{port}] error")
+    };
+    Stop::error(format!("apply model error: {at}: {protocol} protocol is not supported"))
 }
 
 /// The server groups. Since v2.12 an error of theirs is returned here, because the controller drops it.
@@ -77,7 +92,7 @@ fn groups(
         "targets",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/vgroups.go#buildVGroupForServicePort",
     );
-    decision.server_groups = request.group_names(decision, |port| {
+    decision.server_groups = request.group_names(decision, |_, port| {
         format!("k8s/{port}/{}/{}/{}", request.service.name, request.service.namespace, request.config.cluster_id)
     });
     let first = request.service.ports.first().map(|port| port.port).unwrap_or_default();
@@ -87,7 +102,7 @@ fn groups(
         }
         Stop::error(format!("{prefix}build vgroup for port {first} error: {error}"))
     };
-    if request.is_reused() && !request.annotation("vgroup-port").is_empty() {
+    if request.reads_own_groups() {
         for port in &request.service.ports {
             match request.own_group(port, "vgroupid and protocol format must be like 'vsp-xxx:443'") {
                 Ok(None) => {}
@@ -157,7 +172,7 @@ fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> 
             Ok(())
         }
         Found::New => {
-            request.check_status(&prefix)?;
+            request.check_status(&prefix, decision)?;
             if decision.scheme == Answer::Unknown {
                 return Stop::unknown("error", "`address-type` is neither `internet` nor `intranet`: the API decides");
             }
@@ -190,7 +205,10 @@ fn vswitches(request: &Request<'_>, decision: &mut Decision, prefix: &str) -> Re
         return Ok(());
     }
     let Answer::Is(configured) = &request.config.vswitches else {
-        unknown_vswitch(decision, "the cloud configuration, whose `vswitchid` decides, was not given");
+        unknown_vswitch(
+            decision,
+            "`vswitchid` of the cloud configuration decides, which was not given, or several differ in it",
+        );
         return Ok(());
     };
     let Some(text) = configured.as_deref() else {

@@ -2,7 +2,7 @@
 
 use crate::alibaba::{CLUSTER_TAG, LoadBalancerKind};
 use crate::controller::ControllerVersion;
-use crate::kubernetes::alibaba_cloud_config::CloudConfig;
+use crate::kubernetes::alibaba_cloud_config::{CloudConfig, Switch};
 use crate::kubernetes::{CloudController, Evidence, Service};
 
 use crate::model::annotations::parse_bool;
@@ -10,7 +10,7 @@ use crate::model::decision::Answer;
 
 /// Feature gate with which an annotation chooses the kind of load balancer.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#LoadBalancerTypeAnnotation`.
-pub(crate) const TYPE_GATE: &str = "LoadBalancerTypeAnnotation";
+const TYPE_GATE: &str = "LoadBalancerTypeAnnotation";
 
 /// Cluster id without `clusterID`.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#CLUSTER_ID`.
@@ -29,6 +29,10 @@ pub(crate) struct Config {
     /// True if Pods are backends by default.
     pods_are_backends: Answer<bool>,
     pub(super) has_type_gate: Answer<bool>,
+    /// True with the gate `IPv6DualStack`, which IPv6 servers need.
+    pub(super) has_dual_stack: Answer<bool>,
+    /// A defect for which the controller does not start.
+    pub(super) defect: Option<&'static str>,
     pub(super) is_public_disabled: bool,
     /// Kinds of load balancers that no controller keeps.
     switched_off: Vec<LoadBalancerKind>,
@@ -50,6 +54,7 @@ impl Config {
             [first, ..] => first.cluster_id.clone().unwrap_or_else(|| DEFAULT_CLUSTER_ID.to_owned()),
         };
         let vswitches = |file: &CloudConfig| file.vpc.as_ref().and(file.vswitches.clone());
+        let since = |major, minor| version >= ControllerVersion::new(major, minor, 0);
         let mut variables = evidence.alibaba_controllers().flat_map(|controller| &controller.workload.environment);
         let is_forced = variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI");
         let pods_are_backends = match agreed(&files, |file| file.backend_type.as_deref() == Some("eni")) {
@@ -67,8 +72,12 @@ impl Config {
                 .unwrap_or_else(|| CLUSTER_TAG.to_owned()),
             vswitches: if is_unread { Answer::Unknown } else { agreed(&files, vswitches) },
             pods_are_backends: if is_unread { Answer::Unknown } else { pods_are_backends },
-            has_type_gate: agreed(&files, |file| has_gate(file.feature_gates.as_deref(), version)),
-            is_public_disabled: !files.is_empty() && files.iter().all(|file| file.is_public_disabled),
+            has_type_gate: agreed(&files, |file| since(2, 10) && has_gate(file, TYPE_GATE)),
+            has_dual_stack: agreed(&files, |file| {
+                has_gate(file, "IPv6DualStack") && !has_gate_off(file, "EndpointSlice")
+            }),
+            defect: defect(evidence, &files, version),
+            is_public_disabled: !files.is_empty() && files.iter().all(|file| file.public_disabled == Switch::On),
             switched_off: switched_off.collect(),
             notes,
         }
@@ -101,14 +110,45 @@ fn agreed<T: PartialEq + Default>(files: &[CloudConfig], value: impl Fn(&CloudCo
     if values.all(|other| other == first) { Answer::Is(first) } else { Answer::Unknown }
 }
 
-/// True if the gate for the annotation of the kind is on.
-fn has_gate(gates: Option<&str>, version: ControllerVersion) -> bool {
-    let is_on = |gate: &str| {
-        gate.split_once('=')
-            .is_some_and(|(name, value)| name.trim() == TYPE_GATE && parse_bool(value.trim()) == Some(true))
-    };
-    version >= ControllerVersion::new(2, 10, 0) && gates.unwrap_or_default().split(',').any(is_on)
+/// The gates of a configuration, with their values; `None` for a value that is not a switch.
+fn gates(file: &CloudConfig) -> impl Iterator<Item = (&str, Option<bool>)> {
+    let all = file.feature_gates.as_deref().unwrap_or_default().split(',').filter(|gate| !gate.is_empty());
+    all.map(|gate| {
+        let (name, value) = gate.split_once('=').unwrap_or((gate, ""));
+        (name.trim(), parse_bool(value.trim()))
+    })
 }
+
+fn has_gate(file: &CloudConfig, name: &str) -> bool {
+    gates(file).any(|gate| gate == (name, Some(true)))
+}
+
+fn has_gate_off(file: &CloudConfig, name: &str) -> bool {
+    gates(file).any(|gate| gate == (name, Some(false)))
+}
+
+/// A defect of the configuration for which the controller does not start.
+/// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go#LoadCloudCFG`,
+/// `pkg/config/feature_gates.go#BindFeatureGates`.
+fn defect(evidence: &Evidence, files: &[CloudConfig], version: ControllerVersion) -> Option<&'static str> {
+    if files.is_empty() && evidence.has_unreadable_alibaba_config() {
+        return Some("the cloud configuration is neither JSON nor YAML");
+    }
+    let reads_gates = version >= ControllerVersion::new(2, 9, 0);
+    let is_wrong = |(name, value): (&str, Option<bool>)| value.is_none() || !GATES.contains(&name);
+    if reads_gates && files.iter().flat_map(gates).any(is_wrong) {
+        return Some(
+            "`featureGates` of the cloud configuration has a gate that is not known, or one without `true` or `false`",
+        );
+    }
+    let is_text = files.iter().any(|file| file.public_disabled == Switch::Text);
+    is_text.then_some("`disablePublicSLB` of the cloud configuration is a text, not `true` or `false`")
+}
+
+/// Feature gates of v2.14.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#CloudProviderFeatureGates`.
+const GATES: [&str; 6] =
+    ["AllAlpha", "AllBeta", "EndpointSlice", "FilterServiceOnNodeChange", "IPv6DualStack", TYPE_GATE];
 
 /// True if the controllers that run were given, and none runs this one.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.

@@ -88,8 +88,13 @@ impl<'a> Request<'a> {
 
     /// The error for a Service whose status has an address, and whose load balancer does not exist.
     /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/model_applier.go#applyLoadBalancer`.
-    pub(super) fn check_status(&self, prefix: &str) -> Result<(), Stop> {
+    pub(super) fn check_status(&self, prefix: &str, decision: &mut Decision) -> Result<(), Stop> {
         let Some(first) = self.service.ingress.first() else { return Ok(()) };
+        if let Some(name) = self.default_name() {
+            decision.notes.push(format!(
+                "if the Service has not changed since the controller last handled it, the error is `alicloud: can not find loadbalancer by tag [{SERVICE_TAG}:{name}]`"
+            ));
+        }
         let address = match first {
             Ingress::Address(address) => address.as_str(),
             Ingress::Hostname(_) => "",

@@ -37,19 +37,20 @@ const HEALTH_NUMBERS: [(&str, &str); 5] = [
 ];
 
 impl Request<'_> {
-    /// Checks the listeners of a Classic Load Balancer.
-    pub(super) fn classic_listeners(&self) -> Result<(), Stop> {
-        self.service.ports.iter().try_for_each(|port| {
+    /// Checks the listeners of a Classic Load Balancer; returns their ports and protocols.
+    pub(super) fn classic_listeners(&self) -> Result<Vec<(i64, String)>, Stop> {
+        let checked = self.service.ports.iter().map(|port| {
             let at = format!("build listener from servicePort {} error: ", port.port);
-            self.classic_listener(port).map_err(super::within(&at))
-        })
+            Ok((port.port, self.classic_listener(port).map_err(super::within(&at))?))
+        });
+        checked.collect()
     }
 
-    fn classic_listener(&self, port: &ServicePort) -> Result<(), Stop> {
+    fn classic_listener(&self, port: &ServicePort) -> Result<String, Stop> {
         let protocol = self.protocol(port, &["http", "tcp", "https", "udp"], str::to_owned, |got| {
             format!("port protocol format must be either [http|https|tcp|udp], protocol not supported wit [{got}]\n")
         })?;
-        if self.is_reused() && !self.annotation("vgroup-port").is_empty() {
+        if self.reads_own_groups() {
             self.own_group(port, "vgroupid and protocol format must be like 'vsp-xxx:443'")?;
         }
         let number = |(name, word): (&str, &str)| {
@@ -72,7 +73,7 @@ impl Request<'_> {
                 return Stop::error(format!("parse DomainExtensions error: invalid domain extension {extension}"));
             }
         }
-        Ok(())
+        Ok(protocol)
     }
 
     /// Checks the listeners of a Network Load Balancer; returns their protocols.
@@ -100,13 +101,14 @@ impl Request<'_> {
         })?;
         if !self.annotation("listener-port-range").is_empty() {
             match self.config.has_pods_as_backends(self.service) {
+                Answer::Is(true) => drop(self.port_range(port)?),
                 Answer::Is(false) => {
                     return Stop::error("listener port range can only be used for eni backend type service");
                 }
-                _ => decision.is_not_modelled("listener-port-range"),
+                _ => decision.may_fail("`listener-port-range` needs Pods as servers, which is not known"),
             }
         }
-        if self.is_reused() && !self.annotation("vgroup-port").is_empty() {
+        if self.reads_own_groups() {
             self.own_group(port, "server group id and protocol format must be like 'sg-xxx:443'")?;
         }
         for (name, word) in [("idle-timeout", "IdleTimeout"), ("cps", "Mss")] {
@@ -173,6 +175,32 @@ impl Request<'_> {
         }
         let own = written(&port.protocol);
         Ok(if known.contains(&"tcp") { own.to_lowercase() } else { own })
+    }
+
+    /// First and last port of a listener, if `listener-port-range` has the port.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/nlbv2/listeners.go#portRange`.
+    pub(super) fn port_range(&self, port: &ServicePort) -> Result<Option<(i64, i64)>, Stop> {
+        let text = self.annotation("listener-port-range");
+        for item in text.split(',').filter(|_| !text.is_empty()) {
+            let format = || format!("listener port range must be like 1000-2000:80 with colon separated. got [{item}]");
+            let parts: Vec<&str> = item.split(':').collect();
+            let [range, number] = parts.as_slice() else { return Stop::error(format()) };
+            if *number != port.port.to_string() {
+                continue;
+            }
+            let ends: Vec<&str> = range.split('-').collect();
+            let [first, last] = ends.as_slice() else { return Stop::error(format()) };
+            let read = |end: &str| atoi(end, |why| format!("failed to convert port range [{item}] to int: {why}"));
+            let (first, last) = (read(first)?, read(last)?);
+            if first >= last {
+                return Stop::error(format!("start port should be smaller than end port for port range [{item}]"));
+            }
+            if first < 1 || last > 65_535 {
+                return Stop::error(format!("port range [{item}] is invalid"));
+            }
+            return Ok(Some((first, last)));
+        }
+        Ok(None)
     }
 
     /// The server group of the user for a port; `None` if the annotation names none.

@@ -39,6 +39,14 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
             decision.created = true;
             decision.tags = Answer::NotReached;
             request.keep_name(held, decision);
+            if request.annotation("address-type").is_empty() {
+                let own = held.address_type.as_deref().map(str::to_lowercase);
+                decision.scheme = match own.as_deref() {
+                    Some("internet") => Answer::Is("internet"),
+                    Some("intranet") => Answer::Is("intranet"),
+                    _ => Answer::Unknown,
+                };
+            }
             if request.is_reused() {
                 request.check_reusable(held, APPLY)?;
             }
@@ -52,7 +60,7 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
             Ok(())
         }
         Found::New => {
-            request.check_status(APPLY)?;
+            request.check_status(APPLY, decision)?;
             if decision.scheme == Answer::Unknown {
                 return Stop::unknown("error", "`address-type` is neither `internet` nor `intranet`: the API decides");
             }
@@ -137,15 +145,21 @@ fn server_groups(request: &Request<'_>, decision: &mut Decision, protocols: &[St
     );
     let nodes = request.nodes(decision)?;
     let service = request.service;
+    let is_known = |protocol: &String| ["TCP", "TCPSSL", "UDP"].contains(&protocol.as_str());
+    if let Some(other) = protocols.iter().find(|protocol| !is_known(protocol)) {
+        decision.may_fail(format!("the API decides about a listener of the protocol {other}"));
+    }
     let mut protocols = protocols.iter();
-    decision.server_groups = request.group_names(decision, |port| {
+    decision.server_groups = request.group_names(decision, |port, number| {
         let protocol = protocols.next().map(String::as_str).unwrap_or_default();
-        format!("k8s.{port}.{protocol}.{}.{}.{}", service.name, service.namespace, request.config.cluster_id)
+        let range = request.port_range(port).ok().flatten();
+        let number = range.map_or(number, |(first, last)| format!("{first}_{last}"));
+        format!("k8s.{number}.{protocol}.{}.{}.{}", service.name, service.namespace, request.config.cluster_id)
     });
     let by_address = request.network_group_attributes()?;
     let first = service.ports.first().map(|port| port.port).unwrap_or_default();
     let at = format!("set ServerGroup for port {first} error: ");
-    if request.is_reused() && !request.annotation("vgroup-port").is_empty() {
+    if request.reads_own_groups() {
         for port in &service.ports {
             let format = "server group id and protocol format must be like 'sg-xxx:443'";
             let own = request.own_group(port, format);
@@ -171,26 +185,33 @@ impl Request<'_> {
     pub(super) fn group_names(
         &self,
         decision: &mut Decision,
-        mut name: impl FnMut(i64) -> String,
+        mut name: impl FnMut(&ServicePort, String) -> String,
     ) -> Answer<Vec<String>> {
         let has_pods = self.config.has_pods_as_backends(self.service);
-        let number = |port: &ServicePort| match has_pods {
-            Answer::Is(true) => port.target_port,
-            Answer::Is(false) => port.node_port,
-            _ => None,
-        };
-        let mut names = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for port in &self.service.ports {
-            let Some(number) = number(port) else {
+            let number = match has_pods {
+                Answer::Is(true) => port.target_name.clone().or_else(|| port.target_port.map(|port| port.to_string())),
+                Answer::Is(false) if self.service.is_without_node_ports => {
+                    decision.may_fail("the Service has no node ports: the API decides about servers with the port 0");
+                    Some(port.node_port.unwrap_or(0).to_string())
+                }
+                Answer::Is(false) => port.node_port.map(|port| port.to_string()),
+                _ => None,
+            };
+            let Some(number) = number else {
                 let reason = match has_pods {
-                    Answer::Is(true) => "they contain the name of a target port".to_owned(),
                     Answer::Is(false) => allocated_later(port),
                     _ => "the default kind of backends is not known".to_owned(),
                 };
                 decision.note_unknown("server_groups", reason);
                 return Answer::Unknown;
             };
-            names.push(name(number));
+            let name = name(port, number);
+            // Ports with one group share it.
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
         Answer::Is(names)
     }

@@ -3,14 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::alibaba::{ClusterView, LoadBalancer, LoadBalancerKind, VSwitch};
+use crate::controller::alibaba::{AlibabaController, calls};
 use crate::kubernetes::Evidence;
 use crate::model::ModelledController::CloudProviderAlibaba;
 use crate::model::objects::Objects;
 use crate::model::simulate::{Options, SimulationError, simulate_alibaba};
-use crate::testing::alibaba::{Cluster, WORKER};
+use crate::testing::alibaba::Cluster;
 use crate::testing::tag;
 
 use super::{CLASSIC, UID, holds};
+
+mod servers;
 
 const PREFIX: &str = "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-";
 const ZONES: (&str, &str) = ("zone-maps", "cn-hangzhou-h:vsw-h,cn-hangzhou-g:vsw-g");
@@ -232,103 +235,6 @@ fn a_load_balancer_is_found_by_tag_and_then_by_name() {
 }
 
 #[test]
-fn labels_and_conditions_keep_nodes_out() {
-    let without = |change: &dyn Fn(&mut Value), version: &str, more: &[(&str, &str)]| {
-        let found = decide(version, service(more, json!({})), |c| change(c.node(WORKER)));
-        !found["targets"].as_array().unwrap().contains(&json!(WORKER))
-    };
-    let label =
-        |key: &'static str, value: &'static str| move |node: &mut Value| node["metadata"]["labels"][key] = json!(value);
-    assert!(without(&label("node-role.kubernetes.io/master", ""), "2.14.0", &[]));
-    assert!(!without(&label("node-role.kubernetes.io/control-plane", ""), "2.14.0", &[]));
-    assert!(without(&label("node.kubernetes.io/exclude-from-external-load-balancers", "false"), "2.14.0", &[]));
-    assert!(!without(&label("node.kubernetes.io/exclude-from-external-load-balancers", ""), "2.5.1", &[]));
-    assert!(without(&label("alpha.service-controller.kubernetes.io/exclude-balancer", ""), "2.5.1", &[]));
-    assert!(without(&label("service.alibabacloud.com/exclude-node", ""), "2.14.0", &[]));
-    assert!(without(&label("pool", "b"), "2.14.0", &[("backend-label", "node-role.kubernetes.io/control-plane=")]));
-    let cordoned = |node: &mut Value| node["spec"]["unschedulable"] = json!(true);
-    assert!(!without(&cordoned, "2.14.0", &[]));
-    assert!(without(&cordoned, "2.14.0", &[("remove-unscheduled-backend", "on")]));
-    let not_ready = |node: &mut Value| node["status"]["conditions"][0]["status"] = json!("Unknown");
-    assert!(without(&not_ready, "2.14.0", &[]));
-    let tainted = |key: &'static str| {
-        move |node: &mut Value| node["spec"]["taints"] = json!([{"key": key, "effect": "NoSchedule"}])
-    };
-    assert!(without(&tainted("ToBeDeletedByClusterAutoscaler"), "2.14.0", &[]));
-    assert!(!without(&tainted("node.cloudprovider.kubernetes.io/uninitialized"), "2.14.0", &[]));
-    let hybrid = |node: &mut Value| node["spec"]["providerID"] = json!("ack-hybrid://worker");
-    let mut found = decide("2.14.0", service(&[], json!({})), |c| hybrid(c.node(WORKER)));
-    assert!(found["error"].is_null() && found["nodes_left_out"][0]["reason"].as_str().unwrap().contains("hybrid"));
-    found = decide("2.14.0", service(&[("backend-label", "pool")], json!({})), |_| {});
-    assert!(found["error"].as_str().unwrap().ends_with("parse backend label: pool, [k1=v1,k2=v2]"), "{found:#}");
-    // Without its conditions, nothing is known about a Node.
-    let found = decide("2.14.0", service(&[], json!({})), |c| {
-        drop(c.node(WORKER)["status"].as_object_mut().unwrap().remove("conditions"));
-    });
-    holds(&found, json!({"targets": "unknown"}));
-}
-
-#[test]
-fn one_unreadable_provider_id_stops_the_service() {
-    let lost = |c: &mut Cluster| c.node(WORKER)["spec"]["providerID"] = json!("i-bp1worker1");
-    let at = |version: &str, service: Value| decide(version, service, lost);
-    let cause = "build cluster backends error: normal parse providerid: i-bp1worker1. expected: ${regionid}.${nodeid}, alicloud: unable to split instanceid and region from providerID, error unexpected providerID=i-bp1worker1";
-    let found = at("2.11.2", service(&[], json!({})));
-    let prefix = "build lb local model error: build vserver groups error: build vgroup for port 80 error: ";
-    holds(&found, json!({"error": format!("{prefix}{cause}"), "created": false}));
-    // Later versions drop the cause, and miss the group.
-    let found = at("2.12.4", service(&[], json!({})));
-    let error = "apply model error: merge listener: find vservergroup error: can not find vgroup by name k8s/30080/web/default/prod";
-    holds(&found, json!({"error": error, "created": true, "targets": [], "server_groups": []}));
-    let reused = decide("2.12.4", service(&[("id", ID)], json!({})), |c| {
-        lost(c);
-        own(c);
-    });
-    holds(&reused, json!({"error": null, "targets": [], "server_groups": []}));
-    assert!(reused["notes"][0].as_str().unwrap().contains(cause), "{reused:#}");
-    let found = at("2.14.0", nlb(&[ZONES]));
-    let prefix = "build lb local model error: builid nlb server group error: set ServerGroup for port 80 error: ";
-    holds(&found, json!({"error": format!("{prefix}{cause}")}));
-    // By address, the providerID is not read.
-    holds(&at("2.14.0", nlb(&[ZONES, ("server-group-type", "ip")])), json!({"error": null, "target_type": "ip"}));
-    // A label that excludes the Node counts before its providerID.
-    let found = decide("2.14.0", service(&[], json!({})), |c| {
-        let node = c.node(WORKER);
-        node["spec"]["providerID"] = json!("");
-        node["metadata"]["labels"]["node.kubernetes.io/exclude-from-external-load-balancers"] = json!("");
-    });
-    holds(&found, json!({"error": null}));
-}
-
-#[test]
-fn local_traffic_needs_the_pods() {
-    let local = || service(&[], json!({"externalTrafficPolicy": "Local", "healthCheckNodePort": 31_000}));
-    holds(&decide("2.14.0", local(), |_| {}), json!({"targets": "unknown", "error": null}));
-    let names: Vec<String> = {
-        let mut c = Cluster::new();
-        let name = |id: &str, c: &mut Cluster| c.node(id)["metadata"]["name"].as_str().unwrap().to_owned();
-        vec![name("i-bp1worker1", &mut c), name("i-bp1worker2", &mut c)]
-    };
-    let pods = [
-        (names[0].as_str(), "10.1.0.1"),
-        (names[0].as_str(), "10.1.0.2"),
-        (names[1].as_str(), "10.1.1.1"),
-        ("absent", "10.1.2.1"),
-    ];
-    let found = decide("2.14.0", local(), |c| c.objects.push(endpoints(&pods)));
-    holds(
-        &found,
-        json!({"targets": ["i-bp1worker1", "i-bp1worker2"], "weights": {"i-bp1worker1": 2, "i-bp1worker2": 1}}),
-    );
-    holds(&decide("2.14.0", local(), |c| c.objects.push(endpoints(&[]))), json!({"targets": []}));
-    let mut eni = service(&[], json!({}));
-    eni["metadata"]["annotations"]["service.beta.kubernetes.io/backend-type"] = json!("eni");
-    let found = decide("2.14.0", eni, |c| c.objects.push(endpoints(&pods)));
-    holds(&found, json!({"target_type": "eni", "server_groups": ["k8s/8080/web/default/prod"]}));
-    assert_eq!(found["targets"].as_array().unwrap().len(), 4);
-}
-
-#[test]
 fn numbers_are_read_as_go_reads_them() {
     let error = |version: &str, service: Value| {
         let found = decide(version, service, |_| {});
@@ -388,4 +294,91 @@ fn versions_before_network_load_balancers_are_not_modelled() {
     let options = Options { versions, ..Options::default() };
     let refused = simulate_alibaba(&view, &Objects::of_cluster(&evidence), &options);
     assert!(matches!(refused, Err(SimulationError::TooOld { .. })), "{refused:?}");
+}
+
+#[test]
+fn network_load_balancers_read_groups_of_the_user_since_v2_9() {
+    let change = |c: &mut Cluster| {
+        let one = own(c);
+        (one.kind, one.address_type) = (LoadBalancerKind::Nlb, Some("Intranet".to_owned()));
+    };
+    let reused = || nlb(&[("id", ID), ("vgroup-port", "x")]);
+    holds(&decide("2.8.0", reused(), change), json!({"error": null, "scheme": "intranet"}));
+    let error = decide("2.9.1", reused(), change)["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("server group id and protocol format must be like 'sg-xxx:443'"), "{error}");
+}
+
+#[test]
+fn listeners_have_protocols_and_ranges_of_their_load_balancer() {
+    let sctp = || service(&[], json!({"ports": [{"port": 80, "nodePort": 30080, "protocol": "SCTP"}]}));
+    let error = "apply model error: create listener error: sctp protocol is not supported";
+    holds(&decide("2.14.0", sctp(), |_| {}), json!({"error": error, "created": true}));
+    let error =
+        "apply model error: update lb listeners error: create listener [80] error: sctp protocol is not supported";
+    holds(&decide("2.8.0", sctp(), |_| {}), json!({"error": error}));
+    let range = |range: &str| {
+        let mut service = nlb(&[ZONES, ("listener-port-range", range)]);
+        service["metadata"]["annotations"]["service.beta.kubernetes.io/backend-type"] = json!("eni");
+        decide("2.14.0", service, |c| c.objects.push(endpoints(&[])))
+    };
+    holds(&range("1000-2000:80"), json!({"error": null, "server_groups": ["k8s.1000_2000.TCP.web.default.prod"]}));
+    for (text, reason) in [
+        ("1-2", "must be like 1000-2000:80"),
+        ("a-2:80", "failed to convert port range [a-2:80] to int"),
+        ("2000-1000:80", "start port should be smaller than end port"),
+        ("0-70000:80", "port range [0-70000:80] is invalid"),
+    ] {
+        let found = range(text);
+        assert!(found["error"].as_str().is_some_and(|error| error.contains(reason)), "{text}: {found:#}");
+    }
+    let without = service(&[], json!({"allocateLoadBalancerNodePorts": false, "ports": [{"port": 80}]}));
+    holds(&decide("2.14.0", without, |_| {}), json!({"error": "unknown", "server_groups": ["k8s/0/web/default/prod"]}));
+}
+
+#[test]
+fn a_configuration_that_stops_the_controller_decides_nothing() {
+    for global in [
+        json!({"featureGates": "Foo=true"}),
+        json!({"featureGates": "EndpointSlice"}),
+        json!({"disablePublicSLB": "true"}),
+    ] {
+        let found = decide("2.14.0", service(&[], json!({})), |c| configure(c, &global));
+        holds(&found, json!({"error": "unknown", "created": false}));
+    }
+    let broken = |c: &mut Cluster| {
+        configure(c, &json!({}));
+        c.objects.last_mut().unwrap()["data"]["cloud-config.conf"] = json!("{\"Global\":");
+    };
+    holds(&decide("2.14.0", service(&[], json!({})), broken), json!({"error": "unknown"}));
+}
+
+/// Every call of the model is one that the source of the controller makes in that version.
+#[test]
+fn calls_are_those_of_the_controller() {
+    let every = |version: &str, service: Value| {
+        let found = decide(version, service, |_| {});
+        let actions: Vec<String> =
+            found["calls"].as_array().unwrap().iter().map(|call| call["action"].as_str().unwrap().to_owned()).collect();
+        actions
+    };
+    let mut ranged = nlb(&[ZONES, ("security-group-ids", "sg-1")]);
+    ranged["spec"]["loadBalancerSourceRanges"] = json!(["10.0.0.0/8"]);
+    for version in ["2.5.1", "2.9.1", "2.14.0"] {
+        for (service, kinds) in [
+            (service(&[("protocol-port", "https:80")], json!({})), [AlibabaController::Service]),
+            (ranged.clone(), [AlibabaController::Nlb]),
+        ] {
+            let parsed = version.parse().unwrap();
+            let made: Vec<&str> =
+                kinds.iter().flat_map(|kind| calls(*kind, Some(parsed))).map(|call| call.action.as_str()).collect();
+            let actions = every(version, service);
+            assert!(actions.len() > 6, "{actions:?}");
+            for action in actions {
+                assert!(made.contains(&action.as_str()), "{version} {action}");
+            }
+        }
+    }
+    // One that exists is not created.
+    let found = decide("2.14.0", service(&[("id", ID)], json!({})), |c| drop(own(c).id.clone()));
+    assert_eq!(found.get("calls"), None);
 }

@@ -61,7 +61,7 @@ fn asks_for_nothing(context: &Context<'_>) -> bool {
         config.vpc.is_some()
             && config.vswitches.is_some()
             && config.region.is_some()
-            && (config.has_key || has_variable)
+            && (config.has_key() || has_variable)
     })
 }
 

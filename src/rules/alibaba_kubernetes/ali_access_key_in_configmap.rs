@@ -2,7 +2,7 @@ use crate::kubernetes::DocumentKind;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use crate::kubernetes::alibaba_cloud_config::cloud_config;
+use crate::kubernetes::alibaba_cloud_config::{CloudConfig, cloud_config};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-access-key-in-configmap",
@@ -31,7 +31,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             ["special.keyid", "special.keysecret"].contains(&key.value.as_str())
                 && value.node.as_str().is_some_and(|value| !value.is_empty() && !value.starts_with(['$', '<', '{']))
         });
-        let in_config = || cloud_config(map).filter(|config| config.has_key).map(|config| config.place);
+        let in_config = || cloud_config(map).filter(CloudConfig::has_key).map(|config| config.place);
         let place = by_key.map(|(key, _)| key.place).or_else(in_config)?;
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
         let message = format!("{} has an access key", text::printable(&map.name));

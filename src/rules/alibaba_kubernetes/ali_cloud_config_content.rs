@@ -1,4 +1,4 @@
-use crate::kubernetes::alibaba_cloud_config::{CloudConfig, cloud_config};
+use crate::kubernetes::alibaba_cloud_config::{AccessKey, CloudConfig, cloud_config};
 use crate::kubernetes::cloud_config::OF_ALIBABA;
 use crate::kubernetes::{Document, DocumentKind, Place};
 use crate::rules::ALIBABA;
@@ -42,17 +42,17 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
             found.push(Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what));
         };
-        let Some(CloudConfig { place, is_half, is_plain, unknown, cluster_id, .. }) = cloud_config(map) else {
+        let Some(CloudConfig { place, access_key, unknown, cluster_id, .. }) = cloud_config(map) else {
             let place = map.object().head();
             let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`".to_owned();
             add(Severity::Error, &place, "malformed", message, "correct it".to_owned());
             continue;
         };
-        if is_half {
+        if access_key == AccessKey::Half {
             let message = "`cloud-config.conf` has half of an access key".to_owned();
             add(Severity::Error, &place, "key", message, "remove it: a RAM role of the nodes needs no key".to_owned());
         }
-        if is_plain {
+        if access_key == AccessKey::Plain {
             let message = "the access key in `cloud-config.conf` is not in Base64".to_owned();
             let fix = "remove it: a RAM role of the nodes needs no key; or encode both parts, without a line break";
             add(Severity::Error, &place, "encoding", message, fix.to_owned());

@@ -1,0 +1,102 @@
+//! The ready Pods of a Service.
+
+use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
+
+/// IP families of the servers.
+/// Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/service/reconcile/backend/backend.go#setAddressIpVersion`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Families {
+    Ipv4,
+    Ipv6,
+    Both,
+}
+
+impl Families {
+    /// True if the controller reads an `EndpointSlice` of an address type.
+    fn reads(self, address_type: &str) -> bool {
+        match self {
+            Self::Ipv4 => address_type == "IPv4",
+            Self::Ipv6 => address_type == "IPv6",
+            Self::Both => true,
+        }
+    }
+}
+
+/// A Pod that is ready, or an address that someone wrote by hand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pod<'a> {
+    pub(super) node: Option<&'a str>,
+    pub(super) address: &'a str,
+}
+
+/// What the evidence states about the Pods of a Service.
+#[derive(Debug, Default)]
+pub(super) struct Pods<'a> {
+    pub(super) ready: Vec<Pod<'a>>,
+    /// True if some Pods are not ready: a readiness gate makes them servers.
+    pub(super) has_unready: bool,
+}
+
+/// How a version reads endpoints.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) families: Families,
+    /// True if a Pod that is terminating is not a server: since v2.10.
+    pub(super) skips_terminating: bool,
+    /// True if an `EndpointSlice` without the named target port has no server: since v2.12.
+    pub(super) needs_named_port: bool,
+}
+
+/// The Pods of a Service; `None` if neither its `EndpointSlice` objects nor its `Endpoints` were given.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/vgroups.go#setBackendsFromEndpointSlices`,
+/// `#setBackendsFromEndpoints`.
+pub(super) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Reading) -> Option<Pods<'a>> {
+    let is_here = |object: &Object<'_>, name: Option<&str>| {
+        let namespace = object.text(&["metadata", "namespace"]).unwrap_or("default");
+        namespace == service.namespace && name == Some(service.name.as_str())
+    };
+    let has_port = |object: &Object<'_>| {
+        !reading.needs_named_port
+            || service.ports.iter().any(|port| {
+                let has_name = || object.items(&["ports"]).any(|one| one.text(&["name"]) == Some(port.name.as_str()));
+                port.target_name.is_none() || has_name()
+            })
+    };
+    let slices = evidence.documents_by_kind(DocumentKind::EndpointSlice).map(|document| document.object());
+    let slices: Vec<Object<'a>> =
+        slices.filter(|one| is_here(one, one.text(&["metadata", "labels", "kubernetes.io/service-name"]))).collect();
+    let mut found = Pods::default();
+    if !slices.is_empty() {
+        let is_read = |one: &&Object<'a>| reading.families.reads(one.text(&["addressType"]).unwrap_or("IPv4"));
+        for slice in slices.iter().filter(is_read).filter(|one| has_port(one)) {
+            for endpoint in slice.items(&["endpoints"]) {
+                let is = |condition: &str| endpoint.switch(&["conditions", condition]) == Some(true);
+                if reading.skips_terminating && is("terminating") {
+                    continue;
+                }
+                if !is("ready") {
+                    found.has_unready |= endpoint.text(&["targetRef", "kind"]) == Some("Pod");
+                    continue;
+                }
+                for address in endpoint.items(&["addresses"]).filter_map(|address| address.node.as_str()) {
+                    if !found.ready.iter().any(|one| one.address == address) {
+                        found.ready.push(Pod { node: endpoint.text(&["nodeName"]), address });
+                    }
+                }
+            }
+        }
+        return Some(found);
+    }
+    let held = evidence.documents_by_kind(DocumentKind::Endpoints).map(|document| document.object());
+    let held: Vec<Object<'a>> = held.filter(|one| is_here(one, one.text(&["metadata", "name"]))).collect();
+    let object = held.first()?;
+    for subset in object.items(&["subsets"]).filter(has_port) {
+        found.has_unready |= subset.items(&["notReadyAddresses"]).next().is_some();
+        let ready = subset.items(&["addresses"]);
+        found
+            .ready
+            .extend(ready.filter_map(|one| Some(Pod { node: one.text(&["nodeName"]), address: one.text(&["ip"])? })));
+    }
+    Some(found)
+}
