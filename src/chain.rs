@@ -53,6 +53,9 @@ pub(crate) struct Link {
     pub(crate) state: State,
     /// Observations, in sentences.
     pub(crate) facts: Vec<String>,
+    /// Resources at this link: subnets, security groups, targets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) items: Vec<Item>,
     /// Reasons for which the link is not audited.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_audited: Vec<String>,
@@ -62,6 +65,42 @@ pub(crate) struct Link {
     /// Functions of the controller that decide here, and documents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) sources: Vec<&'static str>,
+}
+
+/// A resource at a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Item {
+    pub(crate) id: String,
+    /// Zone of a subnet or a target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) zone: Option<String>,
+    pub(crate) state: ItemState,
+    /// Reason for the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
+}
+
+/// State of a resource at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ItemState {
+    /// The load balancer uses it.
+    Used,
+    /// A target that is not healthy.
+    Unhealthy,
+    /// It was considered, and is not used.
+    NotUsed,
+}
+
+impl ItemState {
+    /// The words of a report.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Used => "used",
+            Self::Unhealthy => "unhealthy",
+            Self::NotUsed => "not used",
+        }
+    }
 }
 
 /// A finding at a link.
@@ -175,6 +214,23 @@ impl Chain {
         Self { schema: SCHEMA, cluster_id: audited.cluster_id.to_owned(), object, links, first_broken, also_broken }
     }
 
+    /// The verdict, in a sentence.
+    pub(crate) fn verdict(&self) -> String {
+        let names = |names: &[LinkName]| names.iter().map(|name| name.describe()).collect::<Vec<_>>().join(", ");
+        match self.first_broken {
+            Some(first) if self.also_broken.is_empty() => format!("first broken link: {}", first.describe()),
+            Some(first) => {
+                format!("first broken link: {}; also broken: {}", first.describe(), names(&self.also_broken))
+            }
+            None if self.is_complete() => "no link is broken".to_owned(),
+            None => {
+                let open = |link: &&Link| matches!(link.state, State::NotAudited | State::NotReached);
+                let open: Vec<LinkName> = self.links.iter().filter(open).map(|link| link.name).collect();
+                format!("no link is broken, but some are not audited: {}", names(&open))
+            }
+        }
+    }
+
     /// True if every link was judged.
     pub(crate) fn is_complete(&self) -> bool {
         self.links.iter().all(|link| !matches!(link.state, State::NotAudited | State::NotReached))
@@ -187,6 +243,7 @@ impl Link {
             name,
             state: State::Ok,
             facts: Vec::new(),
+            items: Vec::new(),
             not_audited: Vec::new(),
             findings: Vec::new(),
             sources: Vec::new(),
@@ -196,6 +253,12 @@ impl Link {
     fn fact(mut self, fact: impl Into<String>) -> Self {
         self.facts.push(fact.into());
         self
+    }
+
+    /// Adds a resource.
+    fn item(&mut self, id: &str, state: ItemState, zone: Option<&str>, note: Option<&str>) {
+        let (zone, note) = (zone.map(str::to_owned), note.map(str::to_owned));
+        self.items.push(Item { id: id.to_owned(), zone, state, note });
     }
 
     fn broken(mut self, fact: impl Into<String>) -> Self {

@@ -38,7 +38,7 @@ pub(crate) use effective::{effective, effective_json};
 pub use emit::{EmitFormat, emit};
 pub use format::{FileFormat, FindingsFormat, ReportFormat};
 pub(crate) use guard::{guard, guard_annotations, guard_markdown};
-pub(crate) use html::{html, html_set};
+pub(crate) use html::{html, html_chain, html_set};
 pub use json::json;
 pub(crate) use junit::junit;
 pub(crate) use kubernetes_lint::kubernetes_lint;

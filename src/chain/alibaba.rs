@@ -15,7 +15,7 @@ use crate::text;
 
 use super::balancer::{Asked, SHOWN, address, asked_service, controller_link, decision_link, unknown};
 use super::node::{given, initialization, object};
-use super::{Audited, Chain, ChainError, Link, LinkName, State};
+use super::{Audited, Chain, ChainError, ItemState, Link, LinkName, State};
 
 /// Everything that a chain is built from.
 #[derive(Debug)]
@@ -144,6 +144,10 @@ fn vswitches(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
     for id in &ids {
         let regions = &facts.view.regions;
         let held = regions.iter().flat_map(|one| &one.region.vswitches).find(|one| one.id == *id);
+        let zone = held.and_then(|one| one.zone_id.as_deref());
+        let is_chosen = decision.subnets.known().is_some();
+        let (state, note) = if is_chosen { (ItemState::Used, None) } else { (ItemState::NotUsed, Some("one of these")) };
+        link.item(id, state, zone, note);
         match held {
             Some(held) if held.free_addresses == Some(0) => link = link.broken(format!("{id} has no free address")),
             Some(_) => {}
@@ -160,6 +164,9 @@ fn groups(facts: &Facts<'_>, decision: &Decision) -> Option<Link> {
     let ids: BTreeSet<&str> = groups.iter().map(String::as_str).collect();
     let shown = if groups.is_empty() { "none".to_owned() } else { text::list(groups, SHOWN) };
     let mut link = Link::new(LinkName::SecurityGroups).fact(format!("of the load balancer: {shown}"));
+    for id in groups {
+        link.item(id, ItemState::Used, None, None);
+    }
     for id in ids.iter().filter(|id| !id.starts_with("new:")) {
         let regions = &facts.view.regions;
         if !regions.iter().flat_map(|one| &one.region.security_groups).any(|one| one.id == *id) {
@@ -218,6 +225,12 @@ fn targets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
         Answer::Unknown => unknown(link, decision, "targets"),
         Answer::NotReached => link,
     };
+    for id in decision.targets.known().into_iter().flatten() {
+        link.item(id, ItemState::Used, None, None);
+    }
+    for one in &decision.nodes_left_out {
+        link.item(&one.node, ItemState::NotUsed, None, Some(&one.reason));
+    }
     for one in decision.nodes_left_out.iter().take(SHOWN) {
         link = link.fact(format!("not {}: {}", one.node, one.reason));
     }

@@ -15,7 +15,7 @@ use crate::report::Finding;
 use crate::resource::ResourceKind;
 use crate::text;
 
-use super::{Audited, Chain, ChainError, Facts, Link, LinkName, State};
+use super::{Audited, Chain, ChainError, Facts, ItemState, Link, LinkName, State};
 
 /// Most ids of a sentence before the rest is counted.
 pub(super) const SHOWN: usize = 6;
@@ -227,6 +227,14 @@ fn subnets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
         Answer::NotReached if is_stopped => link.not_reached(),
         Answer::NotReached => link,
     };
+    for id in decision.subnets.known().into_iter().flatten() {
+        let regions = facts.view.regions.iter().flat_map(|one| &one.region.subnets);
+        let held = regions.into_iter().find(|one| one.id == *id);
+        link.item(id, ItemState::Used, held.and_then(|one| one.availability_zone.as_deref()), None);
+    }
+    for one in &decision.subnets_passed_over {
+        link.item(&one.subnet, ItemState::NotUsed, Some(&one.zone), Some(&one.reason));
+    }
     for one in decision.subnets_passed_over.iter().take(SHOWN) {
         link = link.fact(format!("not {} ({}): {}", one.subnet, one.zone, one.reason));
     }
@@ -244,6 +252,9 @@ fn groups(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
         link = match answer {
             Answer::Is(groups) => {
                 ids.extend(groups.iter().map(String::as_str));
+                for id in groups {
+                    link.item(id, ItemState::Used, None, Some(what));
+                }
                 let shown = if groups.is_empty() { "none".to_owned() } else { text::list(groups, SHOWN) };
                 link.fact(format!("{what}: {shown}"))
             }
@@ -375,6 +386,7 @@ fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decisi
     for one in decision.nodes_left_out.iter().take(SHOWN) {
         link = link.fact(format!("not {}: {}", one.node, one.reason));
     }
+    add_targets(&mut link, decision, existing.and_then(health));
     let Some(one) = existing else {
         return if is_stopped {
             link.not_reached()
@@ -398,6 +410,32 @@ fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decisi
         .unless_read(&facts.audited, &READS)
 }
 
+/// Adds the targets: those that exist with their health, else those that the controller registers; then the Nodes that are
+/// none.
+fn add_targets(link: &mut Link, decision: &Decision, states: Option<Vec<&TargetHealth>>) {
+    match states {
+        Some(states) => {
+            for one in states {
+                let state = if is_healthy(one) { ItemState::Used } else { ItemState::Unhealthy };
+                let note = one.reason.as_deref().or(Some(one.state.as_str())).filter(|_| state != ItemState::Used);
+                link.item(&one.id, state, None, note);
+            }
+        }
+        None => {
+            for id in decision.targets.known().into_iter().flatten() {
+                link.item(id, ItemState::Used, None, None);
+            }
+        }
+    }
+    for one in &decision.nodes_left_out {
+        link.item(&one.node, ItemState::NotUsed, None, Some(&one.reason));
+    }
+}
+
+fn is_healthy(one: &TargetHealth) -> bool {
+    matches!(one.state.as_str(), "healthy" | "InService")
+}
+
 /// Health of every target; `None` if it was not read.
 fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
     if one.balancer.kind == LoadBalancerKind::Classic {
@@ -411,8 +449,7 @@ fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
 }
 
 fn healthy(link: Link, states: &[&TargetHealth]) -> Link {
-    let is_healthy = |one: &&&TargetHealth| matches!(one.state.as_str(), "healthy" | "InService");
-    let number = states.iter().filter(is_healthy).count();
+    let number = states.iter().filter(|one| is_healthy(one)).count();
     let sick: Vec<String> = states
         .iter()
         .filter(|one| !is_healthy(one))

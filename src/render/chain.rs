@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::chain::{Cause, Chain, Link, LinkName, State};
+use crate::chain::{Cause, Chain, Link, State};
 use crate::finding::Severity;
 use crate::text;
 
@@ -33,22 +33,11 @@ pub(crate) fn chain(chain: &Chain, options: &TableOptions, out: &mut dyn Write) 
 }
 
 fn verdict(chain: &Chain, painter: Painter) -> String {
-    let names = |names: &[LinkName]| names.iter().map(|name| name.describe().to_owned()).collect::<Vec<_>>().join(", ");
+    let verdict = chain.verdict();
     match chain.first_broken {
-        Some(first) => {
-            let then = if chain.also_broken.is_empty() {
-                String::new()
-            } else {
-                format!("; also broken: {}", names(&chain.also_broken))
-            };
-            painter.bad(&format!("first broken link: {}{then}", first.describe()))
-        }
-        None if chain.is_complete() => painter.good("no link is broken"),
-        None => {
-            let open = |link: &&Link| matches!(link.state, State::NotAudited | State::NotReached);
-            let open: Vec<LinkName> = chain.links.iter().filter(open).map(|link| link.name).collect();
-            painter.warn(&format!("no link is broken, but some are not audited: {}", names(&open)))
-        }
+        Some(_) => painter.bad(&verdict),
+        None if chain.is_complete() => painter.good(&verdict),
+        None => painter.warn(&verdict),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::text;
 
 use super::rule_page;
 
+mod chain;
 mod controllers;
 mod map;
 mod markup;
@@ -21,6 +22,7 @@ mod set;
 
 use markup::Markup;
 
+pub(crate) use chain::html_chain;
 pub(crate) use set::html_set;
 
 const STYLE: &str = include_str!("html/page.css");
@@ -58,22 +60,31 @@ pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// Writes a page with this body.
 fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.raw("<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
-    let body = page.into_string();
+    document(&format!("tagaudit: {}", report.subject), page, Some(SCRIPT), out)
+}
+
+/// Writes a whole page, with a policy that lets only the script of the tool run.
+fn document(title: &str, body: Markup, script: Option<&'static str>, out: &mut dyn Write) -> io::Result<()> {
+    let body = body.into_string();
     // An author of a tag cannot foresee the hash of the page, and without it no injected script is run.
     let nonce = text::hex(&Sha256::digest(&body), 16);
+    let allowed = script.map(|_| format!(" script-src 'nonce-{nonce}';")).unwrap_or_default();
     let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src 'unsafe-inline';{allowed} base-uri 'none'; form-action 'none'"
     );
     let mut head = Markup::default();
     head.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
         .open("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &policy)])
         .raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-        .element("title", &[], format_args!("tagaudit: {}", report.subject))
+        .element("title", &[], title)
         .raw("\n<style>\n")
         .raw(STYLE)
         .raw("</style>\n</head>\n<body>\n");
     let mut foot = Markup::default();
-    foot.open("script", &[("nonce", &nonce)]).raw("\n").raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
+    if let Some(script) = script {
+        foot.open("script", &[("nonce", &nonce)]).raw("\n").raw(script).raw("</script>\n");
+    }
+    foot.raw("</body>\n</html>\n");
     for part in [head.into_string(), body, foot.into_string()] {
         out.write_all(part.as_bytes())?;
     }

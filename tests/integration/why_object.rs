@@ -195,3 +195,25 @@ fn services_and_nodes_of_alibaba_cloud_have_chains() {
     assert_eq!(ingress.status.code(), Some(2));
     assert!(text(&ingress.stderr).contains("is not modelled"));
 }
+
+/// One page without scripts and requests, in which everything that others wrote is escaped.
+#[test]
+fn the_way_of_a_service_is_a_page() {
+    let output = why(&["service", "shop/web"], &["--kubernetes", PENDING, "--format", "html"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let page = text(&output.stdout);
+    insta::assert_snapshot!("page", page.split_once("<body>").unwrap().1);
+    assert!(page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
+    let output = on_alibaba(
+        &["service", "shop/web"],
+        &["--kubernetes", "fixtures/alibaba/clean-handmade.services.json", "--format", "html"],
+    );
+    let page = text(&output.stdout);
+    assert!(page.contains("i-bp1worker1") && page.contains("state-broken"), "{page}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hostile.yaml");
+    let hostile = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  namespace: shop\n  uid: u\n  annotations:\n    service.beta.kubernetes.io/aws-load-balancer-subnets: \"<img src=x onerror=alert(1)>,b\"\nspec: {type: LoadBalancer, ports: [{port: 80, nodePort: 30080}]}\n";
+    std::fs::write(&path, hostile).unwrap();
+    let output = why(&["service", "shop/web"], &["--kubernetes", path.to_str().unwrap(), "--format", "html"]);
+    assert!(!text(&output.stdout).contains("<img"), "{}", text(&output.stdout));
+}

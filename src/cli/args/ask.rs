@@ -136,5 +136,29 @@ where
     #[command(flatten)]
     pub(crate) audit: AuditArgs,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: ChainOutputArgs,
+}
+
+/// Format and destination of the chain of an object.
+#[derive(Debug, Args)]
+pub(crate) struct ChainOutputArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ChainFormat::Table, help_heading = "Output")]
+    pub(crate) format: ChainFormat,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+/// `--format` of `why service`, `why ingress` and `why node`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChainFormat {
+    /// Text, for a terminal
+    Table,
+    /// One JSON document
+    Json,
+    /// Page for a browser: the way of the object as a drawing
+    Html,
 }

@@ -11,9 +11,9 @@ use crate::role_audit::RoleAuditOptions;
 use crate::rules::RULES;
 use crate::why;
 
-use crate::cli::args::ask::{WhyArgs, WhyObject};
+use crate::cli::args::ask::{ChainFormat, ChainOutputArgs, WhyArgs, WhyObject};
 use crate::cli::args::values::NamespacedName;
-use crate::cli::args::{AuditArgs, Format, OutputArgs, SourceArgs};
+use crate::cli::args::{AuditArgs, Format, SourceArgs};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
 use crate::cli::io::input;
@@ -69,7 +69,7 @@ fn object(
     cluster_id: &str,
     source: &SourceArgs,
     audit: &AuditArgs,
-    output: &OutputArgs,
+    output: &ChainOutputArgs,
     named: &Named<'_>,
 ) -> Result<Exit, Failure> {
     input::check_stdin(&audit.evidence, source, &[])?;
@@ -119,8 +119,9 @@ fn object(
         Failure::from_error(Exit::Usage, &error).help(help)
     })?;
     emit(output.output.as_deref(), &output.terminal, |options, out| match output.format {
-        Format::Table => render::chain(&chain, &options, out),
-        Format::Json => render::json(&chain, out),
+        ChainFormat::Table => render::chain(&chain, &options, out),
+        ChainFormat::Json => render::json(&chain, out),
+        ChainFormat::Html => render::html_chain(&chain, out),
     })?;
     Ok(if chain.first_broken.is_some() {
         Exit::Findings
