@@ -146,7 +146,8 @@ fn vswitches(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
         let held = regions.iter().flat_map(|one| &one.region.vswitches).find(|one| one.id == *id);
         let zone = held.and_then(|one| one.zone_id.as_deref());
         let is_chosen = decision.subnets.known().is_some();
-        let (state, note) = if is_chosen { (ItemState::Used, None) } else { (ItemState::NotUsed, Some("one of these")) };
+        let (state, note) =
+            if is_chosen { (ItemState::Used, None) } else { (ItemState::NotUsed, Some("one of these")) };
         link.item(id, state, zone, note);
         match held {
             Some(held) if held.free_addresses == Some(0) => link = link.broken(format!("{id} has no free address")),

@@ -230,7 +230,7 @@ fn subnets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
     for id in decision.subnets.known().into_iter().flatten() {
         let regions = facts.view.regions.iter().flat_map(|one| &one.region.subnets);
         let held = regions.into_iter().find(|one| one.id == *id);
-        link.item(id, ItemState::Used, held.and_then(|one| one.availability_zone.as_deref()), None);
+        link.item(id, ItemState::Used, held.map(|one| one.availability_zone.as_str()), None);
     }
     for one in &decision.subnets_passed_over {
         link.item(&one.subnet, ItemState::NotUsed, Some(&one.zone), Some(&one.reason));

@@ -4,8 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use sha2::{Digest, Sha256};
-
 use crate::finding::{Severity, Status};
 use crate::policy::Verdict;
 use crate::report::{ActionReport, Found, Gone, Report, ReportView, RoleReport};
@@ -16,16 +14,17 @@ use super::rule_page;
 
 mod chain;
 mod controllers;
+mod document;
 mod map;
 mod markup;
 mod set;
 
+use document::document;
 use markup::Markup;
 
 pub(crate) use chain::html_chain;
 pub(crate) use set::html_set;
 
-const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// Maximum number of findings of one rule that are shown with their commands; further ones take a line each, so that
@@ -61,34 +60,6 @@ pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.raw("<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
     document(&format!("tagaudit: {}", report.subject), page, Some(SCRIPT), out)
-}
-
-/// Writes a whole page, with a policy that lets only the script of the tool run.
-fn document(title: &str, body: Markup, script: Option<&'static str>, out: &mut dyn Write) -> io::Result<()> {
-    let body = body.into_string();
-    // An author of a tag cannot foresee the hash of the page, and without it no injected script is run.
-    let nonce = text::hex(&Sha256::digest(&body), 16);
-    let allowed = script.map(|_| format!(" script-src 'nonce-{nonce}';")).unwrap_or_default();
-    let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline';{allowed} base-uri 'none'; form-action 'none'"
-    );
-    let mut head = Markup::default();
-    head.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-        .open("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &policy)])
-        .raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-        .element("title", &[], title)
-        .raw("\n<style>\n")
-        .raw(STYLE)
-        .raw("</style>\n</head>\n<body>\n");
-    let mut foot = Markup::default();
-    if let Some(script) = script {
-        foot.open("script", &[("nonce", &nonce)]).raw("\n").raw(script).raw("</script>\n");
-    }
-    foot.raw("</body>\n</html>\n");
-    for part in [head.into_string(), body, foot.into_string()] {
-        out.write_all(part.as_bytes())?;
-    }
-    out.flush()
 }
 
 /// Writes the verdict, in a box that is closed after the facts.

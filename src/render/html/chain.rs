@@ -8,7 +8,7 @@ use crate::chain::{Cause, Chain, Item, ItemState, Link, State};
 use crate::finding::Severity;
 use crate::text;
 
-use super::document;
+use super::document::document;
 use super::markup::Markup;
 
 /// Resources of a link that are drawn before the rest is counted.
@@ -63,12 +63,15 @@ fn class(state: State) -> &'static str {
 }
 
 fn section(page: &mut Markup, index: usize, link: &Link) {
-    page.open("section", &[("class", &format_args!("link {}", class(link.state))), ("id", &format_args!("link-{index}"))])
-        .raw("\n<h2>")
-        .text(link.name.describe())
-        .raw(" ")
-        .element("span", &[], link.state.describe())
-        .raw("</h2>\n");
+    page.open(
+        "section",
+        &[("class", &format_args!("link {}", class(link.state))), ("id", &format_args!("link-{index}"))],
+    )
+    .raw("\n<h2>")
+    .text(link.name.describe())
+    .raw(" ")
+    .element("span", &[], link.state.describe())
+    .raw("</h2>\n");
     resources(page, &link.items);
     // A resource that is drawn needs no sentence.
     let is_drawn = |fact: &&String| link.items.iter().any(|item| fact.contains(item.id.as_str()));
