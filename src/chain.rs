@@ -86,6 +86,8 @@ pub(crate) struct Item {
 pub(crate) enum ItemState {
     /// The load balancer uses it.
     Used,
+    /// The controller adds it; its health was not read.
+    Expected,
     /// A target that is not healthy.
     Unhealthy,
     /// It was considered, and is not used.
@@ -97,6 +99,7 @@ impl ItemState {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Used => "used",
+            Self::Expected => "expected",
             Self::Unhealthy => "unhealthy",
             Self::NotUsed => "not used",
         }

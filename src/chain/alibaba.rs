@@ -227,7 +227,7 @@ fn targets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
         Answer::NotReached => link,
     };
     for id in decision.targets.known().into_iter().flatten() {
-        link.item(id, ItemState::Used, None, None);
+        link.item(id, ItemState::Expected, None, None);
     }
     for one in &decision.nodes_left_out {
         link.item(&one.node, ItemState::NotUsed, None, Some(&one.reason));

@@ -423,7 +423,7 @@ fn add_targets(link: &mut Link, decision: &Decision, states: Option<Vec<&TargetH
         }
         None => {
             for id in decision.targets.known().into_iter().flatten() {
-                link.item(id, ItemState::Used, None, None);
+                link.item(id, ItemState::Expected, None, None);
             }
         }
     }

@@ -203,7 +203,7 @@ fn the_way_of_a_service_is_a_page() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let page = text(&output.stdout);
     insta::assert_snapshot!("page", page.split_once("<body>").unwrap().1);
-    assert!(page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
+    assert!(page.contains("default-src &#39;none&#39;") && !page.contains("<script"), "{page}");
     let output = on_alibaba(
         &["service", "shop/web"],
         &["--kubernetes", "fixtures/alibaba/clean-handmade.services.json", "--format", "html"],

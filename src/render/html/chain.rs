@@ -110,6 +110,7 @@ fn resources(page: &mut Markup, items: &[Item]) {
         for item in items {
             let class = match item.state {
                 ItemState::Used => "item state-ok",
+                ItemState::Expected => "item state-unreached",
                 ItemState::Unhealthy => "item state-broken",
                 ItemState::NotUsed => "item state-unreached unused",
             };
