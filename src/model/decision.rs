@@ -408,6 +408,13 @@ impl Decision {
         self.may_fail(format!("the annotation `{annotation}` is not modelled, and can stop the controller"));
     }
 
+    /// Forgets the targets and the Nodes that are none.
+    pub(super) fn forget_targets(&mut self) {
+        self.targets = Answer::NotReached;
+        self.weights = Answer::NotReached;
+        self.nodes_left_out = Vec::new();
+    }
+
     /// The decision with its explanations in order.
     pub(crate) fn sorted(mut self) -> Self {
         if let Answer::Is(chosen) = &self.subnets {

@@ -146,7 +146,7 @@ impl<'a> Existing<'a> {
         };
         let decide = |objects: &Objects<'_>, kind: Option<ObjectKind>, version: ControllerVersion| {
             let versions = [(controller, version)].into();
-            let options = Options { controller: Some(controller), versions, kind };
+            let options = Options { controller: Some(controller), versions, kind, ..Options::default() };
             simulate(view, objects, &options).map(|simulation| simulation.objects).unwrap_or_default()
         };
         let (of_kind, subjects) = kind(&asked);

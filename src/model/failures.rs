@@ -74,7 +74,8 @@ pub(crate) fn decisions_of_alibaba<'a>(
 ) -> Result<(&'a alibaba::RegionView<'a>, Vec<Decision>), SimulationError> {
     let controller = ModelledController::CloudProviderAlibaba;
     let version = version.or_else(|| controller.version_in(evidence)).unwrap_or(controller.newest());
-    let options = Options { versions: [(controller, version)].into(), ..Options::default() };
+    let versions = [(controller, version)].into();
+    let options = Options { versions, forgets_targets: true, ..Options::default() };
     let objects = Objects::of_cluster(evidence);
     Ok((region_of_alibaba(view)?, simulate_alibaba(view, &objects, &options)?.objects))
 }
@@ -88,7 +89,8 @@ fn of_controller(
 ) -> Result<(usize, Vec<Failure>), SimulationError> {
     let ask = |objects: &Objects<'_>, version: ControllerVersion| {
         let versions = [(controller, version)].into();
-        simulated(objects, &Options { controller: Some(controller), versions, kind: None })
+        let options = Options { controller: Some(controller), versions, forgets_targets: true, ..Options::default() };
+        simulated(objects, &options)
     };
     let decisions = match ask(objects, known.unwrap_or(controller.newest())) {
         Ok(simulation) => simulation.objects,

@@ -86,6 +86,9 @@ pub(crate) struct Options {
     pub(crate) versions: BTreeMap<ModelledController, ControllerVersion>,
     /// The only kind of objects to decide about.
     pub(crate) kind: Option<ObjectKind>,
+    /// True to forget the targets of each load balancer of Alibaba Cloud once its decision is made: they take the memory of
+    /// all Nodes for each Service.
+    pub(crate) forgets_targets: bool,
 }
 
 /// A kind of objects that load balancers are created for.
@@ -227,7 +230,13 @@ pub(crate) fn simulate_alibaba(
     for (_, version, _) in &asked {
         let config = cloud_provider_alibaba::Config::new(evidence, world.cluster_id, *version);
         let services = services(evidence).filter(|service| is_subject(&object_name(service)));
-        decisions.extend(services.map(|service| cloud_provider_alibaba::decide(world, &config, service).sorted()));
+        decisions.extend(services.map(|service| {
+            let mut decision = cloud_provider_alibaba::decide(world, &config, service);
+            if options.forgets_targets {
+                decision.forget_targets();
+            }
+            decision.sorted()
+        }));
     }
     decisions.sort_by(|one, other| one.object.cmp(&other.object));
     let controllers = asked_controllers(asked, evidence);

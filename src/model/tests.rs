@@ -79,7 +79,7 @@ pub(super) fn decisions(
     let options = Options {
         controller: Some(controller),
         versions: [(controller, version.parse().unwrap())].into_iter().collect(),
-        kind: None,
+        ..Options::default()
     };
     let decide = |context: Evidence| {
         let objects = Objects::new(context, parse("objects.json", &text), "default");

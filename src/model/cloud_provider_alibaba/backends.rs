@@ -1,6 +1,6 @@
 //! The servers of a Service: Nodes, or Pods.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::model::decision::{Answer, Decision};
 use crate::nodes::KubernetesNode;
@@ -111,6 +111,11 @@ impl Request<'_> {
                 }
             }
         }
+        let by_name: HashMap<&str, &KubernetesNode> = if pods.ready.is_empty() {
+            HashMap::new()
+        } else {
+            nodes.iter().map(|node| (node.name.as_str(), *node)).collect()
+        };
         for pod in &pods.ready {
             let Some(name) = pod.node else {
                 let service = self.service.full_name();
@@ -119,7 +124,7 @@ impl Request<'_> {
                     pod.address
                 )));
             };
-            let Some(node) = nodes.iter().find(|node| node.name == name) else { continue };
+            let Some(node) = by_name.get(name) else { continue };
             if is_virtual(node) {
                 servers.push(Server { id: pod.address.to_owned(), is_pod: true });
             } else if self.service.is_local && !self.is_left_out(node, decision) {
@@ -138,10 +143,13 @@ impl Request<'_> {
     fn weights(&self, servers: &[Server], total: Option<i64>, default: i64, has_pods: bool) -> BTreeMap<String, i64> {
         let number = i64::try_from(servers.len()).unwrap_or(i64::MAX).max(1);
         let is_by_pods = self.service.is_local && !has_pods;
+        let mut pods: HashMap<&str, i64> = HashMap::new();
+        for one in servers.iter().filter(|one| is_by_pods && !one.is_pod) {
+            *pods.entry(&one.id).or_default() += 1;
+        }
         let mut weights = BTreeMap::new();
         for one in servers {
-            let same = servers.iter().filter(|other| other.id == one.id).count();
-            let same = if one.is_pod { 1 } else { i64::try_from(same).unwrap_or(i64::MAX) };
+            let same = pods.get(one.id.as_str()).copied().unwrap_or(1);
             let weight = match total {
                 None if is_by_pods => same,
                 None => default,

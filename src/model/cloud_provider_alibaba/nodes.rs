@@ -102,7 +102,8 @@ impl Request<'_> {
             None => return false,
         };
         let left_out = NodeLeftOut { node: node.name.clone(), reason };
-        if !decision.nodes_left_out.contains(&left_out) {
+        // A Node is asked about once for each of its Pods.
+        if !self.service.is_local || !decision.nodes_left_out.contains(&left_out) {
             decision.nodes_left_out.push(left_out);
         }
         true

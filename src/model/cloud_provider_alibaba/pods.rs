@@ -1,5 +1,7 @@
 //! The ready Pods of a Service.
 
+use std::collections::HashSet;
+
 use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
 
 /// IP families of the servers.
@@ -68,6 +70,7 @@ pub(super) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
         slices.filter(|one| is_here(one, one.text(&["metadata", "labels", "kubernetes.io/service-name"]))).collect();
     let mut found = Pods::default();
     if !slices.is_empty() {
+        let mut seen = HashSet::new();
         let is_read = |one: &&Object<'a>| reading.families.reads(one.text(&["addressType"]).unwrap_or("IPv4"));
         for slice in slices.iter().filter(is_read).filter(|one| has_port(one)) {
             for endpoint in slice.items(&["endpoints"]) {
@@ -80,7 +83,7 @@ pub(super) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
                     continue;
                 }
                 for address in endpoint.items(&["addresses"]).filter_map(|address| address.node.as_str()) {
-                    if !found.ready.iter().any(|one| one.address == address) {
+                    if seen.insert(address) {
                         found.ready.push(Pod { node: endpoint.text(&["nodeName"]), address });
                     }
                 }

@@ -47,7 +47,7 @@ fn decide(version: &str, service: Value, change: impl FnOnce(&mut Cluster)) -> V
     let objects = Objects::of_cluster(&evidence);
     let view = ClusterView::new(&cluster.inventory, cluster.id, evidence.nodes.as_deref(), &[]);
     let versions = [(CloudProviderAlibaba, version.parse().unwrap())].into();
-    let options = Options { controller: Some(CloudProviderAlibaba), versions, kind: None };
+    let options = Options { controller: Some(CloudProviderAlibaba), versions, ..Options::default() };
     let mut found = simulate_alibaba(&view, &objects, &options).unwrap().objects;
     assert_eq!(found.len(), 1, "{found:#?}");
     serde_json::to_value(found.remove(0)).unwrap()
