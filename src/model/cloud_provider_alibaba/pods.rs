@@ -32,7 +32,7 @@ pub(super) struct Pod<'a> {
     pub(super) address: &'a str,
 }
 
-/// What the evidence states about the Pods of a Service.
+/// The Pods of a Service, as far as the evidence states them.
 #[derive(Debug, Default)]
 pub(super) struct Pods<'a> {
     pub(super) ready: Vec<Pod<'a>>,
