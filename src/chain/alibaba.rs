@@ -28,8 +28,16 @@ pub(crate) struct Facts<'a> {
 
 const CONTROLLER: ModelledController = ModelledController::CloudProviderAlibaba;
 
-/// Reads that decide what a role grants.
-const RAM_READS: [Read; 4] = [Read::GetRole, Read::GetPolicy, Read::ListPoliciesForRole, Read::ListPolicyAttachments];
+/// Reads that decide what a RAM role or user grants.
+const RAM_READS: [Read; 7] = [
+    Read::ListGroupsForUser,
+    Read::ListPoliciesForGroup,
+    Read::ListPoliciesForRole,
+    Read::ListPoliciesForUser,
+    Read::ListPolicyAttachments,
+    Read::RamGetPolicy,
+    Read::RamGetRole,
+];
 
 /// The chain of a Service.
 ///

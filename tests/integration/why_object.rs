@@ -196,6 +196,28 @@ fn services_and_nodes_of_alibaba_cloud_have_chains() {
     assert!(text(&ingress.stderr).contains("is not modelled"));
 }
 
+/// A policy of RAM that was not read could grant or deny anything.
+#[test]
+fn permissions_in_alibaba_cloud_are_not_audited_without_the_policies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory.json");
+    let clean = std::fs::read("fixtures/alibaba/clean-handmade.json").unwrap();
+    let mut inventory: Value = serde_json::from_slice(&clean).unwrap();
+    for api in ["ram:GetPolicy", "ram:GetRole", "ram:ListPolicyAttachments"] {
+        inventory["gaps"] = serde_json::json!([{
+            "api": api, "account_id": inventory["accounts"][0]["account_id"], "region": null, "resource": null,
+            "policy": null, "reason": "access_denied", "message": "NoPermission",
+        }]);
+        std::fs::write(&path, inventory.to_string()).unwrap();
+        let object = ["why", "service", "shop/api", "--cluster-id", "prod", "--format", "json"];
+        let files = ["--inventory", path.to_str().unwrap(), "--nodes", "fixtures/alibaba/clean-handmade.nodes.json"];
+        let services = ["--kubernetes", "fixtures/alibaba/clean-handmade.services.json"];
+        let output = run(&[&object[..], &files, &services].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(state(&json, "permissions"), "not_audited", "{api}: {json:#}");
+    }
+}
+
 /// One page without scripts and requests, in which everything that others wrote is escaped.
 #[test]
 fn the_way_of_a_service_is_a_page() {
