@@ -55,10 +55,9 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
         Estate::Alibaba(inventory) => {
             let view = alibaba::ClusterView::new(inventory, scope.cluster_id, nodes, selectors);
             // All actions of all versions, of which each decision asks for its own.
-            let every_version = RoleAuditOptions { controller_version: None, ..scope.baselines.clone() };
             let of_principals = RoleAuditOptions {
                 controller_version: None,
-                ..audit::alibaba::with_evidence(&every_version, &objects.evidence)
+                ..audit::alibaba::with_evidence(&scope.baselines, &objects.evidence)
             };
             let principals = alibaba::roles::audit(&view, &of_principals);
             let principals = principals.map_err(|error| Failure::from_error(Exit::Usage, &error))?;

@@ -4,7 +4,7 @@ use crate::alibaba::{LoadBalancerKind, VSwitch};
 use crate::model::decision::{Answer, Decision, Stop};
 
 use super::backends::Backends;
-use super::existing::Found;
+use super::existing::{Found, scheme};
 use super::network::take;
 use super::{Request, atoi, within};
 
@@ -30,9 +30,8 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
     }
     request.identity(decision);
     decision.scheme = match request.annotation("address-type") {
-        "" | "internet" => Answer::Is("internet"),
-        "intranet" => Answer::Is("intranet"),
-        _ => Answer::Unknown,
+        "" => Answer::Is("internet"),
+        asked => scheme(asked),
     };
     let in_groups = format!("{LOCAL}build vserver groups error: ");
     let nodes = request.nodes(decision).map_err(within(&in_groups))?;
@@ -148,11 +147,7 @@ fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> 
             let own = held.address_type.as_deref();
             request.keep_name(held, decision);
             decision.scheme_if_new = std::mem::take(&mut decision.scheme);
-            decision.scheme = match own {
-                Some("internet") => Answer::Is("internet"),
-                Some("intranet") => Answer::Is("intranet"),
-                _ => Answer::Unknown,
-            };
+            decision.scheme = own.map_or(Answer::Unknown, scheme);
             if request.is_reused() {
                 request.check_reusable(held, &prefix)?;
             }
@@ -181,7 +176,7 @@ fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> 
             Ok(())
         }
         Found::Unknown => {
-            // What an existing one has stays.
+            // If one exists, its vSwitches stay.
             vswitches(request, decision, &prefix)?;
             Ok(())
         }

@@ -7,6 +7,15 @@ use crate::tags;
 
 use super::Request;
 
+/// The scheme of an address type that a Service or a load balancer has.
+pub(super) fn scheme(address_type: &str) -> Answer<&'static str> {
+    match address_type {
+        "internet" => Answer::Is("internet"),
+        "intranet" => Answer::Is("intranet"),
+        _ => Answer::Unknown,
+    }
+}
+
 /// The load balancer of a Service.
 #[derive(Debug)]
 pub(super) enum Found<'a> {

@@ -1,4 +1,4 @@
-//! What the controller refuses about ports and annotations of listeners.
+//! Errors of the controller about ports and annotations of listeners.
 
 use crate::kubernetes::ServicePort;
 use crate::model::decision::{Answer, Decision, Stop};

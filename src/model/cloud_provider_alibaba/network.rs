@@ -9,7 +9,7 @@ use crate::model::decision::{Answer, Decision, NewGroup, Stop};
 
 use super::attributes::zone_mappings;
 use super::backends::Backends;
-use super::existing::Found;
+use super::existing::{Found, scheme};
 use super::{Request, within};
 
 /// Prefix of what the controller finds wrong before it asks the account.
@@ -41,11 +41,7 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
             request.keep_name(held, decision);
             if request.annotation("address-type").is_empty() {
                 let own = held.address_type.as_deref().map(str::to_lowercase);
-                decision.scheme = match own.as_deref() {
-                    Some("internet") => Answer::Is("internet"),
-                    Some("intranet") => Answer::Is("intranet"),
-                    _ => Answer::Unknown,
-                };
+                decision.scheme = own.as_deref().map_or(Answer::Unknown, scheme);
             }
             if request.is_reused() {
                 request.check_reusable(held, APPLY)?;
@@ -97,9 +93,8 @@ fn attributes(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop
     }
     request.identity(decision);
     decision.scheme = match request.annotation("address-type").to_lowercase().as_str() {
-        "" | "internet" => Answer::Is("internet"),
-        "intranet" => Answer::Is("intranet"),
-        _ => Answer::Unknown,
+        "" => Answer::Is("internet"),
+        asked => scheme(asked),
     };
     decision.new_group = Answer::Is(None);
     if !request.service.source_ranges.is_empty() && request.is_since(14, 0) {

@@ -40,7 +40,7 @@ pub(super) struct Pods<'a> {
     pub(super) has_unready: bool,
 }
 
-/// How a version reads endpoints.
+/// The reading of endpoints at one version.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     pub(super) families: Families,
