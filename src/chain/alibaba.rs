@@ -247,7 +247,7 @@ fn targets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
         return link.not_reached();
     }
     if held(facts, decision).is_none() {
-        return link.unread("there is no load balancer whose servers could be read");
+        return link.unread("no load balancer was found");
     }
     link.unread("the health of its servers is not read")
 }

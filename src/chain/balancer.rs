@@ -388,11 +388,7 @@ fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decisi
     }
     add_targets(&mut link, decision, existing.and_then(health));
     let Some(one) = existing else {
-        return if is_stopped {
-            link.not_reached()
-        } else {
-            link.unread("there is no load balancer whose targets could be read")
-        };
+        return if is_stopped { link.not_reached() } else { link.unread("no load balancer was found") };
     };
     let groups: BTreeSet<&str> =
         one.groups.iter().flat_map(|group| [group.arn.as_str(), group.name.as_str()]).collect();

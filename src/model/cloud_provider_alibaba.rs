@@ -22,8 +22,8 @@ mod network;
 mod nodes;
 mod pods;
 
-pub(crate) use config::Config;
-pub(crate) use nodes::{MASTER, TO_BE_DELETED, exclusion};
+pub(crate) use config::{Config, is_switched_off};
+pub(crate) use nodes::{MASTER, TO_BE_DELETED, excluding_label, has_master_label, is_excluded, is_to_be_deleted};
 
 /// The newest version that was read.
 pub(crate) const NEWEST: ControllerVersion = ControllerVersion::new(2, 14, 0);
@@ -134,8 +134,8 @@ impl<'a> Request<'a> {
         if annotations::is_read(name, self.config.version) { annotations::get(self.service, name) } else { "" }
     }
 
-    fn is_since(&self, minor: u32, patch: u32) -> bool {
-        self.config.version >= ControllerVersion::new(2, minor, patch)
+    fn is_since(&self, minor: u32) -> bool {
+        self.config.version >= ControllerVersion::new(2, minor, 0)
     }
 
     /// True if the controller only writes an event: the configuration forbids internet-facing Classic Load Balancers.
@@ -189,10 +189,10 @@ impl<'a> Request<'a> {
         decision.tags = Answer::Is(own.into_iter().chain(default).collect());
     }
 
-    /// The load balancers of the region; `None` if they were not read.
-    fn load_balancers(&self, kind: LoadBalancerKind) -> Option<Vec<&'a LoadBalancer>> {
+    /// The load balancers of the region that are of the kind; `None` if they were not read.
+    fn load_balancers(&self) -> Option<Vec<&'a LoadBalancer>> {
         let all = self.world.region.region.load_balancers.as_ref()?;
-        Some(all.iter().filter(|one| one.kind == kind).collect())
+        Some(all.iter().filter(|one| one.kind == self.kind).collect())
     }
 }
 

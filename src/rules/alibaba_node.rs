@@ -7,6 +7,7 @@ use crate::controller::ControllerVersion;
 use crate::finding::ResourceRef;
 use crate::kubernetes::alibaba_cloud_config::cloud_config;
 use crate::kubernetes::{DocumentKind, Evidence};
+use crate::model::cloud_provider_alibaba::is_excluded;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::target;
@@ -33,15 +34,11 @@ fn resource(node: &KubernetesNode) -> ResourceRef {
 /// `#HasExcludeLabel`; virtual-kubelet/alibabacloud-eci: its Nodes have `type=virtual-kubelet` and no instance.
 pub(super) fn is_left_alone(node: &KubernetesNode) -> bool {
     let has = |key: &str, value: &str| node.labels.get(key).is_some_and(|found| found == value);
-    EXCLUDING.iter().any(|label| node.labels.contains_key(*label))
+    is_excluded(node)
         || has("alibabacloud.com/lingjun-worker", "true")
         || has("type", "virtual-kubelet")
         || matches!(provider_id::parse(&node.provider_id), Some(ProviderId::Hybrid))
 }
-
-/// Labels that exclude a Node, whatever their value.
-pub(super) const EXCLUDING: [&str; 2] =
-    ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
 
 /// The Nodes that the controller manages.
 fn cared_for(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> {
@@ -64,7 +61,6 @@ fn routed<'a>(context: &KubernetesContext<'a>) -> Result<Vec<&'a KubernetesNode>
     if !context.alibaba_writes_routes() {
         return Err("no controller that writes routes was given");
     }
-    let is_excluded = |node: &KubernetesNode| EXCLUDING.iter().any(|label| node.labels.contains_key(*label));
     Ok(nodes.iter().filter(|node| named(node).is_some() && !is_excluded(node)).collect())
 }
 

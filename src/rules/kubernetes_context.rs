@@ -4,6 +4,7 @@ use crate::alibaba::LoadBalancerKind;
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, Evidence};
+use crate::model::cloud_provider_alibaba::is_switched_off;
 use crate::nodes::KubernetesNode;
 
 /// Reason that a rule on Nodes does not apply.
@@ -73,14 +74,8 @@ impl<'a> KubernetesContext<'a> {
     }
 
     /// True if Alibaba Cloud's cloud controllers were given, and none of them keeps load balancers of this kind.
-    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.
     pub(super) fn alibaba_leaves_alone(&self, kind: LoadBalancerKind) -> bool {
-        let name = match kind {
-            LoadBalancerKind::Clb => "service",
-            LoadBalancerKind::Nlb => "nlb",
-        };
-        let mut controllers = self.running_alibaba_controllers().filter(|one| one.knows_flags).peekable();
-        controllers.peek().is_some() && !controllers.any(|one| one.runs(&[name]))
+        is_switched_off(self.evidence, kind)
     }
 
     fn running_alibaba_controllers(&self) -> impl Iterator<Item = &'a CloudController> {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::kubernetes::ServicePort;
+use crate::model::allocated_later;
 use crate::model::decision::{Answer, Decision};
 use crate::nodes::KubernetesNode;
 
@@ -29,6 +31,42 @@ struct Server {
 }
 
 impl Request<'_> {
+    /// Names of the server groups of all ports.
+    /// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/listeners.go#getVGroupNamedKey`,
+    /// `pkg/controller/service/nlbv2/server_groups.go#getServerGroupNamedKey`.
+    pub(super) fn group_names(
+        &self,
+        decision: &mut Decision,
+        mut name: impl FnMut(&ServicePort, String) -> String,
+    ) -> Answer<Vec<String>> {
+        let has_pods = self.config.has_pods_as_backends(self.service);
+        let mut names: Vec<String> = Vec::new();
+        for port in &self.service.ports {
+            let number = match has_pods {
+                Answer::Is(true) => port.target_name.clone().or_else(|| port.target_port.map(|port| port.to_string())),
+                Answer::Is(false) if self.service.is_without_node_ports => {
+                    decision.may_fail("the Service has no node ports: the API decides about servers with the port 0");
+                    Some(port.node_port.unwrap_or(0).to_string())
+                }
+                Answer::Is(false) => port.node_port.map(|port| port.to_string()),
+                _ => None,
+            };
+            let Some(number) = number else {
+                let reason = match has_pods {
+                    Answer::Is(false) => allocated_later(port),
+                    _ => "the default kind of backends is not known".to_owned(),
+                };
+                decision.note_unknown("server_groups", reason);
+                return Answer::Unknown;
+            };
+            let name = name(port, number);
+            // Ports with one group share it.
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Answer::Is(names)
+    }
     /// The servers of all ports; `nodes` are the candidates.
     /// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/vgroups.go#buildVGroupForServicePort`,
     /// `#buildClusterBackends`, `#buildLocalBackends`, `#buildENIBackends`; `pkg/controller/service/nlbv2/server_groups.go`.
@@ -47,8 +85,7 @@ impl Request<'_> {
                 .note_unknown("targets", "cloud configurations differ in `featureGates`, on which IPv6 servers depend");
             return Backends::Are(Answer::Unknown);
         };
-        let reading =
-            Reading { families, skips_terminating: self.is_since(10, 0), needs_named_port: self.is_since(12, 0) };
+        let reading = Reading { families, skips_terminating: self.is_since(10), needs_named_port: self.is_since(12) };
         let pods = pods(self.world.evidence, self.service, reading);
         decision.target_type = match self.config.has_pods_as_backends(self.service) {
             Answer::Is(true) if !by_address => Answer::Is("eni"),
@@ -75,7 +112,7 @@ impl Request<'_> {
             if pods.is_none() && (self.service.is_local || nodes.iter().any(|node| is_virtual(node))) {
                 return pods_not_given(decision);
             }
-            let address = match (by_address, self.is_since(9, 0)) {
+            let address = match (by_address, self.is_since(9)) {
                 (false, _) => Address::None,
                 (true, false) => Address::First,
                 (true, true) => Address::FirstIpv4,
@@ -190,10 +227,10 @@ impl Request<'_> {
     /// `pkg/controller/service/reconcile/backend/backend.go#setAddressIpVersion`.
     fn families(&self) -> Option<Families> {
         let asked = self.annotation("backend-ip-version");
-        let is_ipv6 = if self.is_since(14, 0) { asked.eq_ignore_ascii_case("ipv6") } else { asked == "ipv6" };
-        let is_both = self.is_since(14, 0) && self.is_network() && asked.eq_ignore_ascii_case("dualstack");
+        let is_ipv6 = if self.is_since(14) { asked.eq_ignore_ascii_case("ipv6") } else { asked == "ipv6" };
+        let is_both = self.is_since(14) && self.is_network() && asked.eq_ignore_ascii_case("dualstack");
         let own = self.annotation("ip-version");
-        let fits = match (self.is_network(), self.is_since(9, 0)) {
+        let fits = match (self.is_network(), self.is_since(9)) {
             (_, false) => own == "ipv6",
             (false, true) => own.eq_ignore_ascii_case("ipv6"),
             (true, true) => own.eq_ignore_ascii_case("dualstack"),
@@ -211,7 +248,7 @@ impl Request<'_> {
 
     /// True if the controller reads `vgroup-port`.
     pub(super) fn reads_own_groups(&self) -> bool {
-        let is_read = !self.is_network() || self.is_since(9, 0);
+        let is_read = !self.is_network() || self.is_since(9);
         self.is_reused() && is_read && !self.annotation("vgroup-port").is_empty()
     }
 }
@@ -236,4 +273,13 @@ fn note_pods(pods: &Pods<'_>, decision: &mut Decision) {
 fn pods_not_given(decision: &mut Decision) -> Backends {
     decision.note_unknown("targets", "the EndpointSlices of the Service were not given");
     Backends::Are(Answer::Unknown)
+}
+
+/// Takes over the backends.
+pub(super) fn take(weights: Answer<BTreeMap<String, i64>>, decision: &mut Decision) {
+    decision.targets = match &weights {
+        Answer::Is(weights) => Answer::Is(weights.keys().cloned().collect()),
+        _ => Answer::Unknown,
+    };
+    decision.weights = weights;
 }

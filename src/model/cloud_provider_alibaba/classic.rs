@@ -1,11 +1,10 @@
 //! Classic Load Balancers.
 
-use crate::alibaba::{LoadBalancerKind, VSwitch};
+use crate::alibaba::VSwitch;
 use crate::model::decision::{Answer, Decision, Stop};
 
-use super::backends::Backends;
+use super::backends::{Backends, take};
 use super::existing::{Found, scheme};
-use super::network::take;
 use super::{Request, atoi, within};
 
 /// Prefix of what the controller finds wrong before it asks the account.
@@ -71,7 +70,7 @@ fn create_listeners(request: &Request<'_>, listeners: &[(i64, String)]) -> Resul
     let Some((port, protocol)) = listeners.iter().find(is_other).filter(|_| request.writes_listeners()) else {
         return Ok(());
     };
-    let at = if request.is_since(12, 0) {
+    let at = if request.is_since(12) {
         "create listener error".to_owned()
     } else {
         format!("update lb listeners error: create listener [{port}] error")
@@ -96,7 +95,7 @@ fn groups(
     });
     let first = request.service.ports.first().map(|port| port.port).unwrap_or_default();
     let at = |error: &str| {
-        if request.is_since(12, 0) {
+        if request.is_since(12) {
             return Ok(Some(error.to_owned()));
         }
         Stop::error(format!("{prefix}build vgroup for port {first} error: {error}"))
@@ -137,9 +136,9 @@ fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> 
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/slb/loadbalancer.go#FindLoadBalancer",
     );
     // From v2.6 to v2.11 an error of the load balancer has no prefix.
-    let has_prefix = !request.is_since(6, 0) || request.is_since(12, 0);
+    let has_prefix = !request.is_since(6) || request.is_since(12);
     let prefix = format!("apply model error: {}", if has_prefix { "update lb attribute error: " } else { "" });
-    match request.find(LoadBalancerKind::Clb, decision)? {
+    match request.find(decision)? {
         Found::Existing(held) => {
             decision.created = true;
             decision.tags = Answer::NotReached;
@@ -210,7 +209,7 @@ fn vswitches(request: &Request<'_>, decision: &mut Decision, prefix: &str) -> Re
         of_the_machine(request, decision);
         return Ok(());
     };
-    if !request.is_since(13, 0) {
+    if !request.is_since(13) {
         let first = text.split(',').next().unwrap_or_default();
         let parts: Vec<&str> = first.split(':').collect();
         let chosen = if let [_, id] = parts.as_slice() { id } else { text };

@@ -61,8 +61,8 @@ impl Config {
             _ if is_forced => Answer::Unknown,
             agreed => agreed,
         };
-        let kinds = [(LoadBalancerKind::Clb, "service"), (LoadBalancerKind::Nlb, "nlb")];
-        let switched_off = kinds.into_iter().filter(|(_, name)| is_off(evidence, name)).map(|(kind, _)| kind);
+        let kinds = [LoadBalancerKind::Clb, LoadBalancerKind::Nlb];
+        let switched_off = kinds.into_iter().filter(|kind| is_switched_off(evidence, *kind));
         Self {
             version,
             cluster_id: id,
@@ -150,9 +150,13 @@ fn defect(evidence: &Evidence, files: &[CloudConfig], version: ControllerVersion
 const GATES: [&str; 6] =
     ["AllAlpha", "AllBeta", "EndpointSlice", "FilterServiceOnNodeChange", "IPv6DualStack", TYPE_GATE];
 
-/// True if the controllers that run were given, and none runs this one.
+/// True if controllers that run were given, and none of them keeps load balancers of a kind.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.
-fn is_off(evidence: &Evidence, name: &str) -> bool {
+pub(crate) fn is_switched_off(evidence: &Evidence, kind: LoadBalancerKind) -> bool {
+    let name = match kind {
+        LoadBalancerKind::Clb => "service",
+        LoadBalancerKind::Nlb => "nlb",
+    };
     let runs = |one: &&CloudController| one.workload.replicas > 0 && one.knows_flags;
     let mut controllers = evidence.alibaba_controllers().filter(runs).peekable();
     controllers.peek().is_some() && !controllers.any(|one| one.runs(&[name]))

@@ -30,8 +30,8 @@ impl<'a> Request<'a> {
     /// Finds the load balancer: by its id, by the tag, by the name.
     /// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/slb/loadbalancer.go#FindLoadBalancer`,
     /// `pkg/provider/alibaba/nlb/loadbalancer.go#FindNLB`.
-    pub(super) fn find(&self, kind: LoadBalancerKind, decision: &mut Decision) -> Result<Found<'a>, Stop> {
-        let all = self.load_balancers(kind);
+    pub(super) fn find(&self, decision: &mut Decision) -> Result<Found<'a>, Stop> {
+        let all = self.load_balancers();
         let id = self.annotation("id");
         if !id.is_empty() {
             let found = all.as_ref().and_then(|all| all.iter().find(|one| one.id == id));
@@ -43,7 +43,7 @@ impl<'a> Request<'a> {
                     "error",
                     format!(
                         "the {} `{id}` is not in the inventory: if it does not exist, the controller stops",
-                        kind.noun()
+                        self.kind.noun()
                     ),
                 ),
                 (None, false) => Stop::unknown("error", NOT_READ),
@@ -77,7 +77,7 @@ impl<'a> Request<'a> {
             several => {
                 let ids: Vec<&str> = several.iter().map(|one| one.id.as_str()).collect();
                 let (service, ids) = (self.service.full_name(), ids.join(","));
-                let found = match kind {
+                let found = match self.kind {
                     LoadBalancerKind::Clb => "get load balancer attribute from cloud, error: ",
                     LoadBalancerKind::Nlb => "get nlb attribute from cloud error: ",
                 };

@@ -83,7 +83,7 @@ impl Request<'_> {
             let at = format!("build listener from servicePort {} error: ", port.port);
             protocols.push(self.network_listener(port, decision).map_err(super::within(&at))?);
         }
-        if self.is_since(11, 0) {
+        if self.is_since(11) {
             let all: Vec<(&str, i64)> =
                 protocols.iter().map(String::as_str).zip(self.service.ports.iter().map(|port| port.port)).collect();
             for (index, (protocol, port)) in all.iter().enumerate() {

@@ -1,14 +1,9 @@
 //! Network Load Balancers.
 
-use std::collections::BTreeMap;
-
-use crate::alibaba::LoadBalancerKind;
-use crate::kubernetes::ServicePort;
-use crate::model::allocated_later;
 use crate::model::decision::{Answer, Decision, NewGroup, Stop};
 
 use super::attributes::zone_mappings;
-use super::backends::Backends;
+use super::backends::{Backends, take};
 use super::existing::{Found, scheme};
 use super::{Request, within};
 
@@ -34,7 +29,7 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
         "load_balancer_id",
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/nlb/loadbalancer.go#FindNLB",
     );
-    match request.find(LoadBalancerKind::Nlb, decision)? {
+    match request.find(decision)? {
         Found::Existing(held) => {
             decision.created = true;
             decision.tags = Answer::NotReached;
@@ -97,7 +92,7 @@ fn attributes(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop
         asked => scheme(asked),
     };
     decision.new_group = Answer::Is(None);
-    if !request.service.source_ranges.is_empty() && request.is_since(14, 0) {
+    if !request.service.source_ranges.is_empty() && request.is_since(14) {
         if request.is_reused() {
             decision.notes.push(
                 "`loadBalancerSourceRanges` has no effect on a load balancer that belongs to its user".to_owned(),
@@ -171,52 +166,4 @@ fn server_groups(request: &Request<'_>, decision: &mut Decision, protocols: &[St
             Ok(())
         }
     }
-}
-
-impl Request<'_> {
-    /// Names of the server groups of all ports.
-    /// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/listeners.go#getVGroupNamedKey`,
-    /// `pkg/controller/service/nlbv2/server_groups.go#getServerGroupNamedKey`.
-    pub(super) fn group_names(
-        &self,
-        decision: &mut Decision,
-        mut name: impl FnMut(&ServicePort, String) -> String,
-    ) -> Answer<Vec<String>> {
-        let has_pods = self.config.has_pods_as_backends(self.service);
-        let mut names: Vec<String> = Vec::new();
-        for port in &self.service.ports {
-            let number = match has_pods {
-                Answer::Is(true) => port.target_name.clone().or_else(|| port.target_port.map(|port| port.to_string())),
-                Answer::Is(false) if self.service.is_without_node_ports => {
-                    decision.may_fail("the Service has no node ports: the API decides about servers with the port 0");
-                    Some(port.node_port.unwrap_or(0).to_string())
-                }
-                Answer::Is(false) => port.node_port.map(|port| port.to_string()),
-                _ => None,
-            };
-            let Some(number) = number else {
-                let reason = match has_pods {
-                    Answer::Is(false) => allocated_later(port),
-                    _ => "the default kind of backends is not known".to_owned(),
-                };
-                decision.note_unknown("server_groups", reason);
-                return Answer::Unknown;
-            };
-            let name = name(port, number);
-            // Ports with one group share it.
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        Answer::Is(names)
-    }
-}
-
-/// Takes over the backends.
-pub(super) fn take(weights: Answer<BTreeMap<String, i64>>, decision: &mut Decision) {
-    decision.targets = match &weights {
-        Answer::Is(weights) => Answer::Is(weights.keys().cloned().collect()),
-        _ => Answer::Unknown,
-    };
-    decision.weights = weights;
 }

@@ -9,7 +9,7 @@ use crate::tags;
 
 use super::Request;
 
-/// Label of Nodes that the controller passes over, whatever its value.
+/// Label of Nodes that are no backends, whatever its value.
 pub(crate) const MASTER: &str = "node-role.kubernetes.io/master";
 
 /// Taint of Nodes that the cluster autoscaler deletes.
@@ -18,24 +18,35 @@ pub(crate) const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
 const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 const EXCLUDE_ALPHA: &str = "alpha.service-controller.kubernetes.io/exclude-balancer";
 
-/// Labels with which the controller leaves a Node alone, whatever their value.
+/// Labels that exclude a Node from all controllers, whatever their value.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/node_utils.go#IsExcludedNode`.
-const LEFT_ALONE: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
+const EXCLUDE_NODE: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
 
-/// Label or taint for which a Node is not a backend, before its providerID is read. `None` for a Node that stays.
-/// Sources: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/backend/backend.go#needExcludeFromLB`,
-/// `pkg/controller/helper/node_utils.go#IsNodeExcludeFromLoadBalancer`.
-pub(crate) fn exclusion(node: &KubernetesNode, version: Option<ControllerVersion>) -> Option<&'static str> {
-    let has = |label: &&'static str| node.labels.contains_key(*label);
-    let is_since = |minor, patch| version.is_none_or(|version| version >= ControllerVersion::new(2, minor, patch));
-    if has(&MASTER) {
-        return Some(MASTER);
-    }
-    if is_since(4, 0) && node.taints.iter().any(|taint| taint.key == TO_BE_DELETED) {
-        return Some(TO_BE_DELETED);
-    }
-    let labels: &[&'static str] = if is_since(6, 0) { &[EXCLUDE, EXCLUDE_ALPHA] } else { &[EXCLUDE_ALPHA] };
-    labels.iter().chain(&LEFT_ALONE).copied().find(has)
+/// True if a label excludes a Node from all controllers.
+pub(crate) fn is_excluded(node: &KubernetesNode) -> bool {
+    EXCLUDE_NODE.iter().any(|label| node.labels.contains_key(*label))
+}
+
+/// True if the controller does not list a Node among the backends: it is a control plane node by its label.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/backend/backend.go#needExcludeFromLB`.
+pub(crate) fn has_master_label(node: &KubernetesNode) -> bool {
+    node.labels.contains_key(MASTER)
+}
+
+/// True if the controller does not list a Node among the backends: the cluster autoscaler deletes it. Any version if none is
+/// given.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/backend/backend.go#needExcludeFromLB`.
+pub(crate) fn is_to_be_deleted(node: &KubernetesNode, version: Option<ControllerVersion>) -> bool {
+    version.is_none_or(|version| version >= ControllerVersion::new(2, 4, 0))
+        && node.taints.iter().any(|taint| taint.key == TO_BE_DELETED)
+}
+
+/// The label that excludes a listed Node from load balancers.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/node_utils.go#IsNodeExcludeFromLoadBalancer`.
+pub(crate) fn excluding_label(node: &KubernetesNode, version: Option<ControllerVersion>) -> Option<&'static str> {
+    let reads_stable = version.is_none_or(|version| version >= ControllerVersion::new(2, 6, 0));
+    let labels: &[&'static str] = if reads_stable { &[EXCLUDE, EXCLUDE_ALPHA] } else { &[EXCLUDE_ALPHA] };
+    labels.iter().chain(&EXCLUDE_NODE).copied().find(|label| node.labels.contains_key(*label))
 }
 
 /// True for a Node of virtual-kubelet, whose Pods are backends themselves.
@@ -82,10 +93,11 @@ impl Request<'_> {
 
     /// Reason for which a Node is not a candidate. Labels that exclude a Node count later.
     fn not_accepted(&self, node: &KubernetesNode) -> Option<String> {
-        let by_label = exclusion(node, Some(self.config.version)).filter(|why| [MASTER, TO_BE_DELETED].contains(why));
-        if let Some(why) = by_label {
-            let kind = if why == MASTER { "label" } else { "taint" };
-            return Some(format!("it has the {kind} `{why}`"));
+        if has_master_label(node) {
+            return Some(format!("it has the label `{MASTER}`"));
+        }
+        if is_to_be_deleted(node, Some(self.config.version)) {
+            return Some(format!("it has the taint `{TO_BE_DELETED}`"));
         }
         if node.is_unschedulable && self.annotation("remove-unscheduled-backend") == "on" {
             return Some("it is unschedulable, and `remove-unscheduled-backend` is on".to_owned());
@@ -95,8 +107,8 @@ impl Request<'_> {
 
     /// True if a label excludes a candidate.
     pub(super) fn is_left_out(&self, node: &KubernetesNode, decision: &mut Decision) -> bool {
-        let is_hybrid = self.is_since(12, 0) && node.provider_id.starts_with("ack-hybrid://");
-        let reason = match exclusion(node, Some(self.config.version)) {
+        let is_hybrid = self.is_since(12) && node.provider_id.starts_with("ack-hybrid://");
+        let reason = match excluding_label(node, Some(self.config.version)) {
             Some(label) => format!("it has the label `{label}`"),
             None if is_hybrid => "its providerID is that of a hybrid Node".to_owned(),
             None => return false,
@@ -109,14 +121,13 @@ impl Request<'_> {
         true
     }
 
-    /// Notes that an error at a Node ends by itself. Up to v2.10 the controller finds the instance of a Node without providerID by its address and
-    /// tag, and sets the providerID.
+    /// Notes that an error at a Node ends by itself: up to v2.10 the controller sets a missing providerID.
     /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#findCloudECSByIp`.
     pub(super) fn note_temporary(&self, node: &KubernetesNode, decision: &mut Decision) {
         let is_its = |member: &&Member<'_>| member.node.is_some_and(|one| one.name == node.name);
         let member = self.world.region.members.iter().find(is_its);
         let is_tagged = member.is_some_and(|one| tags::value(&one.instance.tags, &self.config.cluster_tag).is_some());
-        if node.provider_id.is_empty() && !self.is_since(11, 0) && is_tagged {
+        if node.provider_id.is_empty() && !self.is_since(11) && is_tagged {
             decision.duration = Duration::Temporary;
             decision
                 .notes

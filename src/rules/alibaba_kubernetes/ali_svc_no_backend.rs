@@ -1,6 +1,8 @@
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{DocumentKind, Evidence, Service};
-use crate::model::cloud_provider_alibaba::{MASTER, TO_BE_DELETED, exclusion};
+use crate::model::cloud_provider_alibaba::{
+    MASTER, TO_BE_DELETED, excluding_label, has_master_label, is_to_be_deleted,
+};
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
@@ -104,8 +106,14 @@ fn reason(
     if backend_label.is_some_and(|label| !label.split(',').all(has)) {
         return Some("backend-label");
     }
+    if has_master_label(node) {
+        return Some(MASTER);
+    }
+    if is_to_be_deleted(node, version) {
+        return Some(TO_BE_DELETED);
+    }
     let is_virtual = node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet");
-    exclusion(node, version).filter(|why| !is_virtual || [MASTER, TO_BE_DELETED].contains(why))
+    if is_virtual { None } else { excluding_label(node, version) }
 }
 
 /// True if Nodes are the backends of a Service: its annotation decides, else the default.
