@@ -2,14 +2,15 @@
 //! Node is initialised, link by link, with the findings at each.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use crate::aws::companion_audit::AuditedCompanion;
-use crate::aws::view::ClusterView;
+use crate::aws::view::{ClusterView, Member};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
-use crate::finding::{ResourceRef, Severity};
+use crate::finding::Severity;
 use crate::inventory::{Gap, Read};
 use crate::kubernetes::Evidence;
 use crate::membership::NodeRole;
@@ -22,9 +23,11 @@ use crate::text;
 
 pub(crate) mod alibaba;
 mod balancer;
+mod causes;
 mod node;
 
 pub(crate) use balancer::{ingress, service};
+pub(crate) use causes::Cause;
 pub(crate) use node::node;
 
 /// Schema of [`Chain`]; `docs/why-object.schema.json` describes it.
@@ -44,6 +47,9 @@ pub(crate) struct Chain {
     /// Links after it that are broken too: repairing the first is not enough.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) also_broken: Vec<LinkName>,
+    /// Links that the controller does not reach, with errors that it may meet there next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) errors_next: Vec<LinkName>,
 }
 
 /// A link of a chain.
@@ -104,19 +110,6 @@ impl ItemState {
             Self::NotUsed => "not used",
         }
     }
-}
-
-/// A finding at a link.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Cause {
-    pub(crate) rule: String,
-    pub(crate) severity: Severity,
-    pub(crate) resource: ResourceRef,
-    pub(crate) message: String,
-    pub(crate) fix: String,
-    /// Shell lines that make the fix, each tried on a copy of the account or marked as not tried.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) commands: Vec<String>,
 }
 
 /// Name of a link.
@@ -214,24 +207,37 @@ impl Chain {
         let mut broken = links.iter().filter(|link| link.state == State::Broken).map(|link| link.name);
         let first_broken = broken.next();
         let also_broken = broken.collect();
-        Self { schema: SCHEMA, cluster_id: audited.cluster_id.to_owned(), object, links, first_broken, also_broken }
+        let next = links.iter().filter(|link| link.state == State::NotReached && !link.findings.is_empty());
+        let errors_next = next.map(|link| link.name).collect();
+        let cluster_id = audited.cluster_id.to_owned();
+        Self { schema: SCHEMA, cluster_id, object, links, first_broken, also_broken, errors_next }
     }
 
     /// The verdict, in a sentence.
     pub(crate) fn verdict(&self) -> String {
         let names = |names: &[LinkName]| names.iter().map(|name| name.describe()).collect::<Vec<_>>().join(", ");
-        match self.first_broken {
-            Some(first) if self.also_broken.is_empty() => format!("first broken link: {}", first.describe()),
-            Some(first) => {
-                format!("first broken link: {}; also broken: {}", first.describe(), names(&self.also_broken))
-            }
-            None if self.is_complete() => "no link is broken".to_owned(),
-            None => {
-                let open = |link: &&Link| matches!(link.state, State::NotAudited | State::NotReached);
-                let open: Vec<LinkName> = self.links.iter().filter(open).map(|link| link.name).collect();
-                format!("no link is broken, but some are not audited: {}", names(&open))
+        let with = |is_it: fn(State) -> bool| {
+            let links = self.links.iter().filter(|link| is_it(link.state));
+            links.map(|link| link.name).collect::<Vec<_>>()
+        };
+        let degraded = with(|state| state == State::Degraded);
+        let open = with(|state| matches!(state, State::NotAudited | State::NotReached));
+        let (mut verdict, parts) = match self.first_broken {
+            Some(first) => (
+                format!("first broken link: {}", first.describe()),
+                [("; also broken", &self.also_broken), ("; errors after it", &self.errors_next)],
+            ),
+            None => (
+                "no link is broken".to_owned(),
+                [("; with findings", &degraded), (", but some are not audited", &open)],
+            ),
+        };
+        for (words, links) in parts {
+            if !links.is_empty() {
+                let _ = write!(verdict, "{words}: {}", names(links));
             }
         }
+        verdict
     }
 
     /// True if every link was judged.
@@ -283,19 +289,6 @@ impl Link {
         self
     }
 
-    /// Adds findings. An error breaks the link if it stops what the link is for; everything else degrades it.
-    fn found<'f>(mut self, findings: impl IntoIterator<Item = &'f Finding>, errors_break: bool) -> Self {
-        for finding in findings {
-            if finding.severity == Severity::Error && errors_break {
-                self.state = State::Broken;
-            } else if finding.severity > Severity::Info && self.state == State::Ok {
-                self.state = State::Degraded;
-            }
-            self.findings.push(Cause::of(finding));
-        }
-        self
-    }
-
     /// Adds the failed reads that decide the link.
     fn unless_read(self, audited: &Audited<'_>, reads: &[Read]) -> Self {
         let gaps: BTreeSet<String> = audited
@@ -308,32 +301,7 @@ impl Link {
     }
 }
 
-impl Cause {
-    fn of(finding: &Finding) -> Self {
-        Self {
-            rule: finding.rule.clone(),
-            severity: finding.severity,
-            resource: finding.resource.clone(),
-            message: finding.message.clone(),
-            fix: finding.fix.summary.clone(),
-            commands: finding.fix.shown_commands(),
-        }
-    }
-}
-
 impl<'a> Audited<'a> {
-    /// Open findings worth more than a note about resources.
-    fn findings(&self, is_about: impl Fn(&Finding) -> bool) -> Vec<&'a Finding> {
-        let report: &'a Report = self.report;
-        let open = report.findings.iter().filter(|one| one.is_open() && one.severity > Severity::Info);
-        open.filter(|one| is_about(one)).collect()
-    }
-
-    /// Findings whose resource is one of these.
-    fn findings_on(&self, kind: ResourceKind, ids: &BTreeSet<&str>) -> Vec<&'a Finding> {
-        self.findings(|one| one.resource.kind == kind && ids.contains(one.resource.id.as_str()))
-    }
-
     /// ARNs of the roles of control-plane nodes.
     fn controlplane_roles(&self) -> Vec<&'a str> {
         let roles = self.report.roles.iter().filter(|role| role.node_roles.contains(&NodeRole::Controlplane));
@@ -376,22 +344,41 @@ impl<'a> Facts<'a> {
             }
         }
         // Rights beyond what is needed stop nothing.
-        let takes_rights = |finding: &&Finding| {
-            rules::prerequisite(&finding.rule) == Some(Prerequisite::Policies)
-                || (controller == ModelledController::LoadBalancerController && finding.severity == Severity::Error)
+        let takes_rights = |found: &causes::Found<'_>| {
+            rules::prerequisite(&found.finding.rule) == Some(Prerequisite::Policies)
+                || (controller == ModelledController::LoadBalancerController
+                    && found.finding.severity == Severity::Error)
         };
         let findings = self.audited.findings_on(ResourceKind::Role, &ids).into_iter().filter(takes_rights);
         link.found(findings, true).unless_read(&self.audited, &IAM_READS)
     }
 
     /// Findings about the cloud controller and its configuration.
-    fn of_controller(&self, controller: ModelledController) -> Vec<&'a Finding> {
+    fn of_controller(&self, controller: ModelledController) -> Vec<causes::Found<'a>> {
+        let is_about = |one: &Finding| rules::prerequisite(&one.rule) == Some(Prerequisite::Controller);
         match controller {
             ModelledController::CloudProviderAws => {
-                self.audited.findings(|one| rules::prerequisite(&one.rule) == Some(Prerequisite::Controller))
+                self.audited.findings(is_about).into_iter().map(Into::into).collect()
             }
             ModelledController::LoadBalancerController | ModelledController::CloudProviderAlibaba => Vec::new(),
         }
+    }
+
+    /// Findings for which Nodes are no targets: on the Nodes, and on the tags of their instances. Instances or Nodes are named.
+    fn findings_on_nodes(&self, names: &BTreeSet<&str>) -> Vec<causes::Found<'a>> {
+        let is_its = |member: &&Member<'_>| {
+            names.contains(member.instance.id.as_str())
+                || member.node.is_some_and(|node| names.contains(node.name.as_str()))
+        };
+        let instances: BTreeSet<&str> =
+            self.view.members().filter(is_its).map(|one| one.instance.id.as_str()).collect();
+        let is_about_tags = |found: &causes::Found<'_>| {
+            rules::prerequisite(&found.finding.rule) == Some(Prerequisite::Tags)
+                && !found.names(ResourceKind::SecurityGroup)
+        };
+        let of_instances =
+            self.audited.findings_on(ResourceKind::Instance, &instances).into_iter().filter(is_about_tags);
+        self.audited.findings_on(ResourceKind::Node, names).into_iter().chain(of_instances).collect()
     }
 
     fn load_balancer_controllers(&self) -> impl Iterator<Item = &AuditedCompanion<'a>> {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::baseline::Baseline;
+use crate::controller::alibaba::AlibabaController;
 use crate::controller::{Controller, ControllerVersion};
 use crate::policy::{Catalogue, NamedDocument};
 
@@ -29,6 +30,8 @@ pub struct RoleAuditOptions {
     pub credentials_elsewhere: bool,
     /// `--without`: controllers that are switched off.
     pub without: Vec<Controller>,
+    /// The controllers of Alibaba Cloud that run, if their flags are known.
+    pub alibaba_running: Option<Vec<AlibabaController>>,
     /// `--scp`: service control policies, one level each.
     pub scps: Vec<NamedDocument>,
     /// `--catalogue`; the embedded one if absent.

@@ -126,6 +126,11 @@ pub(crate) fn prerequisite(id: &str) -> Option<Prerequisite> {
     find(id).and_then(|rule| rule.migration)
 }
 
+/// True if the findings of a rule repeat the error at which the model of a controller stops.
+pub(crate) fn restates_model(id: &str) -> bool {
+    find(id).is_some_and(|rule| rule.restates_model)
+}
+
 /// Minimum similarity, from 0 to 1, of a name to the id that is suggested for it.
 const ALIKE: f64 = 0.8;
 

@@ -384,7 +384,8 @@ fn calls(options: &PrincipalOptions) -> Vec<&'static AlibabaCall> {
             Controller::Node | Controller::Tagging => false,
         })
     };
-    let running = AlibabaController::DEFAULT.iter().copied().filter(|controller| !is_off(*controller));
+    let running = options.alibaba_running.as_deref().unwrap_or(AlibabaController::DEFAULT);
+    let running = running.iter().copied().filter(|controller| !is_off(*controller));
     running.flat_map(|controller| alibaba::calls(controller, options.controller_version)).collect()
 }
 

@@ -60,7 +60,7 @@ fn run<'v>(
         gaps,
         principals: &compared,
         options: &options,
-        cloud_routes: auditor.cloud_routes || writes_routes(auditor),
+        cloud_routes: auditor.cloud_routes || auditor.kubernetes.alibaba_writes_routes(),
         installer: auditor.installer,
         kubernetes: auditor.kubernetes,
     };
@@ -79,21 +79,16 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     gaps
 }
 
-/// Options, with gaps filled from the evidence: the version of the controller, and credentials other than those of its
-/// nodes.
+/// Options, with gaps filled from the evidence: the version of the controller, the controllers that it runs, and
+/// credentials other than those of its nodes.
 pub(crate) fn with_evidence(given: &PrincipalOptions, evidence: &crate::kubernetes::Evidence) -> PrincipalOptions {
     let mut options = given.clone();
     let controllers = evidence.alibaba_controllers();
     options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
+    options.alibaba_running = evidence.alibaba_running();
     options.credentials_elsewhere |=
         evidence.own_credentials(Provider::Alibaba).is_some() || rules::has_alibaba_key(evidence);
     options
-}
-
-/// True if a flag of the controller switches routes on.
-fn writes_routes(auditor: &Auditor<'_>) -> bool {
-    let mut controllers = auditor.kubernetes.alibaba_controllers();
-    controllers.any(|one| one.is_on("configure-cloud-routes", false))
 }
 
 /// Regions of recordings that were made before load balancers were recorded.

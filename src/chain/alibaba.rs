@@ -9,12 +9,12 @@ use crate::kubernetes::CloudController;
 use crate::model::objects::Objects;
 use crate::model::simulate::{Options, simulate_alibaba};
 use crate::model::{Answer, Decision, ModelledController, ObjectName};
-use crate::report::Finding;
 use crate::resource::ResourceKind;
 use crate::text;
 
 use super::balancer::{Asked, SHOWN, address, asked_service, controller_link, decision_link, unknown};
-use super::node::{given, initialization, object};
+use super::causes::Found;
+use super::node::{given, initialization, is_uninitialized, object};
 use super::{Audited, Chain, ChainError, ItemState, Link, LinkName, State};
 
 /// Everything that a chain is built from.
@@ -54,7 +54,7 @@ pub(crate) fn service(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<
         return Ok(Chain::new(&facts.audited, asked.object.clone(), vec![own, link]));
     };
     let findings = of_controller(&facts.audited);
-    let mut controller = controller_link(decision, simulation.controllers.first(), &asked, &findings);
+    let mut controller = controller_link(decision, simulation.controllers.first(), &asked, findings);
     controller = of_configuration(&facts.audited, controller);
     let mut links = vec![own, controller];
     if decision.handled {
@@ -100,7 +100,7 @@ fn running(audited: &Audited<'_>) -> Link {
 }
 
 /// Findings about the workload of the controller.
-fn of_controller<'a>(audited: &Audited<'a>) -> Vec<&'a Finding> {
+fn of_controller<'a>(audited: &Audited<'a>) -> Vec<Found<'a>> {
     let names: Vec<String> = audited.evidence.alibaba_controllers().map(CloudController::name).collect();
     let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     audited.findings_on(ResourceKind::Workload, &names)
@@ -267,6 +267,8 @@ fn instance(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
     let link = link.fact(format!("`{}` in {zone}, {}", instance.id, member.roles.roles.describe()));
     let link = if instance.status == "Running" { link } else { link.broken(format!("it is {}", instance.status)) };
     let id = BTreeSet::from([instance.id.as_str()]);
-    link.found(facts.audited.findings_on(ResourceKind::Instance, &id), true)
+    // An error cannot have stopped a Node that is initialised.
+    let is_waiting = member.node.is_some_and(is_uninitialized);
+    link.found(facts.audited.findings_on(ResourceKind::Instance, &id), is_waiting)
         .unless_read(&facts.audited, &[Read::EcsDescribeInstances])
 }

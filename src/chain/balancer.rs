@@ -5,20 +5,28 @@ use std::collections::BTreeSet;
 
 use crate::aws::load_balancers::MadeFor;
 use crate::aws::{LoadBalancerKind, TargetHealth};
+use crate::finding::Severity;
 use crate::inventory::Read;
 use crate::kubernetes::{DocumentKind, Ingress, Service};
 use crate::model::existing::Balancer;
 use crate::model::objects::Objects;
 use crate::model::simulate::{AskedController, ObjectKind, Options, Simulation, VersionSource, simulate};
 use crate::model::{Answer, Decision, ModelledController, ObjectName};
-use crate::report::Finding;
 use crate::resource::ResourceKind;
+use crate::rules;
 use crate::text;
 
+use super::causes::Found;
 use super::{Audited, Chain, ChainError, Facts, ItemState, Link, LinkName, State};
 
 /// Most ids of a sentence before the rest is counted.
 pub(super) const SHOWN: usize = 6;
+
+/// Annotation with which a Service names its subnets.
+const SUBNETS_OF_SERVICE: &str = "service.beta.kubernetes.io/aws-load-balancer-subnets";
+
+/// Annotation with which an Ingress names its subnets.
+const SUBNETS_OF_INGRESS: &str = "alb.ingress.kubernetes.io/subnets";
 
 /// The chain of a Service.
 ///
@@ -63,6 +71,7 @@ pub(super) fn asked_service(
         kind: ObjectKind::Service,
         may_be_of_others: found.load_balancer_class.is_some(),
         is_applied: !found.uid.is_empty(),
+        names_subnets: found.annotations.contains_key(SUBNETS_OF_SERVICE),
         addresses,
     };
     Ok((asked, reference, own))
@@ -95,7 +104,9 @@ pub(crate) fn ingress(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<
     let addresses = status.filter_map(|one| one.text(&["hostname"]).map(str::to_owned)).collect();
     let is_applied = found.object().text(&["metadata", "uid"]).is_some();
     let object = ObjectName { kind: "Ingress", namespace: namespace.to_owned(), name: name.to_owned() };
-    let asked = Asked { object, kind: ObjectKind::Ingress, may_be_of_others: true, is_applied, addresses };
+    let names_subnets = found.object().text(&["metadata", "annotations", SUBNETS_OF_INGRESS]).is_some();
+    let asked =
+        Asked { object, kind: ObjectKind::Ingress, may_be_of_others: true, is_applied, names_subnets, addresses };
     chain(facts, &(ResourceKind::ClusterConfig, format!("Ingress/{full_name}")), own, &asked)
 }
 
@@ -107,6 +118,8 @@ pub(super) struct Asked {
     pub(super) is_applied: bool,
     /// True if controllers that are not modelled may take it: a Service with a class, or an Ingress.
     pub(super) may_be_of_others: bool,
+    /// True if an annotation names its subnets: their tags do not matter.
+    names_subnets: bool,
     /// Host names in its status.
     addresses: Vec<String>,
 }
@@ -140,12 +153,12 @@ fn chain(facts: &Facts<'_>, reference: &(ResourceKind, String), own: Link, asked
         return Ok(Chain::new(&facts.audited, asked.object.clone(), vec![own, link]));
     };
     let controller = simulation.controllers.iter().find(|one| one.controller == decision.controller);
-    let mut links = vec![own, controller_link(decision, controller, asked, &facts.of_controller(decision.controller))];
+    let mut links = vec![own, controller_link(decision, controller, asked, facts.of_controller(decision.controller))];
     if decision.handled {
         links.push(facts.permissions(decision.controller));
         links.push(decision_link(&facts.audited, decision, reference));
         let is_stopped = decision.failure().is_some() && !decision.created;
-        links.push(subnets(facts, decision, is_stopped));
+        links.push(subnets(facts, asked, decision, is_stopped));
         links.push(groups(facts, decision, is_stopped));
         let existing = existing(facts, decision, asked);
         links.push(load_balancer(facts, existing, asked, decision, is_stopped));
@@ -160,7 +173,7 @@ pub(super) fn controller_link(
     decision: &Decision,
     controller: Option<&AskedController>,
     asked: &Asked,
-    findings: &[&Finding],
+    findings: Vec<Found<'_>>,
 ) -> Link {
     let (name, version) = (decision.controller.describe(), &decision.version);
     let sources = decision.steps.first().map(|step| step.function);
@@ -177,7 +190,7 @@ pub(super) fn controller_link(
             link.broken(format!("the {name} {version} does not take it, and no other modelled controller does"))
         }
     };
-    let link = link.found(findings.iter().copied(), true);
+    let link = link.found(findings, true);
     let Some(controller) = controller else { return link };
     let link = match controller.version_source {
         VersionSource::Assumed => link.fact("its version is not known: the newest of the model is assumed"),
@@ -209,11 +222,17 @@ pub(super) fn decision_link(audited: &Audited<'_>, decision: &Decision, (kind, i
         }
     };
     let ids = BTreeSet::from([id.as_str()]);
+    if let Answer::Is(Some(error)) = &decision.error {
+        link = link.found(audited.findings_behind(error, *kind), false);
+    }
     // The error of the controller is the verdict: other errors about the object alone stop nothing.
-    link.found(audited.findings_on(*kind, &ids), false)
+    let (restating, own): (Vec<_>, Vec<_>) =
+        audited.findings_on(*kind, &ids).into_iter().partition(|one| rules::restates_model(&one.finding.rule));
+    let link = link.found(own, false);
+    if link.findings.iter().any(|one| one.severity == Severity::Error) { link } else { link.found(restating, false) }
 }
 
-fn subnets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
+fn subnets(facts: &Facts<'_>, asked: &Asked, decision: &Decision, is_stopped: bool) -> Link {
     const READS: [Read; 4] =
         [Read::DescribeSubnets, Read::DescribeRouteTables, Read::DescribeVpcs, Read::DescribeAvailabilityZones];
     let mut link = Link::new(LinkName::Subnets);
@@ -224,7 +243,10 @@ fn subnets(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
             link.fact(format!("chosen: {}", text::list(subnets, SHOWN)))
         }
         Answer::Unknown => unknown(link, decision, "subnets"),
-        Answer::NotReached if is_stopped => link.not_reached(),
+        Answer::NotReached if is_stopped => {
+            let next = if asked.names_subnets { Vec::new() } else { facts.audited.findings_on_subnets() };
+            return link.not_reached().found_next(next);
+        }
         Answer::NotReached => link,
     };
     for id in decision.subnets.known().into_iter().flatten() {
@@ -265,7 +287,13 @@ fn groups(facts: &Facts<'_>, decision: &Decision, is_stopped: bool) -> Link {
     if is_stopped && ids.is_empty() {
         link = link.not_reached();
     }
-    link.found(facts.audited.findings_on(ResourceKind::SecurityGroup, &ids), false).unless_read(&facts.audited, &READS)
+    let of_nodes = facts.audited.findings_on_groups_of(None);
+    if link.state == State::NotReached {
+        return link.found_next(of_nodes);
+    }
+    link.found(of_nodes, false)
+        .found(facts.audited.findings_on(ResourceKind::SecurityGroup, &ids), false)
+        .unless_read(&facts.audited, &READS)
 }
 
 /// Notes why a part of the decision is not known.
@@ -362,8 +390,8 @@ fn load_balancer(
 }
 
 /// True if a finding of a load balancer names its target groups or instances.
-fn is_about_targets(finding: &Finding) -> bool {
-    finding.related.iter().any(|one| matches!(one.kind, ResourceKind::TargetGroup | ResourceKind::Instance))
+fn is_about_targets(found: &Found<'_>) -> bool {
+    found.finding.related.iter().any(|one| matches!(one.kind, ResourceKind::TargetGroup | ResourceKind::Instance))
 }
 
 /// Name and ARN of a load balancer, as findings name it.
@@ -387,8 +415,14 @@ fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decisi
         link = link.fact(format!("not {}: {}", one.node, one.reason));
     }
     add_targets(&mut link, decision, existing.and_then(health));
+    let left_out: BTreeSet<&str> = decision.nodes_left_out.iter().map(|one| one.node.as_str()).collect();
+    let causes = facts.findings_on_nodes(&left_out);
     let Some(one) = existing else {
-        return if is_stopped { link.not_reached() } else { link.unread("no load balancer was found") };
+        return if is_stopped {
+            link.not_reached().found_next(causes)
+        } else {
+            link.found(causes, false).unread("no load balancer was found")
+        };
     };
     let groups: BTreeSet<&str> =
         one.groups.iter().flat_map(|group| [group.arn.as_str(), group.name.as_str()]).collect();
@@ -403,6 +437,7 @@ fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decisi
         .filter(|one| is_about_targets(one));
     link.found(facts.audited.findings_on(ResourceKind::TargetGroup, &groups), false)
         .found(of_balancer, false)
+        .found(causes, false)
         .unless_read(&facts.audited, &READS)
 }
 

@@ -11,6 +11,7 @@ use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::text;
 
+use super::causes::Found;
 use super::{Audited, Chain, ChainError, Facts, Link, LinkName};
 
 /// The Node in the evidence.
@@ -90,7 +91,11 @@ fn instance(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
         InstanceState::ShuttingDown | InstanceState::Terminated => link.broken("it is terminated"),
     };
     let id = BTreeSet::from([instance.id.as_str()]);
-    link.found(facts.audited.findings_on(ResourceKind::Instance, &id), true)
+    // An error cannot have stopped a Node that is initialised.
+    let is_waiting = member.node.is_some_and(is_uninitialized);
+    let of_groups = |found: &Found<'_>| found.names(ResourceKind::SecurityGroup);
+    let findings = facts.audited.findings_on(ResourceKind::Instance, &id);
+    link.found(findings.into_iter().filter(|one| !of_groups(one)), is_waiting)
         .unless_read(&facts.audited, &[Read::DescribeInstances])
 }
 
@@ -100,7 +105,9 @@ fn groups(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
     let groups: BTreeSet<&str> = member.instance.security_groups.iter().map(String::as_str).collect();
     let shown: Vec<&str> = groups.iter().copied().collect();
     let link = link.fact(text::list(&shown, 6));
-    link.found(facts.audited.findings_on(ResourceKind::SecurityGroup, &groups), false)
+    let own = BTreeSet::from([member.instance.id.as_str()]);
+    link.found(facts.audited.findings_on_groups_of(Some(&own)), false)
+        .found(facts.audited.findings_on(ResourceKind::SecurityGroup, &groups), false)
         .unless_read(&facts.audited, &[Read::DescribeSecurityGroups])
 }
 
@@ -109,9 +116,13 @@ fn groups(facts: &Facts<'_>, member: Option<&Member<'_>>) -> Link {
 pub(super) fn initialization(node: &KubernetesNode) -> Link {
     let mut link = Link::new(LinkName::Initialization);
     link.sources.push("kubernetes/cloud-provider controllers/node/node_controller.go#syncNode");
-    if node.taints.iter().any(|taint| taint.key == UNINITIALIZED) {
+    if is_uninitialized(node) {
         link.broken(format!("it has the taint `{UNINITIALIZED}`: the cloud controller did not initialise it"))
     } else {
         link.fact(format!("it does not have the taint `{UNINITIALIZED}`"))
     }
+}
+
+pub(super) fn is_uninitialized(node: &KubernetesNode) -> bool {
+    node.taints.iter().any(|taint| taint.key == UNINITIALIZED)
 }

@@ -204,10 +204,6 @@ pub(in crate::cli) struct AuditArgs {
     /// `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     pub(in crate::cli) baseline: Vec<String>,
-    /// Service control policy of the account, for callers that cannot read Organizations; repeatable: each is a level
-    /// that must allow, and one that only denies joins the level before it
-    #[arg(long, value_name = "FILE", help_heading = "Audit")]
-    pub(in crate::cli) scp: Vec<PathBuf>,
     #[command(flatten)]
     pub(in crate::cli) catalogue: CatalogueArgs,
     #[command(flatten)]
@@ -218,6 +214,16 @@ pub(in crate::cli) struct AuditArgs {
     /// Controller that is switched off (`--controllers`), so that its permissions are not required; repeatable
     #[arg(long, value_name = "CONTROLLER", help_heading = "Audit")]
     pub(in crate::cli) without: Vec<WithoutController>,
+    #[command(flatten)]
+    pub(in crate::cli) rights: ControllerRightsArgs,
+    /// Installer that created the machines, whose tags are checked too (Alibaba Cloud only)
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Audit")]
+    pub(in crate::cli) installer: Option<InstallerName>,
+}
+
+/// Whose permissions the cloud controller has, and what limits them.
+#[derive(Debug, Clone, Default, Args)]
+pub(in crate::cli) struct ControllerRightsArgs {
     /// Role that the cloud controller uses, if it is not that of its nodes (IRSA, Pod Identity, static keys); detected
     /// if its trust policy names the controller's service account; on Alibaba Cloud also a user,
     /// `acs:ram::ACCOUNT:user/NAME`; repeatable
@@ -227,9 +233,10 @@ pub(in crate::cli) struct AuditArgs {
     /// not required of the nodes' role
     #[arg(long, value_enum, value_name = "WHERE", help_heading = "Audit", conflicts_with = "controller_role")]
     pub(in crate::cli) controller_credentials: Option<ControllerCredentials>,
-    /// Installer that created the machines, whose tags are checked too (Alibaba Cloud only)
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Audit")]
-    pub(in crate::cli) installer: Option<InstallerName>,
+    /// Service control policy of the account, for callers that cannot read Organizations; repeatable: each is a level
+    /// that must allow, and one that only denies joins the level before it
+    #[arg(long, value_name = "FILE", help_heading = "Audit")]
+    pub(in crate::cli) scp: Vec<PathBuf>,
 }
 
 /// `--installer`.

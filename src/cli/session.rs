@@ -201,7 +201,7 @@ impl<'a> Scope<'a> {
         if let Some(wrong) = self.baselines.controller_roles.iter().find(|role| !role.starts_with(prefix)) {
             return Err(other("the principal", wrong).help("see --controller-role"));
         }
-        if provider == Provider::Alibaba && self.audit.controller_credentials.is_some() {
+        if provider == Provider::Alibaba && self.audit.rights.controller_credentials.is_some() {
             return Err(Failure::usage("--controller-credentials is for AWS, but Alibaba Cloud is audited")
                 .help("name the principal: --controller-role acs:ram::ACCOUNT:user/NAME"));
         }

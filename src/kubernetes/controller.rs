@@ -80,17 +80,22 @@ impl CloudController {
         self.flag(name).map_or(default, |flag| super::is_true(&flag.value))
     }
 
+    /// The items of a list, as pflag reads them.
+    pub(crate) fn listed(&self, name: &str) -> Vec<String> {
+        // Given several times, the lists add up.
+        let given = self.flags.iter().filter(|flag| flag.name == name);
+        given.flat_map(|flag| string_slice(&flag.value)).collect()
+    }
+
     /// True if a controller is enabled: `--controllers` names it, or `*` and not `-NAME`. Controllers have two names.
     /// Source: kubernetes/controller-manager `app/helper.go#IsControllerEnabled`.
     #[must_use]
     pub fn runs(&self, names: &[&str]) -> bool {
-        // Given several times, the lists add up.
-        let mut said = self.flags.iter().filter(|flag| flag.name == "controllers").peekable();
-        if said.peek().is_none() {
+        if self.flag("controllers").is_none() {
             return true;
         }
         let mut has_star = false;
-        for one in said.flat_map(|flag| string_slice(&flag.value)) {
+        for one in self.listed("controllers") {
             let one = one.trim();
             if names.contains(&one) {
                 return true;

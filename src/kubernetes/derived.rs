@@ -1,6 +1,7 @@
 //! Arguments of nodes and cloud controllers, derived from the evidence once.
 
 use crate::controller::ControllerVersion;
+use crate::controller::alibaba::AlibabaController;
 use crate::inventory::Provider;
 
 use super::arguments::{self, NodeArguments};
@@ -9,9 +10,18 @@ use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::Object;
 
-/// Annotations through which a `ServiceAccount` assumes a role. Sources: Amazon EKS User Guide, "Assign IAM roles to
-/// Kubernetes service accounts"; Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
-const ROLE_ANNOTATIONS: [&str; 2] = ["eks.amazonaws.com/role-arn", "pod-identity.alibabacloud.com/role-name"];
+/// Annotation through which a `ServiceAccount` assumes a role of AWS.
+/// Source: Amazon EKS User Guide, "Assign IAM roles to Kubernetes service accounts".
+const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
+
+/// Annotation through which a `ServiceAccount` assumes a role of Alibaba Cloud.
+/// Source: Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
+const RRSA_ANNOTATION: &str = "pod-identity.alibabacloud.com/role-name";
+
+/// The environment variables that Alibaba Cloud's cloud controller reads for an access key; it takes both or none.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
+const KEY_VARIABLES: [&str; 2] = ["ACCESS_KEY_ID", "ACCESS_KEY_SECRET"];
+
 impl Evidence {
     /// Kubernetes version: the highest that a Node runs or a configuration sets. The API server has at least this
     /// version.
@@ -51,25 +61,77 @@ impl Evidence {
     }
 
     /// Evidence for display that the controller of a cloud has credentials other than those of its nodes: its workload
-    /// sets some, or its `ServiceAccount` assumes a role.
+    /// sets some, or its `ServiceAccount` assumes a role. Alibaba Cloud's reads two variables, and no token.
     #[must_use]
     pub fn own_credentials(&self, cloud: Provider) -> Option<String> {
-        let controllers = self.controllers().iter().filter(|one| one.cloud == cloud);
-        controllers.into_iter().find_map(|controller| {
+        let mut controllers = self.controllers().iter().filter(|one| one.cloud == cloud);
+        controllers.find_map(|controller| {
             let workload = &controller.workload;
-            if let Some(given) = workload.credentials.first() {
-                return Some(format!("`{}` sets {given}", workload.full_name()));
+            match cloud {
+                Provider::Aws => match workload.credentials.iter().find(|one| !KEY_VARIABLES.contains(one)) {
+                    Some(given) => Some(format!("`{}` sets {given}", workload.full_name())),
+                    None => self.annotated(controller, ROLE_ANNOTATION),
+                },
+                Provider::Alibaba => {
+                    let has_both = KEY_VARIABLES.iter().all(|name| workload.credentials.contains(name));
+                    has_both.then(|| format!("`{}` sets {}", workload.full_name(), KEY_VARIABLES[0]))
+                }
             }
-            let is_its_own = |account: &Object<'_>| {
-                account.text(&["metadata", "name"]) == Some(&workload.service_account)
-                    && account.text(&["metadata", "namespace"]).unwrap_or("default") == workload.namespace
-            };
-            let mut accounts = self.documents_by_kind(DocumentKind::ServiceAccount).map(Document::object);
-            let account = accounts.find(is_its_own)?;
-            let role =
-                ROLE_ANNOTATIONS.into_iter().find(|key| account.at(&["metadata", "annotations", key]).is_some())?;
-            Some(format!("its `ServiceAccount {}` has the annotation {role}", workload.service_account))
         })
+    }
+
+    /// Credentials for display that Alibaba Cloud's cloud controller was given and does not read.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
+    pub(crate) fn ignored_credentials(&self, controller: &CloudController) -> Option<String> {
+        let given = &controller.workload.credentials;
+        let is_whole = KEY_VARIABLES.iter().all(|name| given.contains(name));
+        match given.iter().find(|name| !KEY_VARIABLES.contains(name)) {
+            Some(name) => Some(format!("the environment variable {name}")),
+            None if !is_whole && !given.is_empty() => {
+                let names = KEY_VARIABLES.map(|name| if given.contains(&name) { (name, "") } else { ("", name) });
+                let [has, lacks] =
+                    [names.iter().find(|one| !one.0.is_empty()), names.iter().find(|one| !one.1.is_empty())];
+                Some(format!("the environment variable {} without {}", has?.0, lacks?.1))
+            }
+            None => self.annotated(controller, RRSA_ANNOTATION),
+        }
+    }
+
+    /// The annotation with which the `ServiceAccount` of a controller assumes a role, for display.
+    fn annotated(&self, controller: &CloudController, annotation: &str) -> Option<String> {
+        let workload = &controller.workload;
+        let is_its_own = |account: &Object<'_>| {
+            account.text(&["metadata", "name"]) == Some(&workload.service_account)
+                && account.text(&["metadata", "namespace"]).unwrap_or("default") == workload.namespace
+        };
+        let mut accounts = self.documents_by_kind(DocumentKind::ServiceAccount).map(Document::object);
+        accounts.find(is_its_own)?.at(&["metadata", "annotations", annotation])?;
+        Some(format!("its `ServiceAccount {}` has the annotation {annotation}", workload.service_account))
+    }
+
+    /// The controllers within Alibaba Cloud's cloud controller that run, and `None` if it was not given with its flags.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.
+    pub(crate) fn alibaba_running(&self) -> Option<Vec<AlibabaController>> {
+        let runs = |one: &&CloudController| one.workload.replicas > 0 && one.knows_flags;
+        let given: Vec<&CloudController> = self.alibaba_controllers().filter(runs).collect();
+        if given.is_empty() {
+            return None;
+        }
+        let is_run = |controller: AlibabaController| {
+            given.iter().any(|one| {
+                let is_named = match one.flag("controllers") {
+                    Some(_) => one.runs(&[controller.name()]),
+                    None => AlibabaController::DEFAULT.contains(&controller),
+                };
+                is_named && (controller != AlibabaController::Route || one.is_on("configure-cloud-routes", true))
+            })
+        };
+        Some(AlibabaController::ALL.iter().copied().filter(|one| is_run(*one)).collect())
+    }
+
+    /// True if Alibaba Cloud's cloud controller was given and writes routes: it does unless a flag switches them off.
+    pub(crate) fn alibaba_writes_routes(&self) -> bool {
+        self.alibaba_running().is_some_and(|running| running.contains(&AlibabaController::Route))
     }
 }
 

@@ -1,10 +1,10 @@
 //! The chain of an object for a terminal: a block for each link, the verdict last.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::chain::{Cause, Chain, Link, State};
-use crate::finding::Severity;
+use crate::chain::{Cause, Chain, Link, LinkName, State};
 use crate::text;
 
 use super::style::{Painter, TableOptions, fact, paragraph};
@@ -24,8 +24,12 @@ pub(crate) fn chain(chain: &Chain, options: &TableOptions, out: &mut dyn Write) 
     let name = format!("{} {namespace}{}", object.kind, object.name);
     fact(&mut page, "object", &text::printable(&name), painter, options);
     fact(&mut page, "cluster", &text::printable(&chain.cluster_id), painter, options);
+    let mut shown = BTreeMap::new();
     for link in &chain.links {
-        block(&mut page, link, painter, options);
+        block(&mut page, link, &shown, painter, options);
+        for cause in &link.findings {
+            shown.entry(cause.fingerprint.as_str()).or_insert(link.name);
+        }
     }
     let _ = writeln!(page, "\n{}", verdict(chain, painter));
     out.write_all(page.as_bytes())?;
@@ -41,7 +45,8 @@ fn verdict(chain: &Chain, painter: Painter) -> String {
     }
 }
 
-fn block(page: &mut String, link: &Link, painter: Painter, options: &TableOptions) {
+/// `shown`: findings of links before this one.
+fn block(page: &mut String, link: &Link, shown: &BTreeMap<&str, LinkName>, painter: Painter, options: &TableOptions) {
     let paint: fn(Painter, &str) -> String = match link.state {
         State::Ok => Painter::good,
         State::Degraded | State::NotAudited => Painter::warn,
@@ -57,7 +62,13 @@ fn block(page: &mut String, link: &Link, painter: Painter, options: &TableOption
         paragraph(page, "unknown", reason, painter, options);
     }
     for cause in &link.findings {
-        finding(page, cause, painter, options);
+        match shown.get(cause.fingerprint.as_str()) {
+            Some(before) => {
+                let there = format!("{}: see {}", cause.rule, before.describe());
+                paragraph(page, cause.severity.noun(), &there, painter, options);
+            }
+            None => finding(page, cause, painter, options),
+        }
     }
     if options.verbose {
         for source in &link.sources {
@@ -67,12 +78,13 @@ fn block(page: &mut String, link: &Link, painter: Painter, options: &TableOption
 }
 
 fn finding(page: &mut String, cause: &Cause, painter: Painter, options: &TableOptions) {
-    let label = match cause.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "note",
-    };
-    paragraph(page, label, &format!("{}: {}", cause.rule, cause.message), painter, options);
+    paragraph(
+        page,
+        cause.severity.noun(),
+        &format!("{}: {}", cause.rule, cause.message_with_others()),
+        painter,
+        options,
+    );
     paragraph(page, "fix", &cause.fix, painter, options);
     let shown = if options.verbose { cause.commands.len() } else { COMMANDS };
     for command in cause.commands.iter().take(shown) {

@@ -3,7 +3,7 @@
 use crate::alibaba::LoadBalancerKind;
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
-use crate::kubernetes::{CloudController, Evidence};
+use crate::kubernetes::Evidence;
 use crate::model::cloud_provider_alibaba::is_switched_off;
 use crate::nodes::KubernetesNode;
 
@@ -67,19 +67,9 @@ impl<'a> KubernetesContext<'a> {
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
     }
 
-    /// True if Alibaba Cloud's cloud controller exists and writes routes: version 2 does unless a flag turns it off.
-    pub(super) fn alibaba_writes_routes(&self) -> bool {
-        let mut controllers = self.running_alibaba_controllers();
-        controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true) && one.runs(&["route"]))
-    }
-
     /// True if Alibaba Cloud's cloud controllers were given, and none of them keeps load balancers of this kind.
     pub(super) fn alibaba_leaves_alone(&self, kind: LoadBalancerKind) -> bool {
         is_switched_off(self.evidence, kind)
-    }
-
-    fn running_alibaba_controllers(&self) -> impl Iterator<Item = &'a CloudController> {
-        self.evidence.alibaba_controllers().filter(|one| one.workload.replicas > 0)
     }
 
     /// The version of the AWS cloud controller: the given one, or else the one of its image.

@@ -46,6 +46,8 @@ pub struct Rule {
     /// A fix may create its findings for a neighbouring cluster: they report a state that an answer of the operator
     /// intends, or one that existed before.
     pub spares_neighbours: bool,
+    /// Its findings repeat the error at which the model of a controller stops, and name no cause of their own.
+    pub restates_model: bool,
     /// The step of a migration to the external cloud controller that it decides.
     pub migration: Option<Prerequisite>,
     pub check: Check,
@@ -127,6 +129,7 @@ impl Rule {
             subjects,
             always_runs: false,
             spares_neighbours: false,
+            restates_model: false,
             migration: None,
             check,
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use tagaudit::cli::Exit;
 use tagaudit::internals::finding::Applicability;
@@ -64,41 +65,40 @@ fn the_page_on_alibaba_cloud_names_every_file_of_a_folder_and_every_rule_family(
 }
 
 #[test]
-fn the_readme_shows_the_real_output_of_the_demo() {
-    let readme = read("README.md");
-    let (before, rest) = readme.split_once("<!-- demo output -->\n```text\n").unwrap();
+fn the_readmes_show_the_real_output_of_the_demo() {
+    for name in ["README.md", "README.zh-CN.md"] {
+        in_step(name, &with_outputs(&read(name)));
+    }
+}
+
+/// A page with the output of its examples.
+fn with_outputs(page: &str) -> String {
+    let (before, rest) = page.split_once("<!-- demo output -->\n```text\n").unwrap();
     let (_, after) = rest.split_once("```\n<!-- /demo output -->").unwrap();
     let output = stdout(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"]);
     // The errors tell the story; the rest is one command away.
     let shown = output.split("\nWarnings:").next().unwrap();
     let page = format!("{before}<!-- demo output -->\n```text\n{shown}\n…\n```\n<!-- /demo output -->{after}");
+    let page = with_output(&page, "why demo", |output| output.stdout);
+    // A plan is named after its content, the time included.
+    let name = regex::Regex::new("^Plan [0-9a-f]{12}").unwrap();
+    with_output(&page, "plan demo", |output| {
+        let plan = String::from_utf8(output.stderr).unwrap();
+        name.replace(&plan, "Plan 5f0c1d2e3a4b").into_owned().into_bytes()
+    })
+}
 
-    let (before, rest) = page.split_once("<!-- why demo -->\n```console\ntagaudit ").unwrap();
+/// A page with the output of the command between two marks; it finds something.
+fn with_output(page: &str, mark: &str, shown: impl Fn(Output) -> Vec<u8>) -> String {
+    let start = format!("<!-- {mark} -->\n```console\ntagaudit ");
+    let (before, rest) = page.split_once(&start).unwrap();
     let (line, rest) = rest.split_once("\n```\n```text\n").unwrap();
-    let (_, after) = rest.split_once("```\n<!-- /why demo -->").unwrap();
+    let (_, after) = rest.split_once(&format!("```\n<!-- /{mark} -->")).unwrap();
     let arguments: Vec<String> = shell_words::split(line).unwrap();
     let output = command().current_dir(path("")).args(&arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let chain = String::from_utf8(output.stdout).unwrap();
-    let page = format!(
-        "{before}<!-- why demo -->\n```console\ntagaudit {line}\n```\n```text\n{chain}```\n<!-- /why demo -->{after}"
-    );
-
-    let (before, rest) = page.split_once("<!-- plan demo -->\n```console\ntagaudit ").unwrap();
-    let (line, rest) = rest.split_once("\n```\n```text\n").unwrap();
-    let (_, after) = rest.split_once("```\n<!-- /plan demo -->").unwrap();
-    let arguments: Vec<String> = shell_words::split(line).unwrap();
-    let output = command().current_dir(path("")).args(&arguments).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let plan = String::from_utf8(output.stderr).unwrap();
-    // It is named after its content, the time included.
-    let plan = regex::Regex::new("^Plan [0-9a-f]{12}").unwrap().replace(&plan, "Plan 5f0c1d2e3a4b");
-    in_step(
-        "README.md",
-        &format!(
-            "{before}<!-- plan demo -->\n```console\ntagaudit {line}\n```\n```text\n{plan}```\n<!-- /plan demo -->{after}"
-        ),
-    );
+    let shown = String::from_utf8(shown(output)).unwrap();
+    format!("{before}{start}{line}\n```\n```text\n{shown}```\n<!-- /{mark} -->{after}")
 }
 
 #[test]

@@ -54,6 +54,50 @@ fn links_after_a_stop_are_not_reached() {
     }
 }
 
+/// Rules of the findings at a link.
+fn rules<'v>(chain: &'v Value, link: &str) -> Vec<&'v str> {
+    let links = chain["links"].as_array().unwrap();
+    let found = links.iter().find(|one| one["name"] == link).and_then(|one| one["findings"].as_array());
+    found.into_iter().flatten().filter_map(|one| one["rule"].as_str()).collect()
+}
+
+const GROUPS: &str = "fixtures/why/several-groups.yaml";
+
+/// The finding on several instances is named after another one.
+#[test]
+fn a_finding_on_several_instances_is_at_each_of_their_nodes() {
+    let chain = chain(&["node", "ip-10-0-1-16.ec2.internal"], &["--kubernetes", GROUPS]);
+    assert_eq!(state(&chain, "security_groups"), "degraded");
+    assert_eq!(rules(&chain, "security_groups"), ["sg-multiple-tagged-on-instance"]);
+    let links = chain["links"].as_array().unwrap();
+    let groups = links.iter().find(|one| one["name"] == "security_groups").unwrap();
+    assert_eq!(groups["findings"][0]["also"], serde_json::json!(["i-0d1w3"]));
+    // It is initialised: the missing tag did not stop the controller.
+    assert_eq!(state(&chain, "instance"), "degraded");
+    assert_eq!(rules(&chain, "instance"), ["instance-cluster-tag-missing"]);
+}
+
+#[test]
+fn the_error_of_a_controller_has_the_finding_of_its_cause() {
+    let chain = chain(&["service", "shop/web"], &["--kubernetes", GROUPS]);
+    assert_eq!(chain["first_broken"], "decision");
+    assert_eq!(rules(&chain, "decision"), ["sg-multiple-tagged-on-instance"]);
+    let links = chain["links"].as_array().unwrap();
+    let decision = links.iter().find(|one| one["name"] == "decision").unwrap();
+    let commands = decision["findings"][0]["commands"].as_array().unwrap();
+    assert!(commands[0].as_str().unwrap().starts_with("aws ec2 delete-tags "), "{commands:?}");
+    assert_eq!(rules(&chain, "targets"), ["instance-cluster-tag-missing"]);
+}
+
+#[test]
+fn errors_that_the_controller_meets_next_are_at_links_that_it_does_not_reach() {
+    let chain = chain(&["service", "shop/web"], &["--kubernetes", PENDING]);
+    assert_eq!(chain["errors_next"], serde_json::json!(["security_groups"]));
+    assert_eq!(state(&chain, "security_groups"), "not_reached");
+    // The Service names its subnets: their tags do not matter.
+    assert_eq!(rules(&chain, "subnets"), Vec::<&str>::new());
+}
+
 #[test]
 fn a_controller_that_the_evidence_does_not_show_may_run_all_the_same() {
     // Only the AWS Load Balancer Controller is given, and it ignores the Service.

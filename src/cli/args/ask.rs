@@ -9,7 +9,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::controller::companion::NamedVersion;
 
 use super::values::{NamespacedName, cluster_id};
-use super::{AuditArgs, ConfigurationArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs};
+use super::{
+    AuditArgs, ConfigurationArgs, ControllerRightsArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
@@ -33,6 +35,8 @@ pub(crate) struct SimulateArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) evidence: EvidenceArgs,
+    #[command(flatten)]
+    pub(crate) rights: ControllerRightsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

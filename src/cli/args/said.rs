@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::cli::args::{AuditArgs, ConnectionArgs, EvidenceArgs};
+use crate::cli::args::{AuditArgs, ConnectionArgs, ControllerRightsArgs, EvidenceArgs};
 
 /// An option, and its value if it takes one.
 pub(in crate::cli) type Said = (&'static str, Option<String>);
@@ -13,13 +13,11 @@ impl AuditArgs {
         let Self {
             evidence: EvidenceArgs { nodes, kubernetes, kube_context, node_role, controller_version },
             baseline,
-            scp,
             catalogue,
             target,
             cloud_routes,
             without,
-            controller_role,
-            controller_credentials,
+            rights: ControllerRightsArgs { controller_role, controller_credentials, scp },
             installer,
         } = self;
         let mut said: Vec<Said> = Vec::new();

@@ -29,7 +29,8 @@ use crate::cli::session::{self, Scope};
 pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     input::check_stdin(&args.evidence, &args.source, &args.files)?;
     let objects = if args.files.is_empty() { Evidence::default() } else { kubernetes_files::evidence(&args.files)? };
-    let audit = AuditArgs { evidence: args.evidence.clone(), ..AuditArgs::default() };
+    let (evidence, rights) = (args.evidence.clone(), args.rights.clone());
+    let audit = AuditArgs { evidence, rights, ..AuditArgs::default() };
     let mut scope = Scope::read(&args.cluster_id, &audit, &args.source.connection, &args.output.terminal)?;
     let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
     scope.take(&estate);

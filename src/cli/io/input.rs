@@ -197,11 +197,11 @@ pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Fa
         controller_version: args.cloud_controller_version(),
         target_controller: crate::kubernetes::Target::from(&args.target).controller,
         without: args.without.iter().copied().map(Into::into).collect(),
-        controller_roles: args.controller_role.clone(),
-        credentials_elsewhere: args.controller_credentials.is_some(),
+        controller_roles: args.rights.controller_role.clone(),
+        credentials_elsewhere: args.rights.controller_credentials.is_some(),
         ..RoleAuditOptions::default()
     };
-    for arn in &args.controller_role {
+    for arn in &args.rights.controller_role {
         if roles::named(arn).is_some() {
             continue;
         }
@@ -236,7 +236,7 @@ pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Fa
     if let Some(path) = &args.catalogue.catalogue {
         baselines.catalogue = Some(own_catalogue(path)?);
     }
-    for path in &args.scp {
+    for path in &args.rights.scp {
         baselines.scps.push(policy_document(path, "control policy", None)?);
     }
     Ok(baselines)

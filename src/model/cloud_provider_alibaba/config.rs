@@ -2,8 +2,9 @@
 
 use crate::alibaba::{CLUSTER_TAG, LoadBalancerKind};
 use crate::controller::ControllerVersion;
+use crate::controller::alibaba::AlibabaController;
 use crate::kubernetes::alibaba_cloud_config::{CloudConfig, Switch};
-use crate::kubernetes::{CloudController, Evidence, Service};
+use crate::kubernetes::{Evidence, Service};
 
 use crate::model::annotations::parse_bool;
 use crate::model::decision::Answer;
@@ -153,11 +154,9 @@ const GATES: [&str; 6] =
 /// True if controllers that run were given, and none of them keeps load balancers of a kind.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.
 pub(crate) fn is_switched_off(evidence: &Evidence, kind: LoadBalancerKind) -> bool {
-    let name = match kind {
-        LoadBalancerKind::Clb => "service",
-        LoadBalancerKind::Nlb => "nlb",
+    let keeper = match kind {
+        LoadBalancerKind::Clb => AlibabaController::Service,
+        LoadBalancerKind::Nlb => AlibabaController::Nlb,
     };
-    let runs = |one: &&CloudController| one.workload.replicas > 0 && one.knows_flags;
-    let mut controllers = evidence.alibaba_controllers().filter(runs).peekable();
-    controllers.peek().is_some() && !controllers.any(|one| one.runs(&[name]))
+    evidence.alibaba_running().is_some_and(|running| !running.contains(&keeper))
 }

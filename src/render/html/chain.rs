@@ -140,7 +140,7 @@ fn finding(page: &mut Markup, cause: &Cause) {
     page.raw("<details open><summary>")
         .element("span", &[("class", &format_args!("badge {severity}"))], severity)
         .raw(" ")
-        .prose(&cause.message)
+        .prose(&cause.message_with_others())
         .raw("</summary><div class=\"body\"><p>")
         .element("b", &[], "fix")
         .raw(" ")

@@ -78,9 +78,7 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
             defects.push(("vswitchid", Severity::Error, message));
         }
     }
-    if let Some(tables) =
-        filled(config.route_tables.as_ref()).filter(|_| context.on_kubernetes().alibaba_writes_routes())
-    {
+    if let Some(tables) = filled(config.route_tables.as_ref()).filter(|_| context.kubernetes.alibaba_writes_routes()) {
         let known = |id: &str| regions.iter().flat_map(|view| &view.region.route_tables).any(|table| table.id == id);
         // The controller does not trim the items.
         let wrong: Vec<&str> = tables.trim().split(',').filter(|id| !known(id)).collect();

@@ -1,4 +1,5 @@
 use crate::controller::ControllerVersion;
+use crate::model::cloud_provider_alibaba::NEWEST;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
@@ -9,13 +10,16 @@ pub(super) const RULE: Rule = Rule {
     title: "a flag that the cloud controller does not know",
     severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2, or if the version is not known"),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one removed in version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4.",
+    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one removed in version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--sync-period` from 2.8.0 on, `--allocate-node-cidrs` before 2.2.0, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4, or one that no version has, such as a misspelt one.",
     impact: "it does not start: `unknown flag`",
     fix: "Remove the flag; for addresses use `--metrics-bind-addr` and `--health-probe-bind-addr`, for gates `featureGates` of the cloud configuration.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go#BindFlags"],
     example: "DaemonSet kube-system/cloud-controller-manager has `--address`, which version 2 of it does not know",
     ..Rule::evidence(ALIBABA, check)
 };
+
+/// Minimum similarity, from 0 to 1, of a flag to the one that is suggested for it.
+const ALIKE: f64 = 0.85;
 
 /// A flag, the first version that has it, and the first that no longer has it.
 type Span = (&'static str, Option<ControllerVersion>, Option<ControllerVersion>);
@@ -26,10 +30,12 @@ const fn two(minor: u32, patch: u32) -> ControllerVersion {
 }
 
 /// Flags that only some versions have. The others exit at start: `unknown flag`.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` by tag, and
-/// `cmd/cloudprovider/app/core.go` of v1.9.3.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` and
+/// `pkg/config/runtime_config.go#BindFlags` by tag, v2.1.0 to v2.14.0, and `cmd/cloudprovider/app/core.go` of v1.9.3.
 const FLAGS: &[Span] = &[
     ("address", None, Some(two(0, 0))),
+    ("allocate-node-cidrs", Some(two(2, 0)), None),
+    ("allow-untagged-cloud", Some(two(2, 0)), None),
     ("bind-address", None, Some(two(0, 0))),
     ("contention-profiling", None, Some(two(0, 0))),
     ("controller-start-interval", None, Some(two(0, 0))),
@@ -39,12 +45,75 @@ const FLAGS: &[Span] = &[
     ("max-concurrent-actions", Some(two(11, 2)), None),
     ("max-throttling-retry-times", Some(two(12, 4)), None),
     ("min-resync-period", None, Some(two(0, 0))),
+    ("node-event-aggregation-wait-seconds", Some(two(11, 2)), None),
+    ("node-reconcile-batch-size", Some(two(11, 2)), None),
     ("node-status-update-frequency", None, Some(two(0, 0))),
     ("port", None, Some(two(0, 0))),
+    ("pprof-bind-addr", Some(two(8, 0)), None),
     ("profiling", None, Some(two(0, 0))),
+    ("route-reconcile-batch-size", Some(two(11, 2)), None),
     ("secure-port", None, Some(two(0, 0))),
+    ("sg-batch-size", Some(two(8, 0)), None),
     ("skip-disable-source-dest-check", Some(two(11, 2)), None),
+    ("sync-period", Some(two(0, 0)), Some(two(8, 0))),
 ];
+
+/// Flags of every version 2.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` and
+/// `pkg/config/runtime_config.go#BindFlags` by tag, v2.1.0 to v2.14.0.
+const ALWAYS: &[&str] = &[
+    "cloud-config",
+    "cloud-provider",
+    "cluster-cidr",
+    "cluster-name",
+    "concurrent-service-syncs",
+    "configure-cloud-routes",
+    "controllers",
+    "dry-run",
+    "health-probe-bind-addr",
+    "kube-api-burst",
+    "kube-api-qps",
+    "leader-elect",
+    "leader-elect-lease-duration",
+    "leader-elect-renew-deadline",
+    "leader-elect-resource-lock",
+    "leader-elect-resource-name",
+    "leader-elect-resource-namespace",
+    "leader-elect-retry-period",
+    "metrics-bind-addr",
+    "network",
+    "node-monitor-period",
+    "route-reconciliation-period",
+    "use-service-account-credentials",
+];
+
+/// Flags of the libraries that it contains. Sources: kubernetes/klog `klog.go#InitFlags`; kubernetes-sigs/controller-runtime
+/// `pkg/client/config/config.go`.
+const OF_LIBRARIES: &[&str] = &[
+    "add_dir_header",
+    "alsologtostderr",
+    "kubeconfig",
+    "log_backtrace_at",
+    "log_dir",
+    "log_file",
+    "log_file_max_size",
+    "logtostderr",
+    "one_output",
+    "skip_headers",
+    "skip_log_headers",
+    "stderrthreshold",
+    "v",
+    "vmodule",
+];
+
+/// True if no version 2 that was read has a flag, and the version is one of them.
+fn is_unknown(name: &str, version: ControllerVersion) -> bool {
+    let name_of_library = name.replace('-', "_");
+    (two(0, 0)..=NEWEST).contains(&version)
+        && !ALWAYS.contains(&name)
+        && !OF_LIBRARIES.contains(&name_of_library.as_str())
+        && !FLAGS.iter().any(|(known, ..)| *known == name)
+}
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for_each_controller(context, |controller| {
@@ -52,9 +121,22 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let is_of_one = |name: &str| ["address", "bind-address", "port", "secure-port"].contains(&name);
         let name = controller.name();
         for flag in &controller.flags {
-            let Some((_, first, last)) = known(&flag.name) else { continue };
             let told = |version: &str| {
-                format!("{} has `--{}`, which {version} does not know", text::printable(&name), flag.name)
+                let flag = text::printable(&flag.name);
+                format!("{} has `--{flag}`, which {version} does not know", text::printable(&name))
+            };
+            let Some((_, first, last)) = known(&flag.name) else {
+                match controller.version.filter(|version| is_unknown(&flag.name, *version)) {
+                    Some(version) => {
+                        let fix = match text::most_alike(&flag.name, ALWAYS.iter().copied(), ALIKE) {
+                            Some(other) => format!("replace it with `--{other}`, or remove it"),
+                            None => "remove it".to_owned(),
+                        };
+                        let told = |_: &str| told(&format!("version {version}"));
+                        return Some(from_two_on(controller, &flag.place, told, (RULE.impact, &fix)));
+                    }
+                    None => continue,
+                }
             };
             if *last == Some(two(0, 0)) {
                 let fix = if is_of_one(&flag.name) {
@@ -100,10 +182,23 @@ spec:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+        for flag in ["sync-period=5m", "configure-cloud-route=false", "sg-batch-size=20"] {
+            lint::fires(
+                &RULE,
+                &DEFECT
+                    .replace("address=127.0.0.1", flag)
+                    .replace("v2.9.0", if flag.starts_with("sg") { "v2.7.0" } else { "v2.8.0" }),
+            );
+        }
     }
 
     #[test]
     fn silent() {
-        lint::silent(&RULE, DEFECT, "--address=127.0.0.1", "--cloud-config=/etc/c.conf");
+        for flag in ["--cloud-config=/etc/c.conf", "--v=5", "--sg-batch-size=20", "--kubeconfig=/etc/k"] {
+            lint::silent(&RULE, DEFECT, "--address=127.0.0.1", flag);
+        }
+        // A later version may have any flag.
+        let later = DEFECT.replace("v2.9.0", "v2.99.0");
+        lint::silent(&RULE, &later, "--address=127.0.0.1", "--new-flag=1");
     }
 }

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     title: "no Node can be a backend of a Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The controller keeps a load balancer for a Service and excludes every Node: those with the label `node-role.kubernetes.io/master`, whatever its value (not `…/control-plane`), `node.kubernetes.io/exclude-from-external-load-balancers`, `alpha.service-controller.kubernetes.io/exclude-balancer` or `service.alibabacloud.com/exclude-node`, those that the cluster autoscaler is about to delete (from 2.4.0 on), and those without the labels of `…-loadbalancer-backend-label`. Skipped are Services whose backends are pods (`eni`), those that reuse a load balancer without `…-force-override-listeners`, and those that are being deleted.",
+    condition: "The controller keeps a load balancer for a Service and excludes every Node: those with the label `node-role.kubernetes.io/master`, whatever its value (not `…/control-plane`), `node.kubernetes.io/exclude-from-external-load-balancers`, `alpha.service-controller.kubernetes.io/exclude-balancer` or `service.alibabacloud.com/exclude-node`, those that the cluster autoscaler is about to delete (from 2.4.0 on), those without the labels of `…-loadbalancer-backend-label`, those that are not Ready, and with `…-loadbalancer-remove-unscheduled-backend: on` those that are unschedulable. Skipped are Services whose backends are pods (`eni`), those that reuse a load balancer without `…-force-override-listeners`, and those that are being deleted.",
     impact: "the load balancer has no backends, and every connection to it fails",
     fix: "Add a worker, or remove the label from a Node that should serve traffic.",
     sources: &[
@@ -54,7 +54,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let mut found = Vec::new();
     for service in &services {
         let label = annotation(service, "backend-label");
-        let reasons: Vec<&str> = nodes.iter().filter_map(|node| reason(node, label, version)).collect();
+        let removes = annotation(service, "remove-unscheduled-backend") == Some("on");
+        let reason = |node: &KubernetesNode| reason(node, label, removes, version);
+        let reasons: Vec<&str> = nodes.iter().filter_map(|node| reason(node)).collect();
         if reasons.len() < nodes.len() {
             continue;
         }
@@ -96,6 +98,7 @@ fn is_foreign(node: &KubernetesNode) -> bool {
 fn reason(
     node: &KubernetesNode,
     backend_label: Option<&str>,
+    removes_unschedulable: bool,
     version: Option<ControllerVersion>,
 ) -> Option<&'static str> {
     let has = |pair: &str| match pair.split_once('=') {
@@ -112,8 +115,13 @@ fn reason(
     if is_to_be_deleted(node, version) {
         return Some(TO_BE_DELETED);
     }
-    let is_virtual = node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet");
-    if is_virtual { None } else { excluding_label(node, version) }
+    if removes_unschedulable && node.is_unschedulable {
+        return Some("spec.unschedulable");
+    }
+    if node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet") {
+        return None;
+    }
+    if node.is_ready == Some(false) { Some("Ready=False") } else { excluding_label(node, version) }
 }
 
 /// True if Nodes are the backends of a Service: its annotation decides, else the default.
@@ -136,6 +144,17 @@ fn backends_are_nodes_by_default(evidence: &Evidence) -> bool {
 mod tests {
     use super::RULE;
     use crate::testing::lint;
+
+    #[test]
+    fn nodes_that_are_not_ready_are_no_backends() {
+        let ready = "status:\n  conditions:\n  - type: Ready\n    status: \"False\"\n";
+        let unlabelled = DEFECT.replace("node-role.kubernetes.io/master", "pool");
+        lint::fires(&RULE, &unlabelled.replace("status:\n", ready));
+        let on = "annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-remove-unscheduled-backend: \"on\"";
+        let cordoned = unlabelled.replace("spec:\n  providerID", "spec:\n  unschedulable: true\n  providerID");
+        lint::fires(&RULE, &cordoned.replace("annotations:", on));
+        lint::silent(&RULE, &cordoned, "pool", "other");
+    }
 
     const DEFECT: &str = r#"
 kind: Node

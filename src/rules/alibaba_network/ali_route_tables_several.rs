@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the VPC has several route tables",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Vpc],
-    condition: "With --cloud-routes: a VPC of the nodes has more than one route table. The `routeTableIDs` of the controller's configuration are not known here.",
+    condition: "The controller writes routes (its flags, or --cloud-routes), a VPC of the nodes has more than one route table, and no given cloud configuration sets `routeTableIDs`.",
     impact: "without `routeTableIDs` the controller writes no routes (`multiple route tables found by vpc id`), and nodes keep the `network-unavailable` condition",
     fix: "List the tables to write in `routeTableIDs` of the controller's configuration, separated by commas without spaces.",
     sources: &[
@@ -25,6 +25,10 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
         return CheckResult::not_applicable(
             "nothing shows that the controller writes routes: pass --cloud-routes if it does",
         );
+    }
+    let configs = context.kubernetes.alibaba_cloud_configs();
+    if configs.iter().any(|(_, config)| config.route_tables.as_ref().is_some_and(|ids| !ids.is_empty())) {
+        return CheckResult::not_applicable("the cloud configuration names the route tables");
     }
     let vpcs = view.member_vpcs();
     let mut found = Vec::new();
@@ -65,5 +69,20 @@ mod tests {
     #[test]
     fn silent() {
         alibaba::silent(&RULE, |_| ());
+    }
+
+    #[test]
+    fn does_not_apply() {
+        alibaba::does_not_apply(&RULE, |c| {
+            let mut second = c.region().route_tables.first().unwrap().clone();
+            second.id = "vtb-bp2".to_owned();
+            c.region().route_tables.push(second);
+            let config = r#"{"Global": {"routeTableIDs": "vtb-bp1,vtb-bp2"}}"#;
+            c.objects.push(serde_json::json!({
+                "kind": "ConfigMap",
+                "metadata": {"name": "cloud-config", "namespace": "kube-system"},
+                "data": {"cloud-config.conf": config}
+            }));
+        });
     }
 }

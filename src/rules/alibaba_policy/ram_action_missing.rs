@@ -149,4 +149,27 @@ mod tests {
     fn silent() {
         alibaba::silent(&RULE, |_| ());
     }
+
+    /// Permissions of a controller that does not run are not required, and those of one that runs are.
+    #[test]
+    fn the_controllers_that_run_decide() {
+        let runs = |controllers: &'static str| {
+            move |c: &mut alibaba::Cluster| {
+                c.attach(alibaba::ROLE, "Allow", &["ecs:*", "slb:*", "vpc:*"]);
+                let attachments = c.principal(alibaba::ROLE).attachments.as_mut().unwrap();
+                *attachments = attachments.split_off(attachments.len() - 1);
+                c.objects.push(serde_json::json!({
+                    "kind": "DaemonSet",
+                    "metadata": {"name": "cloud-controller-manager", "namespace": "kube-system"},
+                    "spec": {"template": {"spec": {"containers": [{
+                        "image": "registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.1",
+                        "command": ["--cluster-cidr=10.0.0.0/8", controllers]
+                    }]}}}
+                }));
+            }
+        };
+        alibaba::silent(&RULE, runs("--controllers=node,service"));
+        alibaba::fires(&RULE, runs("--controllers=node,service,nlb"));
+        alibaba::fires(&RULE, runs("--controllers=node,service,ingress"));
+    }
 }

@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "the cloud controller of Alibaba Cloud (2.14.0) stops at Service shop/web: `build lb local model error: build nlb attribute error: ParameterMissing, zone mappings are required`",
     reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers, Read::DescribeVSwitches],
+    restates_model: true,
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 

@@ -8,15 +8,15 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-vswitch-unusable",
     title: "a load balancer cannot be created in the vSwitch of a Service",
-    severity: RuleSeverity::always(Severity::Error),
+    severity: RuleSeverity::depends(Severity::Error, "error; warning for one zone alone"),
     resources: &[ResourceKind::Service],
-    condition: "A Service without a load balancer gets one in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address.",
+    condition: "A Service without a load balancer gets one in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone in a region in which there are vSwitches in several (a warning: the zones that the API supports are not read).",
     impact: "the API refuses the load balancer (`InvalidVSwitchId.NotFound`, `VSwitchAvailableIpNotExist`, …), and the Service stays pending",
     fix: "Name a vSwitch of the nodes' VPC that has free addresses, with its zone.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#setModelDefaultValue",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#parseZoneMappings",
-        "Alibaba Cloud NLB API, CreateLoadBalancer, `ZoneMappings`",
+        "Alibaba Cloud NLB API, CreateLoadBalancer, `ZoneMappings`: one vSwitch in each zone, and two zones where the region supports them",
     ],
     example: "Service `shop/web` is to get vSwitch `vsw-bp1`, which is in zone cn-hangzhou-h, but its annotation states cn-hangzhou-g",
     reads: &[
@@ -44,21 +44,24 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         let object = &decision.object;
         let name = format!("{}/{}", object.namespace, object.name);
         let place = services.iter().find(|one| one.full_name() == name).map(|one| &one.place);
-        for (vswitch, zone) in places(decision) {
-            let Some(defect) = defect(region, vswitch, zone) else { continue };
-            let message = format!(
-                "Service `{}` is to get vSwitch `{}`, which {defect}",
-                text::printable(&name),
-                text::printable(vswitch)
-            );
-            let fix = Fix::none("name a vSwitch of the nodes' VPC that has free addresses, with its zone");
+        let violation = |severity: Severity, defect: &str, fix: &str, about: &str| {
+            let message = format!("Service `{}` {defect}", text::printable(&name));
             let resource = ResourceRef::bare(ResourceKind::Service, &name);
-            let violation = Violation::new(Severity::Error, resource, message, fix).with_respect_to(vswitch);
-            found.push(match place {
+            let violation = Violation::new(severity, resource, message, Fix::none(fix)).with_respect_to(about);
+            match place {
                 Some(place) => violation.at(place),
                 None => violation,
-            });
+            }
+        };
+        for (vswitch, zone) in places(decision) {
+            if let Some(defect) = defect(region, vswitch, zone) {
+                let defect = format!("is to get vSwitch `{}`, which {defect}", text::printable(vswitch));
+                let fix = "name a vSwitch of the nodes' VPC that has free addresses, with its zone";
+                found.push(violation(Severity::Error, &defect, fix, vswitch));
+            }
         }
+        let fix = "name one vSwitch in each of two zones";
+        found.extend(zones_defect(region, decision).map(|(severity, text)| violation(severity, &text, fix, "zones")));
     }
     CheckResult::counted(new.len(), found)
 }
@@ -69,6 +72,21 @@ fn places(decision: &Decision) -> Vec<(&str, Option<&str>)> {
         Some(mappings) => mappings.iter().map(|one| (one.vswitch.as_str(), Some(one.zone.as_str()))).collect(),
         None => decision.subnets.known().into_iter().flatten().map(|id| (id.as_str(), None)).collect(),
     }
+}
+
+/// The defect of the zones of a Network Load Balancer, to follow the Service.
+fn zones_defect(view: &RegionView<'_>, decision: &Decision) -> Option<(Severity, String)> {
+    let mappings = decision.zone_mappings.known()?;
+    let mut zones: Vec<&str> = mappings.iter().map(|one| one.zone.as_str()).collect();
+    zones.sort_unstable();
+    if let Some([twice, _]) = zones.array_windows().find(|[one, next]| one == next) {
+        return Some((Severity::Error, format!("names two vSwitches in zone {}", text::printable(twice))));
+    }
+    let [only] = zones.as_slice() else { return None };
+    let others = view.region.vswitches.iter().filter_map(|one| one.zone_id.as_deref());
+    let has_others = others.into_iter().any(|zone| zone != *only);
+    has_others
+        .then(|| (Severity::Warning, format!("gets a Network Load Balancer in zone {} alone", text::printable(only))))
 }
 
 /// The defect of a vSwitch, to follow "which".
@@ -113,8 +131,20 @@ mod tests {
         renew(c, &[("zone-maps", maps)], Some("alibabacloud.com/nlb"));
     }
 
+    /// Adds a vSwitch in another zone.
+    fn add_zone(c: &mut alibaba::Cluster) {
+        let mut other = c.region().vswitches.first().unwrap().clone();
+        (other.id, other.zone_id) = ("vsw-bp7".to_owned(), Some("cn-hangzhou-g".to_owned()));
+        c.region().vswitches.push(other);
+    }
+
     #[test]
     fn fires() {
+        alibaba::fires(&RULE, |c| zones(c, "cn-hangzhou-h:vsw-bp1,cn-hangzhou-h:vsw-bp1"));
+        alibaba::fires(&RULE, |c| {
+            add_zone(c);
+            zones(c, "cn-hangzhou-h:vsw-bp1");
+        });
         alibaba::fires(&RULE, |c| zones(c, "cn-hangzhou-h:vsw-bp9"));
         alibaba::fires(&RULE, |c| zones(c, "cn-hangzhou-g:vsw-bp1"));
         alibaba::fires(&RULE, |c| renew(c, &[("address-type", "intranet"), ("vswitch-id", "vsw-bp9")], None));
@@ -131,6 +161,10 @@ mod tests {
     #[test]
     fn silent() {
         alibaba::silent(&RULE, |c| zones(c, "cn-hangzhou-h:vsw-bp1"));
+        alibaba::silent(&RULE, |c| {
+            add_zone(c);
+            zones(c, "cn-hangzhou-h:vsw-bp1,cn-hangzhou-g:vsw-bp7");
+        });
         alibaba::silent(&RULE, |c| renew(c, &[("address-type", "intranet"), ("vswitch-id", "vsw-bp1")], None));
     }
 

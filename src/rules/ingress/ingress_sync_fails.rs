@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/model_builder.go#Build"],
     example: "the AWS Load Balancer Controller (2.13.4) stops at Ingress shop/web: `conflicting scheme: map[internal:{} internet-facing:{}]`",
     reads: READS,
+    restates_model: true,
     ..Rule::joined(check)
 };
 

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     example: "the cloud controller (1.31.0) stops at Service shop/web: `could not find any suitable subnets for creating the ELB`",
     reads: READS,
     migration: Some(Prerequisite::Services),
+    restates_model: true,
     ..Rule::joined(check)
 };
 
