@@ -28,6 +28,7 @@ mod controller_metadata_unreachable;
 mod controller_not_running;
 mod controller_rights_absent;
 mod controller_target_action_missing;
+mod lbc_cluster_name_argument;
 mod lbc_installed_twice;
 mod lbc_vpc_mismatch;
 mod lbc_webhook_left;

@@ -16,9 +16,16 @@ pub(crate) mod refusals {
     pub(crate) const RAM: &[&str] =
         &["ram-action-missing", "ram-action-denied", "ram-action-partial", "ram-controller-principal-assumed"];
     /// No policy of the role allows the action.
-    pub(crate) const NOTHING_ALLOWS: &[&str] = &["iam-action-missing", "iam-action-partial"];
+    pub(crate) const NOTHING_ALLOWS: &[&str] =
+        &["iam-action-missing", "iam-action-partial", "controller-action-missing", "controller-condition-unmet"];
     /// The line does not state which policy refused.
-    pub(crate) const UNSTATED: &[&str] = &["iam-action-missing", "iam-action-partial", "iam-action-denied"];
+    pub(crate) const UNSTATED: &[&str] = &[
+        "iam-action-missing",
+        "iam-action-partial",
+        "iam-action-denied",
+        "controller-action-missing",
+        "controller-condition-unmet",
+    ];
     /// A policy refused whatever the role allows.
     pub(crate) const DENIED: &[&str] = &["iam-action-denied"];
 }

@@ -47,26 +47,36 @@ pub(super) fn controller_roles<'a>(
 }
 
 /// Names of the service account of the cloud controller.
-const CONTROLLER_ACCOUNTS: [&str; 2] = [
-    "system:serviceaccount:kube-system:aws-cloud-controller-manager",
-    "system:serviceaccount:kube-system:cloud-controller-manager",
-];
+const CONTROLLER_ACCOUNTS: [&str; 2] = ["aws-cloud-controller-manager", "cloud-controller-manager"];
 
-/// True if a role's trust policy admits the service account of the cloud controller.
+/// Prefix of the subject of a service account.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
+/// True if a role's trust policy admits the service account of the cloud controller, in whatever namespace.
 #[must_use]
 pub(crate) fn trusts_the_controller(trust_policy: Option<&str>) -> bool {
-    let Some(document) = trust_policy.and_then(|text| Document::parse(text).ok()) else { return false };
-    document.statements.iter().filter(|statement| statement.effect == policy::Effect::Allow).any(|statement| {
-        let by_web =
-            statement.action.folded.iter().any(|pattern| policy::matches(pattern, "sts:assumerolewithwebidentity"));
-        by_web
-            && statement.conditions.iter().any(|condition| {
-                condition.key.ends_with(":sub")
-                    && condition.values.iter().any(|value| {
-                        // A pattern for every service account identifies none in particular.
-                        CONTROLLER_ACCOUNTS.iter().any(|account| policy::matches(value, account))
-                            && value.contains("cloud-controller-manager")
-                    })
-            })
-    })
+    !namespaces_of_controller(trust_policy).is_empty()
+}
+
+/// Namespaces in which a role's trust policy admits a service account of the cloud controller; a pattern stands for
+/// several. A pattern for every service account identifies none in particular.
+pub(crate) fn namespaces_of_controller(trust_policy: Option<&str>) -> Vec<String> {
+    let Some(document) = trust_policy.and_then(|text| Document::parse(text).ok()) else { return Vec::new() };
+    let allowing = document.statements.iter().filter(|statement| statement.effect == policy::Effect::Allow);
+    let by_web = allowing.filter(|statement| {
+        statement.action.folded.iter().any(|pattern| policy::matches(pattern, "sts:assumerolewithwebidentity"))
+    });
+    let conditions = by_web.flat_map(|statement| &statement.conditions);
+    let subjects = conditions.filter(|condition| condition.key.ends_with(":sub")).flat_map(|one| &one.values);
+    let mut found: Vec<String> = subjects
+        .filter_map(|subject| {
+            let (namespace, name) = subject.strip_prefix(SERVICE_ACCOUNT)?.rsplit_once(':')?;
+            let is_its = name.contains("cloud-controller-manager")
+                && CONTROLLER_ACCOUNTS.iter().any(|account| policy::matches(name, account));
+            is_its.then(|| namespace.to_owned())
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
 }

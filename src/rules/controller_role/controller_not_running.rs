@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::aws::companions::{CompanionRun, companions};
+use crate::aws::companions::companions;
+use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Workload, WorkloadKind};
-use crate::rules::AWS;
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -12,12 +12,12 @@ pub(super) const RULE: Rule = Rule {
     title: "no Pod of a controller runs",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A Deployment of a controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) wants Pods, none is ready, and a Pod states why: its image cannot be pulled, its container fails again and again or cannot be created, or no node takes it.",
-    impact: "nothing does the work of the controller: load balancers, volumes or nodes are not created, changed or removed",
+    condition: "A Deployment or DaemonSet of a controller (cloud controller, AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod states why: its image cannot be pulled, its container fails again and again or cannot be created, or no node takes it.",
+    impact: "nothing does the work of the controller: load balancers, volumes or nodes are not created, changed or removed, and without the cloud controller new Nodes keep the taint `uninitialized`",
     fix: "Remove the cause that the Pod states.",
     sources: &["Kubernetes documentation, Debug Pods"],
     example: "Deployment kube-system/aws-load-balancer-controller (AWS Load Balancer Controller 2.13.4) has 0 of 2 Pods ready: ImagePullBackOff",
-    ..Rule::evidence(AWS, check)
+    ..Rule::evidence(&[Provider::Aws, Provider::Alibaba], check)
 };
 
 /// Reasons that do not pass by themselves. Source: kubernetes/kubernetes `pkg/kubelet/images/types.go`,
@@ -33,30 +33,39 @@ const LASTING: [&str; 7] = [
 ];
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let evidence = context.evidence;
+    let of_cloud = evidence.controllers().iter().filter(|one| one.workload.kind != WorkloadKind::Pod).map(|one| {
+        let label = match one.version {
+            Some(version) => format!("cloud controller {version}"),
+            None => "cloud controller".to_owned(),
+        };
+        (&one.workload, label)
+    });
+    let others = companions(evidence);
+    let others = others.iter().map(|run| (run.workload, run.label()));
     let mut checked = 0;
     let mut found = Vec::new();
-    for run in companions(context.evidence) {
-        let Some(status) = &run.workload.status else { continue };
+    for (workload, label) in of_cloud.chain(others) {
+        let Some(status) = &workload.status else { continue };
         checked += 1;
-        let reasons = reasons(&run, context.evidence);
+        let reasons = reasons(workload, evidence);
         if status.ready > 0 || status.desired == 0 || reasons.is_empty() {
             continue;
         }
-        let name = run.workload.full_name();
+        let name = workload.full_name();
         let reasons: Vec<&str> = reasons.into_iter().collect();
         let message = format!(
-            "{} ({}) has 0 of {} ready: {}",
+            "{} ({label}) has 0 of {} ready: {}",
             text::printable(&name),
-            run.label(),
             text::count(usize::try_from(status.desired).unwrap_or_default(), "Pod"),
             text::printable(&reasons.join("; "))
         );
         let resource = ResourceRef::bare(ResourceKind::Workload, &name);
         let fix = Fix::none(format!(
             "remove the cause; `kubectl describe pods` and `kubectl logs` in namespace {} show more",
-            text::printable(&run.workload.namespace)
+            text::printable(&workload.namespace)
         ));
-        found.push(Violation::new(Severity::Error, resource, message, fix).at(&run.workload.place));
+        found.push(Violation::new(Severity::Error, resource, message, fix).at(&workload.place));
     }
     if checked == 0 {
         return CheckResult::not_applicable("no controller of a live cluster was given");
@@ -67,14 +76,15 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 /// Time that a new Pod may take.
 const GRACE: SignedDuration = SignedDuration::from_mins(5);
 
-/// True for the name of a Pod of a Deployment: two parts follow.
-fn is_pod_name(pod: &str, deployment: &str) -> bool {
-    let rest = pod.strip_prefix(deployment).and_then(|rest| rest.strip_prefix('-'));
-    rest.is_some_and(|rest| rest.matches('-').count() == 1)
+/// True for the name of a Pod of a workload: two parts follow the name of a Deployment, else one.
+fn is_pod_name(pod: &str, workload: &Workload) -> bool {
+    let parts = usize::from(workload.kind == WorkloadKind::Deployment);
+    let rest = pod.strip_prefix(workload.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
+    rest.is_some_and(|rest| rest.matches('-').count() == parts)
 }
 
 /// Lasting reasons that the Pods of a controller state.
-fn reasons<'e>(run: &CompanionRun<'_>, evidence: &'e Evidence) -> BTreeSet<&'e str> {
+fn reasons<'e>(workload: &Workload, evidence: &'e Evidence) -> BTreeSet<&'e str> {
     let now = evidence.known_time();
     let is_new = |pod: &Workload| match (pod.created_at, now) {
         (Some(created), Some(now)) => now.duration_since(created) < GRACE,
@@ -82,9 +92,9 @@ fn reasons<'e>(run: &CompanionRun<'_>, evidence: &'e Evidence) -> BTreeSet<&'e s
     };
     let pods = evidence.workloads.iter().filter(|pod| {
         pod.kind == WorkloadKind::Pod
-            && pod.namespace == run.workload.namespace
-            && pod.service_account == run.workload.service_account
-            && is_pod_name(&pod.name, &run.workload.name)
+            && pod.namespace == workload.namespace
+            && pod.service_account == workload.service_account
+            && is_pod_name(&pod.name, workload)
     });
     let of_pod = |pod: &'e Workload| {
         let status = pod.status.as_ref();
@@ -145,6 +155,23 @@ status:
         let unschedulable =
             "conditions:\n  - type: PodScheduled\n    status: 'False'\n    message: 0/3 nodes are available";
         lint::fires(&RULE, &DEFECT.replace("containerStatuses:", &format!("{unschedulable}\n  others:")));
+    }
+
+    #[test]
+    fn daemon_sets_of_cloud_controllers_count() {
+        let daemon = |image: &str| {
+            DEFECT
+                .replace("kind: Deployment", "kind: DaemonSet")
+                .replace("name: ebs-csi-controller-0a-x1", "name: cloud-controller-manager-x1")
+                .replace("name: ebs-csi-controller\n", "name: cloud-controller-manager\n")
+                .replace("kind: ReplicaSet", "kind: DaemonSet")
+                .replace("  replicas: 2\n  unavailableReplicas: 2", "  desiredNumberScheduled: 3\n  numberReady: 0")
+                .replace("registry.k8s.io/provider-aws/aws-ebs-csi-driver:v1.58.0", image)
+        };
+        let aws = daemon("registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0");
+        lint::fires(&RULE, &aws);
+        lint::fires(&RULE, &daemon("registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager:v2.14.0"));
+        lint::silent(&RULE, &aws, "numberReady: 0", "numberReady: 1");
     }
 
     #[test]

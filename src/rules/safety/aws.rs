@@ -15,7 +15,35 @@ use crate::transition::{Target, Transition, Value};
 use crate::rules::load_balancer_subnets;
 use crate::rules::violation::Violation;
 
-/// Manager that re-creates a resource from its own template, as far as tags show it. Terraform leaves no mark.
+/// Keys of tags that people set to name the tool that manages a resource, in lower case without `-` and `_`.
+const MANAGER_KEYS: [&str; 5] = ["managedby", "provisionedby", "provisioner", "iac", "createdby"];
+
+/// Tools that write resources from code, by what a tag contains in lower case.
+const TOOLS: [(&str, &str); 6] = [
+    ("terraform", "Terraform"),
+    ("opentofu", "OpenTofu"),
+    ("terragrunt", "Terragrunt"),
+    ("pulumi", "Pulumi"),
+    ("crossplane", "Crossplane"),
+    ("cdk", "AWS CDK"),
+];
+
+/// The tool that manages a resource, as a tag of its users states it: tools set none by themselves.
+fn tool(resource_tags: &[Tag]) -> Option<String> {
+    resource_tags.iter().find_map(|tag| {
+        let key: String = tag.key.to_lowercase().chars().filter(|one| !matches!(one, '-' | '_')).collect();
+        let value = tag.value.to_lowercase();
+        let is_on = !matches!(value.as_str(), "" | "false" | "no" | "0");
+        let prefix = key.split([':', '.', '/']).next().unwrap_or_default();
+        let prefix = prefix.strip_prefix("aws").unwrap_or(prefix);
+        let (_, name) = TOOLS.into_iter().find(|(word, _)| {
+            prefix == *word && is_on || MANAGER_KEYS.contains(&key.as_str()) && value.contains(word)
+        })?;
+        Some(format!("{name} (tag `{}`)", text::printable(&tag.key)))
+    })
+}
+
+/// Manager that re-creates a resource from its own template or code, as far as tags show it.
 #[must_use]
 pub(crate) fn manager(resource_tags: &[Tag]) -> Option<String> {
     let value = |key: &str| tags::value(resource_tags, key).map(text::printable);
@@ -31,7 +59,9 @@ pub(crate) fn manager(resource_tags: &[Tag]) -> Option<String> {
     if resource_tags.iter().any(|tag| tag.key.starts_with("karpenter.sh/")) {
         return Some("Karpenter".to_owned());
     }
-    value(AUTO_SCALING_GROUP_TAG).map(|group| format!("the Auto Scaling group `{group}`"))
+    value(AUTO_SCALING_GROUP_TAG)
+        .map(|group| format!("the Auto Scaling group `{group}`"))
+        .or_else(|| tool(resource_tags))
 }
 
 /// Caveats about the resources of a fix. A `safe` fix that is not provably safe becomes one to confirm.
@@ -244,4 +274,31 @@ const READ_FOR_SAFETY: &[Read] = &[
 pub(crate) fn forbids_slash(instance: &Instance) -> bool {
     let options = instance.metadata_options.as_ref();
     options.is_some_and(|options| options.instance_metadata_tags.as_deref() == Some("enabled"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(key: &str, value: &str) -> Option<String> {
+        manager(&[Tag { key: key.to_owned(), value: value.to_owned() }])
+    }
+
+    #[test]
+    fn a_tag_of_its_users_names_the_tool_of_a_resource() {
+        for (key, value) in [
+            ("terraform", "true"),
+            ("Terraform", "1"),
+            ("managed-by", "terraform"),
+            ("ManagedBy", "Terraform Cloud"),
+            ("managed_by", "terraform"),
+        ] {
+            assert_eq!(of(key, value), Some(format!("Terraform (tag `{key}`)")), "{key}={value}");
+        }
+        assert_eq!(of("pulumi:project", "network"), Some("Pulumi (tag `pulumi:project`)".to_owned()));
+        assert_eq!(of("aws-cdk:bucket-name", "a"), Some("AWS CDK (tag `aws-cdk:bucket-name`)".to_owned()));
+        for (key, value) in [("terraform", "false"), ("managed-by", "hand"), ("Name", "terraform"), ("team", "cdk")] {
+            assert_eq!(of(key, value), None, "{key}={value}");
+        }
+    }
 }
