@@ -26,6 +26,8 @@ pub struct Document {
 pub enum DocumentKind {
     /// `provisioning.cattle.io/v1 Cluster` of Rancher.
     RancherCluster,
+    /// `Amazonec2Config` of Rancher, or its older `NodeTemplate`: settings of the machines of a pool.
+    RancherMachine,
     /// `cluster.yml` of RKE.
     RkeCluster,
     /// `config.yaml` of RKE2 or K3s, or one of its drop-ins.
@@ -280,7 +282,9 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 52] = [
+const KINDS: [(&str, &str, DocumentKind); 54] = [
+    ("rke-machine-config.cattle.io", "Amazonec2Config", DocumentKind::RancherMachine),
+    ("management.cattle.io", "NodeTemplate", DocumentKind::RancherMachine),
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),

@@ -7,7 +7,7 @@ use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{ComponentArgument, NodeArguments, Started};
 use crate::kubernetes::images::private_ecr_host;
-use crate::kubernetes::{CloudController, Document, DocumentKind, Located, Place, Workload, is_true};
+use crate::kubernetes::{CloudController, Document, DocumentKind, Located, Object, Place, Workload, is_true};
 use crate::resource::ResourceKind;
 
 mod ccm_cloud_config_invalid;
@@ -34,6 +34,9 @@ mod leader_migration_single_control_plane;
 mod node_name_constant;
 mod provider_id_constant;
 mod rancher_chart_values_unknown;
+mod rancher_machine_metadata_off;
+mod rancher_machine_profile_arn;
+mod rancher_machine_tags_invalid;
 mod rancher_selector_config_misindented;
 mod rancher_selector_matches_no_machine;
 mod rancher_selector_replaces_list;
@@ -68,6 +71,7 @@ fn for_each_document(
     if documents.is_empty() {
         return CheckResult::not_applicable(match kind {
             DocumentKind::RancherCluster => "no Rancher cluster was given",
+            DocumentKind::RancherMachine => "no `Amazonec2Config` and no `NodeTemplate` of Rancher was given",
             DocumentKind::RkeCluster => "no RKE `cluster.yml` was given",
             DocumentKind::Kubeadm => "no kubeadm configuration was given",
             DocumentKind::CredentialProviderConfig => "no image credential configuration was given",
@@ -76,6 +80,14 @@ fn for_each_document(
         });
     }
     CheckResult::counted(documents.len(), documents.into_iter().flat_map(check))
+}
+
+/// The machine settings of a document of Rancher: those of an `Amazonec2Config`, or of a `NodeTemplate` for Amazon EC2.
+fn machine_settings(document: &Document) -> Option<Object<'_>> {
+    match document.kind_name() {
+        "NodeTemplate" => document.object().at(&["amazonec2Config"]),
+        _ => Some(document.object()),
+    }
 }
 
 /// Workloads that pull from a private ECR registry with the kubelet's credentials alone, with each of their images from

@@ -25,6 +25,7 @@ mod controller_action_missing;
 mod controller_condition_unmet;
 mod controller_escalation;
 mod controller_metadata_unreachable;
+mod controller_node_rights_missing;
 mod controller_not_running;
 mod controller_rights_absent;
 mod controller_target_action_missing;

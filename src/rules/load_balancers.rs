@@ -36,6 +36,7 @@ mod lb_target_group_unused;
 mod lb_target_not_node;
 mod lb_target_type_differs;
 mod lb_targets_unhealthy;
+mod lb_user_group_deleted;
 mod lb_zone_not_enabled;
 mod limit_near;
 mod sg_rule_stale;

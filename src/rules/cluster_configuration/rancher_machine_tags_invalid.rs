@@ -1,0 +1,91 @@
+use crate::kubernetes::DocumentKind;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+use crate::tags;
+
+use super::{for_each_document, machine_settings, on};
+
+pub(super) const RULE: Rule = Rule {
+    id: "rancher-machine-tags-invalid",
+    title: "the tags of machine settings of Rancher are not what they seem",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "`tags` of an `Amazonec2Config`, or of the `amazonec2Config` of a `NodeTemplate`, is a list `key,value,key,value` with an odd number of parts, or with a part that contains `=`; or `tags` of a `NodeTemplate` has a key `kubernetes.io/cluster/…`: Rancher always adds that of the RKE cluster.",
+    impact: "the last part is dropped, and a `key=value` becomes a key: the tags that were intended are missing; a second cluster tag makes an instance a node of two clusters",
+    fix: "Write `key,value,key,value`. Omit the cluster tag in a `NodeTemplate`: Rancher sets it.",
+    sources: &[
+        "rancher/machine drivers/amazonec2/amazonec2.go#buildEC2Tags",
+        "rancher/rancher pkg/controllers/management/node/controller.go#setEc2ClusterIDTag",
+    ],
+    example: "`tags` has 3 parts: `kubernetes.io/cluster/prod` has no value, and is dropped",
+    migration: Some(Prerequisite::Tags),
+    ..Rule::evidence(AWS, check)
+};
+
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    for_each_document(context, DocumentKind::RancherMachine, |document| {
+        let Some(given) = machine_settings(document).and_then(|settings| settings.located(&["tags"])) else {
+            return Vec::new();
+        };
+        if given.value.is_empty() {
+            return Vec::new();
+        }
+        let parts: Vec<&str> = given.value.split(',').collect();
+        let message = if let Some(pair) = parts.iter().find(|part| part.contains('=')) {
+            format!(
+                "`tags` has `{}`, which is one part: keys and values are separated by commas",
+                text::printable(pair)
+            )
+        } else if let (1, Some(last)) = (parts.len() % 2, parts.last()) {
+            let number = text::count(parts.len(), "part");
+            format!("`tags` has {number}: `{}` has no value, and is dropped", text::printable(last))
+        } else if let Some(key) = parts
+            .iter()
+            .step_by(2)
+            .find(|key| document.kind_name() == "NodeTemplate" && key.starts_with(tags::CLUSTER_TAG_PREFIX))
+        {
+            format!("`tags` has `{}`, and Rancher adds the tag of the RKE cluster", text::printable(key))
+        } else {
+            return Vec::new();
+        };
+        let fix = "write `key,value,key,value`, without the cluster tag in a `NodeTemplate`";
+        vec![on(&document.name, Severity::Warning, &given.place, "tags", message, fix)]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: rke-machine-config.cattle.io/v1
+kind: Amazonec2Config
+metadata:
+  name: nc-prod-pool1
+tags: team,a,kubernetes.io/cluster/prod
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+        lint::fires(&RULE, &DEFECT.replace("team,a,kubernetes.io/cluster/prod", "kubernetes.io/cluster/prod=owned,a"));
+        lint::fires(
+            &RULE,
+            "
+apiVersion: management.cattle.io/v3
+kind: NodeTemplate
+metadata:
+  name: nt-1
+amazonec2Config:
+  tags: kubernetes.io/cluster/prod,owned
+",
+        );
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "kubernetes.io/cluster/prod", "kubernetes.io/cluster/prod,owned");
+        lint::silent(&RULE, DEFECT, "team,a,kubernetes.io/cluster/prod", "''");
+    }
+}

@@ -1,0 +1,123 @@
+use crate::aws::companion_audit::lacking_on_all_nodes;
+use crate::aws::companions::{companions_on_nodes, has_node_roles, lacks_on_nodes};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "controller-node-rights-missing",
+    title: "the roles of the nodes lack actions that a controller calls",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "The running Pods of a controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) have no credentials but those of their nodes, a role of the nodes grants changes that it makes, and no role of the nodes grants an action that its version calls in everyday work. The Pods must be given. `controller-rights-absent` reports roles that grant no change at all; actions that are granted under conditions or on some resources are skipped.",
+    impact: "the controller fails with AccessDenied: load balancers, volumes or nodes are not created, changed or removed",
+    fix: "Create a role for its ServiceAccount, with the policy that the project publishes. Actions that are added to the nodes' role are those of every Pod on these nodes.",
+    sources: &[
+        "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
+        "kubernetes-sigs/aws-load-balancer-controller docs/install/iam_policy.json",
+        "kubernetes-sigs/aws-ebs-csi-driver docs/example-iam-policy.json",
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
+    ],
+    example: "Deployment kube-system/aws-load-balancer-controller (AWS Load Balancer Controller 2.13.4) uses role `node` of the nodes, which lacks 2 of 32 actions: elasticloadbalancing:CreateTargetGroup, elasticloadbalancing:DescribeListenerAttributes",
+    ..Rule::joined(check)
+};
+
+fn check(context: &Context<'_>) -> CheckResult {
+    if !has_node_roles(context.view) {
+        return CheckResult::not_applicable("the roles of the nodes were not read");
+    }
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for run in companions_on_nodes(context.view, context.kubernetes) {
+        let Some((needed, lacking, roles)) = lacking_on_all_nodes(&run, context.view, context.role_options) else {
+            continue;
+        };
+        checked += 1;
+        if lacking.is_empty() || lacks_on_nodes(&run, context.view, context.role_options).is_some() {
+            continue;
+        }
+        let name = run.workload.full_name();
+        let roles: Vec<String> = roles.iter().map(|role| format!("`{}`", text::printable(role))).collect();
+        let (noun, verb) = if roles.len() == 1 { ("role", "lacks") } else { ("roles", "all lack") };
+        let message = format!(
+            "{} ({}) uses {noun} {} of the nodes, which {verb} {} of {}: {}",
+            text::printable(&name),
+            run.label(),
+            text::list(&roles.iter().map(String::as_str).collect::<Vec<_>>(), 3),
+            lacking.len(),
+            text::count(needed, "action"),
+            text::list(&lacking, 6)
+        );
+        let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");
+        let resource = ResourceRef::bare(ResourceKind::Workload, &name);
+        found.push(Violation::new(Severity::Error, resource, message, fix).at(&run.workload.place));
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable("no running controller is known to use the roles of the nodes");
+    }
+    CheckResult::counted(checked, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::aws;
+
+    const WORLD: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: aws-load-balancer-controller
+  namespace: kube-system
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: aws-load-balancer-controller
+  namespace: kube-system
+  uid: a-2
+spec:
+  template:
+    spec:
+      serviceAccountName: aws-load-balancer-controller
+      containers:
+      - name: controller
+        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: aws-load-balancer-controller-0a
+  namespace: kube-system
+  uid: a-3
+  ownerReferences:
+  - kind: ReplicaSet
+    name: aws-load-balancer-controller-0
+spec:
+  serviceAccountName: aws-load-balancer-controller
+  containers:
+  - name: controller
+    image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+";
+
+    /// Sets the actions of all roles of the nodes.
+    fn grant(c: &mut aws::Cluster, actions: &str) {
+        c.manifests = WORLD;
+        let text = format!(r#"{{"Statement":[{{"Effect":"Allow","Action":[{actions}],"Resource":"*"}}]}}"#);
+        c.server_policy().clone_from(&text);
+        c.worker_policy().clone_from(&text);
+    }
+
+    #[test]
+    fn fires() {
+        aws::fires(&RULE, |c| grant(c, r#""ec2:*","elasticloadbalancing:Create*""#));
+    }
+
+    #[test]
+    fn silent() {
+        let all =
+            r#""ec2:*","elasticloadbalancing:*","acm:*","cognito-idp:*","waf-regional:*","wafv2:*","shield:*","iam:*""#;
+        aws::silent(&RULE, |c| grant(c, all));
+        // Another rule reports it.
+        aws::silent(&RULE, |c| grant(c, r#""ec2:Describe*""#));
+    }
+}
