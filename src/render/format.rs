@@ -27,6 +27,8 @@ pub enum ReportFormat {
     Sarif,
     /// JUnit XML, for CI test reports
     Junit,
+    /// Annotations of a workflow of GitHub Actions
+    Github,
     /// CSV, for spreadsheets: findings, rules and everything that was not audited
     Csv,
     /// Metrics, for the textfile collector of Prometheus
@@ -50,6 +52,8 @@ pub enum FindingsFormat {
     Sarif,
     /// JUnit XML, for CI test reports
     Junit,
+    /// Annotations of a workflow of GitHub Actions
+    Github,
     /// CSV, for spreadsheets
     Csv,
 }
@@ -123,6 +127,7 @@ impl FileFormat for ReportFormat {
                 FindingsFormat::Markdown => Self::Markdown,
                 FindingsFormat::Sarif => Self::Sarif,
                 FindingsFormat::Junit => Self::Junit,
+                FindingsFormat::Github => Self::Github,
                 FindingsFormat::Csv => Self::Csv,
             },
         })
@@ -155,6 +160,7 @@ impl ReportFormat {
             Self::Markdown => super::markdown(&view(), out),
             Self::Sarif => super::sarif(&view(), out),
             Self::Junit => super::junit(&view(), out),
+            Self::Github => super::github(&view(), out),
             Self::Csv => super::csv(&view(), out),
             Self::Prometheus => super::prometheus(report, out),
             Self::Ocsf => super::ocsf(&[report], out),
@@ -179,6 +185,7 @@ impl ReportFormat {
             Self::Markdown => super::markdown_set(set, out),
             Self::Sarif => super::sarif(&view(), out),
             Self::Junit => super::junit(&view(), out),
+            Self::Github => super::github(&view(), out),
             Self::Csv => super::csv(&view(), out),
             Self::Prometheus => super::prometheus_set(set, out),
             Self::Ocsf => events(super::ocsf, out),

@@ -7,7 +7,8 @@ use crate::finding::Severity;
 use crate::guard::{Choice, Guard, Judged, Told};
 use crate::text;
 
-use super::markdown::escape_inline;
+use super::github::{data, level, property};
+use super::markdown::{escape_inline, omitted, section};
 use super::style::{Painter, TableOptions, fact, paragraph};
 
 /// Addresses of a finding that are shown before the rest is counted.
@@ -149,9 +150,6 @@ fn list(page: &mut String, title: &str, told: &[Told], painter: Painter, options
     }
 }
 
-/// Longest page in bytes: a comment on GitHub has at most 65,536 characters.
-const LONGEST: usize = 60_000;
-
 /// Writes a tried plan as a comment for a pull request: what does not fit is counted.
 ///
 /// # Errors
@@ -176,43 +174,22 @@ pub(crate) fn guard_markdown(guard: &Guard, out: &mut dyn Write) -> io::Result<(
     rows.extend(guard.worse.iter().map(|finding| row(finding, &format!("{} grows", finding.severity.name()))));
     rows.extend(guard.waived.iter().map(|finding| row(finding, "waived")));
     rows.extend(guard.resolved.iter().map(|finding| row(finding, "resolved")));
-    let mut left = section(&mut page, head, &rows);
+    let mut left = section(&mut page, head, rows);
     let changed: Vec<String> =
         guard.choices.iter().map(|choice| format!("- {}\n", escape_inline(&described(choice, SHOWN)))).collect();
-    left += section(&mut page, "\n### Load balancers\n\n", &changed);
+    left += section(&mut page, "\n### Load balancers\n\n", changed);
     for (title, told) in [("Undecided", &guard.undecided), ("Instances that are launched later", &guard.later)] {
         let items: Vec<String> = told
             .iter()
             .map(|one| format!("- {}: {}\n", escape_inline(&one.address), escape_inline(&one.why)))
             .collect();
-        left += section(&mut page, &format!("\n### {title}\n\n"), &items);
+        left += section(&mut page, &format!("\n### {title}\n\n"), items);
     }
     let items: Vec<String> = guard.not_audited.iter().map(|what| format!("- {}\n", escape_inline(what))).collect();
-    left += section(&mut page, "\n### Not audited\n\n", &items);
-    if left > 0 {
-        let _ = writeln!(
-            page,
-            "\n{} omitted: the comment would be too long. `--format json` has all.",
-            text::count(left, "entry")
-        );
-    }
+    left += section(&mut page, "\n### Not audited\n\n", items);
+    omitted(&mut page, left);
     out.write_all(page.as_bytes())?;
     out.flush()
-}
-
-/// Adds a part as far as it fits; returns the number of entries that did not.
-fn section(page: &mut String, head: &str, items: &[String]) -> usize {
-    if items.is_empty() {
-        return 0;
-    }
-    page.push_str(head);
-    for (at, item) in items.iter().enumerate() {
-        if page.len() + item.len() > LONGEST {
-            return items.len() - at;
-        }
-        page.push_str(item);
-    }
-    0
 }
 
 /// Writes a tried plan as workflow commands of GitHub Actions: an annotation for each new or worse finding. A plan has no
@@ -223,11 +200,7 @@ fn section(page: &mut String, head: &str, items: &[String]) -> usize {
 /// When the writer fails.
 pub(crate) fn guard_annotations(guard: &Guard, out: &mut dyn Write) -> io::Result<()> {
     for finding in guard.new.iter().chain(&guard.worse) {
-        let level = match finding.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Info => "notice",
-        };
+        let level = level(finding.severity);
         let title = format!("{}: {}", finding.rule, text::list(&finding.addresses, SHOWN));
         let lines = [
             data(&finding.message),
@@ -244,26 +217,4 @@ pub(crate) fn guard_annotations(guard: &Guard, out: &mut dyn Write) -> io::Resul
     }
     writeln!(out, "::notice title=tagaudit guard::{}", data(&verdict(guard)))?;
     out.flush()
-}
-
-/// The text of a workflow command.
-fn data(text: &str) -> String {
-    text::printable(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-/// A property of a workflow command.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{data, property};
-
-    #[test]
-    fn a_name_cannot_end_a_workflow_command() {
-        assert_eq!(data("100%0A"), "100%250A");
-        assert!(!data("one\r\n::error::two").contains(['\r', '\n']));
-        assert_eq!(property("aws_subnet.a[\"x,y::z\"]"), "aws_subnet.a[\"x%2Cy%3A%3Az\"]");
-    }
 }

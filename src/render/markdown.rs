@@ -8,41 +8,82 @@ use crate::report::{Found, Gone, ReportSet, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 
+/// Longest page in bytes: a comment on GitHub has at most 65,536 characters.
+const LONGEST: usize = 60_000;
+
+/// Adds a part as far as it fits; returns the number of entries that did not.
+pub(super) fn section(page: &mut String, head: &str, items: impl IntoIterator<Item = String>) -> usize {
+    section_within(page, head, items, LONGEST)
+}
+
+/// The same with another length of the page.
+fn section_within(page: &mut String, head: &str, items: impl IntoIterator<Item = String>, longest: usize) -> usize {
+    let mut items = items.into_iter().peekable();
+    if items.peek().is_none() {
+        return 0;
+    }
+    page.push_str(head);
+    while let Some(item) = items.next() {
+        if page.len() + item.len() > longest {
+            return 1 + items.count();
+        }
+        page.push_str(&item);
+    }
+    0
+}
+
+/// States the number of entries that did not fit.
+pub(super) fn omitted(page: &mut String, number: usize) {
+    if number > 0 {
+        let entries = text::count(number, "entry");
+        let _ = writeln!(page, "\n{entries} omitted: a comment has a limit. `--format json` has all.");
+    }
+}
+
 /// Writes the reports of many targets as Markdown: a row for each cluster, then the parts that concern all.
 ///
 /// # Errors
 /// When the writer fails.
 pub(crate) fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
-    markdown(&ReportView::from(set), out)?;
-    let mut page = format!("\nEvidence {}.\n", escape_inline(&set.evidence()));
-    let rows = set.worst_first();
-    if !rows.is_empty() {
-        page.push_str("\n### Clusters\n\n| cluster | account | nodes | errors | warnings | notes | not audited |\n|---|---|---:|---:|---:|---:|---:|\n");
-    }
-    for (target, report) in rows {
+    let mut page = String::new();
+    // The clusters have their place, however many findings there are.
+    let mut left = written(&mut page, &ReportView::from(set), LONGEST * 2 / 3);
+    let _ = write!(page, "\nEvidence {}.\n", escape_inline(&set.evidence()));
+    let rows = set.worst_first().into_iter().map(|(target, report)| {
         let found = Severity::WORST_FIRST.map(|severity| report.count_findings(severity).to_string()).join(" | ");
         let (cluster, account) = (escape_inline(&report.cluster_id), escape_inline(&target.describe()));
-        let _ =
-            writeln!(page, "| {cluster} | {account} | {} | {found} | {} |", report.nodes(), report.not_audited.len());
-    }
-    let mut others = set.targets.iter().filter(|target| target.reports.is_empty()).peekable();
-    if others.peek().is_some() {
-        page.push_str("\n### Targets without a cluster\n\n| account | outcome | why |\n|---|---|---|\n");
-    }
-    for target in others {
+        let nodes = report.nodes();
+        format!("| {cluster} | {account} | {nodes} | {found} | {} |\n", report.not_audited.len())
+    });
+    let head = "\n### Clusters\n\n| cluster | account | nodes | errors | warnings | notes | not audited |\n|---|---|---:|---:|---:|---:|---:|\n";
+    left += section(&mut page, head, rows);
+    let others = set.targets.iter().filter(|target| target.reports.is_empty()).map(|target| {
         let (account, why) = (escape_inline(&target.describe()), escape_inline(&target.reason()));
-        let _ = writeln!(page, "| {account} | {} | {why} |", target.outcome.words());
-    }
+        format!("| {account} | {} | {why} |\n", target.outcome.words())
+    });
+    let head = "\n### Targets without a cluster\n\n| account | outcome | why |\n|---|---|---|\n";
+    left += section(&mut page, head, others);
+    omitted(&mut page, left);
     out.write_all(page.as_bytes())?;
     out.flush()
 }
 
-/// Writes a report as Markdown. Nothing that others wrote becomes a link, a mention, a reference or markup.
+/// Writes a report as Markdown: what does not fit into a comment is counted. Nothing that others wrote becomes a link, a
+/// mention, a reference or markup.
 ///
 /// # Errors
 /// When the writer fails.
 pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = format!("## tagaudit: {}\n\n", escape_inline(&report.subject));
+    let mut page = String::new();
+    let left = written(&mut page, report, LONGEST);
+    omitted(&mut page, left);
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+/// Adds a report as far as it fits; returns the number of entries that did not.
+fn written(page: &mut String, report: &ReportView<'_>, longest: usize) -> usize {
+    let _ = write!(page, "## tagaudit: {}\n\n", escape_inline(&report.subject));
     let verdict: Vec<String> = report.verdict().into_iter().map(|(_, words)| words).collect();
     let _ = writeln!(
         page,
@@ -59,65 +100,45 @@ pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Resu
     if let Some(changes) = &report.changes {
         let _ = write!(page, "\n{}.\n", escape_inline(&changes.description));
     }
-    if report.open().next().is_some() {
-        page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
-        for finding in report.open() {
-            let more = if finding.more() > 0 { format!(" and {} more", finding.more()) } else { String::new() };
-            let _ = writeln!(
-                page,
-                "| {}{} | {} | {}{more} | {} |",
-                finding.severity.name(),
-                change(report, finding),
-                escape_inline(&finding.rule),
-                escape_inline(&finding.full_place()),
-                escape_inline(&finding.message)
-            );
-        }
-        for finding in report.open() {
-            details(&mut page, finding);
-        }
-    }
-    if report.waived().next().is_some() {
-        page.push_str("\n### Waived\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
-        for (finding, waiver) in report.waived() {
-            let (rule, id) = (escape_inline(&finding.rule), escape_inline(&finding.full_place()));
-            let _ = writeln!(
-                page,
-                "| {} | {rule} | {id} | {} |",
-                finding.severity.name(),
-                escape_inline(&waiver.describe())
-            );
-        }
-    }
-    let gone = report.changes.as_ref().map(|changes| [("Resolved", &changes.resolved), ("Unknown", &changes.unknown)]);
-    for (heading, gone) in gone.into_iter().flatten().filter(|(_, gone)| !gone.is_empty()) {
-        let _ = write!(page, "\n### {heading}\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
-        for Gone { found: finding, why } in gone {
-            let why = why.unwrap_or("no longer found");
-            let (rule, id) = (escape_inline(&finding.rule), escape_inline(&finding.full_place()));
-            let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), escape_inline(why));
-        }
-    }
     if report.is_nothing {
         page.push_str("\n> **Nothing to audit.** No cluster was found: check the account, the region and the cluster id. This is not a pass.\n");
     }
-    if !report.not_audited.is_empty() {
-        page.push_str("\n### Not audited\n\n| what | where | why | rules |\n|---|---|---|---|\n");
-        for entry in report.not_audited.iter() {
-            let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
-            let place: Vec<&str> = place.map(String::as_str).collect();
-            let _ = writeln!(
-                page,
-                "| {} | {} | {} | {} |",
-                escape_inline(&entry.what),
-                escape_inline(&place.join(" ")),
-                escape_inline(&format!("{}: {}", entry.reason, entry.message)),
-                entry.rules.len()
-            );
-        }
+    let row = |finding: &Found<'_>, severity: &str, what: &str| {
+        let (rule, place) = (escape_inline(&finding.rule), escape_inline(&finding.full_place()));
+        let more = if finding.more() > 0 { format!(" and {} more", finding.more()) } else { String::new() };
+        format!("| {severity} | {rule} | {place}{more} | {} |\n", escape_inline(what))
+    };
+    let open = report.open().map(|finding| {
+        row(finding, &format!("{}{}", finding.severity.name(), change(report, finding)), &finding.message)
+    });
+    let mut left =
+        section_within(page, "\n| severity | rule | resource | what |\n|---|---|---|---|\n", open, longest / 2);
+    let unread = report.not_audited.iter().map(|entry| {
+        let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
+        let place: Vec<&str> = place.map(String::as_str).collect();
+        format!(
+            "| {} | {} | {} | {} |\n",
+            escape_inline(&entry.what),
+            escape_inline(&place.join(" ")),
+            escape_inline(&format!("{}: {}", entry.reason, entry.message)),
+            entry.rules.len()
+        )
+    });
+    let head = "\n### Not audited\n\n| what | where | why | rules |\n|---|---|---|---|\n";
+    left += section_within(page, head, unread, longest * 3 / 4);
+    left += section_within(page, "", report.open().map(details), longest);
+    let waived = report.waived().map(|(finding, waiver)| row(finding, finding.severity.name(), &waiver.describe()));
+    let head = "\n### Waived\n\n| severity | rule | resource | why |\n|---|---|---|---|\n";
+    left += section_within(page, head, waived, longest);
+    let gone = report.changes.as_ref().map(|changes| [("Resolved", &changes.resolved), ("Unknown", &changes.unknown)]);
+    for (heading, gone) in gone.into_iter().flatten() {
+        let head = format!("\n### {heading}\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
+        let rows = gone.iter().map(|Gone { found: finding, why }| {
+            row(finding, finding.severity.name(), why.unwrap_or("no longer found"))
+        });
+        left += section_within(page, &head, rows, longest);
     }
-    out.write_all(page.as_bytes())?;
-    out.flush()
+    left
 }
 
 /// Change of a finding, if reports are compared.
@@ -126,7 +147,8 @@ fn change(report: &ReportView<'_>, finding: &Found<'_>) -> String {
     change.map(|change| format!(", **{change}**")).unwrap_or_default()
 }
 
-fn details(page: &mut String, finding: &Found<'_>) {
+fn details(finding: &Found<'_>) -> String {
+    let mut page = String::new();
     let _ = write!(
         page,
         "\n<details><summary>{} {}: {}</summary>\n\n- **impact**: {}\n- **fix** ({}): {}\n",
@@ -155,6 +177,7 @@ fn details(page: &mut String, finding: &Found<'_>) {
         let _ = write!(page, "\n{fence}sh\n{body}\n{fence}\n");
     }
     page.push_str("\n</details>\n");
+    page
 }
 
 /// Escapes text of others: characters of markup become character references, which no renderer reads as markup, and

@@ -32,8 +32,16 @@ struct Family {
 /// When the writer fails.
 pub(crate) fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Exposition { labels: vec![("cluster_id", report.cluster_id.clone())], ..Exposition::default() };
-    page.report(report);
+    page.report(report, Detail::Everything);
     page.write(out)
+}
+
+/// Series of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Everything,
+    /// Of hundreds of clusters: severities, and the rules that failed.
+    Failures,
 }
 
 /// Writes the reports of many targets as metrics: those of each cluster, and those of the run.
@@ -57,15 +65,16 @@ pub(crate) fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result
             ("account_id", target.account_ids.join(",")),
             ("region", target.regions.join(",")),
         ];
-        page.report(report);
+        page.report(report, Detail::Failures);
     }
     page.write(out)
 }
 
 impl Exposition {
     /// The metrics of a report.
-    fn report(&mut self, report: &Report) {
+    fn report(&mut self, report: &Report, detail: Detail) {
         let page = self;
+        let is_whole = detail == Detail::Everything;
         let version = [("version", report.tool.version.as_str()), ("provider", report.provider.name())];
         page.metric("info", "The tool that wrote this.", &[(&version, 1.0)]);
 
@@ -76,11 +85,14 @@ impl Exposition {
             page.counts("severity_changed", "Severities that the configuration gives to rules.", &series);
         }
 
+        let series = Severity::WORST_FIRST.map(|one| ([("severity", one.name())], report.count_findings(one)));
+        page.counts("findings_by_severity", "Open findings by severity.", &series);
+
         // A passed rule has a sample of 0: a series that comes and goes raises no alert. A rule that did not apply, or
         // could not be audited, has none.
         let mut findings: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
         let is_decided = |rule: &&RuleOutcome| matches!(rule.outcome, Outcome::Passed | Outcome::Failed);
-        for rule in report.rules.iter().filter(is_decided) {
+        for rule in report.rules.iter().filter(is_decided).filter(|_| is_whole) {
             let severity = rules::find(&rule.rule).map_or(Severity::Error, |rule| rule.severity.default);
             findings.entry((&rule.rule, severity)).or_default();
         }
@@ -106,23 +118,24 @@ impl Exposition {
         }
         let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
         let series = outcomes.map(|outcome| ([("outcome", outcome.name())], report.count_rules(outcome)));
-        page.counts("rules", "Rules by outcome.", &series);
-
-        let series: Vec<_> =
-            report.summary.resources.iter().map(|(kind, number)| ([("kind", kind.as_str())], *number)).collect();
-        page.counts("resources", "Resources that were read.", &series);
+        if is_whole {
+            page.counts("rules", "Rules by outcome.", &series);
+            let resources = &report.summary.resources;
+            let series: Vec<_> = resources.iter().map(|(kind, number)| ([("kind", kind.as_str())], *number)).collect();
+            page.counts("resources", "Resources that were read.", &series);
+        }
 
         page.counts("scope_not_audited", "Entries that could not be audited.", &[([], report.not_audited.len())]);
-        let is_whole = report.complete && !report.nothing_to_audit;
+        let is_complete = report.complete && !report.nothing_to_audit;
         page.counts(
             "complete",
             "1 if everything could be audited and the cluster was found.",
-            &[([], usize::from(is_whole))],
+            &[([], usize::from(is_complete))],
         );
         if let Some(read) = report.source.collected_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok()) {
             let seconds = read.as_duration().as_secs_f64();
             page.metric("last_run_timestamp_seconds", "Time at which the evidence was read.", &[(&[], seconds)]);
-            if is_whole {
+            if is_complete {
                 let help = "Time at which complete evidence was last read; missing if it was incomplete this time.";
                 page.metric("last_success_timestamp_seconds", help, &[(&[], seconds)]);
             }

@@ -8,8 +8,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use crate::finding::{Severity, Status, Waiver};
+use crate::inventory::Provider;
 use crate::policy::lint::CHECKS;
 use crate::report::{Found, Gone, Location, NotAudited, ReportView, ResourceRef};
+use crate::resource::ResourceKind;
 use crate::rules;
 use crate::text;
 
@@ -21,6 +23,9 @@ const RESULTS_PER_RUN: usize = 25_000;
 
 /// Maximum number of places of a result in addition to the first; GitHub shows 100.
 const RELATED: usize = 100;
+
+/// Resources whose rules are about rights.
+const OF_RIGHTS: [ResourceKind; 3] = [ResourceKind::Role, ResourceKind::RamRole, ResourceKind::RamUser];
 
 /// Characters that RFC 3986 calls unreserved are not escaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -71,6 +76,9 @@ struct ReportingDescriptor<'r> {
     short_description: Message<'r>,
     full_description: Message<'r>,
     help: Message<'r>,
+    /// The code or document that decides the rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help_uri: Option<String>,
     default_configuration: SarifConfiguration,
     properties: RuleProperties,
 }
@@ -83,8 +91,11 @@ struct SarifConfiguration {
 /// Properties of a rule that GitHub reads in addition to the fields of the format.
 #[derive(Serialize)]
 struct RuleProperties {
-    tags: [&'static str; 2],
+    tags: Vec<&'static str>,
     precision: &'static str,
+    /// Score from 0 to 10 of a rule with the tag `security`.
+    #[serde(rename = "security-severity", skip_serializing_if = "Option::is_none")]
+    security_severity: Option<&'static str>,
     #[serde(rename = "problem.severity")]
     problem_severity: &'static str,
 }
@@ -257,15 +268,32 @@ pub(crate) fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<
 
 /// Catalogue entry of a rule; a report of another version may name rules that this one does not know.
 fn descriptor(id: &str) -> ReportingDescriptor<'_> {
+    let rule = rules::find(id);
+    let mut tags: Vec<&'static str> = match rule {
+        Some(rule) => rule.providers().iter().map(|provider| provider.name()).collect(),
+        None => vec![Provider::Aws.name()],
+    };
+    tags.push("kubernetes");
+    // The findings of the rules about roles and policies are about rights.
+    let is_about_rights = rule.is_none_or(|rule| rule.resources.iter().any(|kind| OF_RIGHTS.contains(kind)));
+    if is_about_rights {
+        tags.push("security");
+    }
     let described = |severity, short: &str, full: &str, help: Message<'static>| ReportingDescriptor {
         id,
         short_description: plain(&format!("{}.", rule_page::capitalised(short))),
         full_description: plain(full),
         help,
+        help_uri: rule.and_then(|rule| rule.sources.iter().find_map(|source| rule_page::link(source))),
         default_configuration: SarifConfiguration { level: level(severity) },
         properties: RuleProperties {
-            tags: ["aws", "kubernetes"],
+            tags: tags.clone(),
             precision: "very-high",
+            security_severity: is_about_rights.then_some(match severity {
+                Severity::Error => "7.0",
+                Severity::Warning => "5.0",
+                Severity::Info => "2.0",
+            }),
             problem_severity: match severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
@@ -273,7 +301,7 @@ fn descriptor(id: &str) -> ReportingDescriptor<'_> {
             },
         },
     };
-    if let Some(rule) = rules::find(id) {
+    if let Some(rule) = rule {
         let impact = rule_page::capitalised(rule.impact);
         let help =
             Message { text: format!("{impact}. Fix: {}", rule.fix).into(), markdown: Some(rule_page::markdown(rule)) };

@@ -31,7 +31,7 @@ pub fn report(report: &Report, options: &TableOptions, out: &mut dyn Write) -> i
     waived(&mut page, report, painter, options);
     not_audited(&mut page, report, painter, options);
     not_applicable(&mut page, report, painter, options);
-    footer(&mut page, report, painter);
+    footer(&mut page, report, painter, options);
     out.write_all(page.as_bytes())?;
     out.flush()
 }
@@ -61,16 +61,7 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
     line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
     line("rules", &outcomes(report));
-    let verdict: Vec<String> = ReportView::from(report)
-        .verdict()
-        .into_iter()
-        .map(|(severity, words)| match severity {
-            Some(severity) => painter.severity(severity, &words),
-            None if report.complete => painter.good(&words),
-            None => words,
-        })
-        .collect();
-    let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
+    let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict(report, painter));
     if let Some(comparison) = &report.comparison {
         let _ = writeln!(page, "{}{}", painter.dim("changes  "), text::printable(&comparison.describe()));
     }
@@ -326,9 +317,37 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
     }
 }
 
-fn footer(page: &mut String, report: &Report, painter: Painter) {
-    if let Some(first) = report.findings.first() {
-        let hint = format!("`tagaudit explain {}` describes a rule", text::printable(&first.rule));
-        let _ = writeln!(page, "\n{}", painter.dim(&hint));
+/// The verdict in words.
+fn verdict(report: &Report, painter: Painter) -> String {
+    let parts = ReportView::from(report).verdict().into_iter().map(|(severity, words)| match severity {
+        Some(severity) => painter.severity(severity, &words),
+        None if report.complete => painter.good(&words),
+        None => words,
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The verdict again, at the end of a page that may be long, and the next step.
+fn footer(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    let Some(step) = next_step(report) else { return };
+    let _ = writeln!(page, "\n{}{}", painter.dim("result   "), verdict(report, painter));
+    fact(page, "next", &step, painter, options);
+}
+
+/// What to do next; `None` if nothing was found and everything was audited.
+fn next_step(report: &Report) -> Option<String> {
+    let open = || report.findings.iter().filter(|finding| finding.is_open());
+    // Nothing else is certain while the cluster id may be wrong.
+    if open().any(|finding| rules::find(&finding.rule).is_some_and(|rule| rule.always_runs)) {
+        return Some("`tagaudit clusters` lists the cluster ids of the account".to_owned());
     }
+    let fixes = open().filter(|finding| !finding.fix.changes.is_empty() || !finding.fix.choices.is_empty()).count();
+    if !report.complete {
+        return Some("`tagaudit permissions` prints what the audit has to be allowed to read".to_owned());
+    }
+    if fixes > 0 {
+        return Some(format!("add `--fix --dry-run` to preview the fixes of {}", text::count(fixes, "finding")));
+    }
+    let worst = open().max_by(|one, other| one.severity.cmp(&other.severity).then(other.rule.cmp(&one.rule)))?;
+    Some(format!("`tagaudit explain {}` describes the rule", text::printable(&worst.rule)))
 }

@@ -46,7 +46,7 @@ pub struct Rule {
     /// A fix may create its findings for a neighbouring cluster: they report a state that an answer of the operator
     /// intends, or one that existed before.
     pub spares_neighbours: bool,
-    /// Its findings repeat the error at which the model of a controller stops, and name no cause of their own.
+    /// Its findings repeat the error at which the model of a controller stops, and name no other cause.
     pub restates_model: bool,
     /// The step of a migration to the external cloud controller that it decides.
     pub migration: Option<Prerequisite>,

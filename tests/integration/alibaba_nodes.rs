@@ -190,7 +190,7 @@ fn reports_on_alibaba_cloud_are_read_back_in_every_format() {
     let scan = ["scan", "--cluster-id", "broken", "--inventory", "fixtures/alibaba/broken.json"];
     let written = command().current_dir(root).args(scan).args(["--format", "json", "-o"]).arg(&file).output().unwrap();
     assert_eq!(written.status.code(), Some(1));
-    for format in ["table", "json", "csv", "markdown", "html", "junit", "sarif", "prometheus", "ocsf"] {
+    for format in ["table", "json", "csv", "markdown", "html", "junit", "github", "sarif", "prometheus", "ocsf"] {
         let output = command().arg("report").arg(&file).args(["--format", format]).output().unwrap();
         assert!(output.status.code() < Some(2) && !output.stdout.is_empty(), "{format}: {output:?}");
         let text = String::from_utf8(output.stdout).unwrap();

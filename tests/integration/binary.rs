@@ -338,6 +338,24 @@ fn operators_can_say_which_role_a_node_has() {
 }
 
 #[test]
+fn rules_are_filtered_and_listed_one_per_line() {
+    let list = |arguments: &[&str]| stdout(&[&["rules"], arguments].concat());
+    let lines = |text: &str| text.lines().filter(|line| !line.is_empty()).count() - 1;
+    let all = list(&[]);
+    assert_eq!(lines(&all), tagaudit::internals::rules::RULES.len());
+    let alibaba = list(&["--provider", "alibaba", "--severity", "error", "--search", "vSwitch"]);
+    assert!(lines(&alibaba) > 0 && lines(&alibaba) < lines(&all), "{alibaba}");
+    for line in alibaba.lines().take_while(|line| !line.is_empty()) {
+        assert!(line.contains("  error    alibaba"), "{line}");
+    }
+    let subnets = list(&["--resource", "subnet", "--format", "json"]);
+    let subnets: serde_json::Value = serde_json::from_str(&subnets).unwrap();
+    let is_about = |rule: &serde_json::Value| rule["resources"].as_array().unwrap().contains(&"subnet".into());
+    assert!(subnets["rules"].as_array().unwrap().iter().all(is_about));
+    assert!(list(&["--search", "no rule has these words"]).contains("0 rules"));
+}
+
+#[test]
 fn a_closed_pipe_is_no_failure() {
     let mut child = command()
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -301,6 +301,7 @@ fn every_format_shows_what_has_changed() {
             ReportFormat::Markdown => &["### Resolved", "### Unknown", " unchanged, "],
             ReportFormat::Sarif => &["\"baselineState\": \"unchanged\""],
             ReportFormat::Junit => &["unknown since the earlier report", "type=\"unknown\""],
+            ReportFormat::Github => &["::notice title=tagaudit%3A cluster demo::", " unchanged, "],
             ReportFormat::Csv => &["\nresolved,", "\nunknown,", ",unchanged,"],
             ReportFormat::Prometheus => &["tagaudit_findings_compared{cluster_id=\"demo\",status=\"resolved\"} 1\n"],
             ReportFormat::Ocsf => &["\"activity_name\":\"Close\"", "\"activity_name\":\"Update\""],

@@ -590,6 +590,7 @@ fn waived_findings_stay_in_every_format_and_count_in_none() {
                 (vec![("\"suppressions\"", 1)], &["\"status\": \"accepted\"", "\"justification\": \"known ("])
             }
             ReportFormat::Junit => (vec![("<failure ", all - 1)], &["type=\"waived\""]),
+            ReportFormat::Github => (vec![("::error ", 2)], &["1 waived"]),
             ReportFormat::Csv => (vec![(",failed,", all - 1 + 7)], &[",waived,"]),
             ReportFormat::Prometheus => (vec![], &["tagaudit_findings_waived{cluster_id=\"demo\"} 1"]),
             ReportFormat::Ocsf => (vec![("\"status\":\"New\"", all - 1)], &["\"status\":\"Suppressed\""]),

@@ -491,7 +491,9 @@ fn policy_commands_write_the_formats_of_findings() {
 #[test]
 fn the_document_names_every_format_with_its_file() {
     let text = std::fs::read_to_string(fixtures::path("../docs/formats.md")).unwrap();
-    for format in ReportFormat::value_variants() {
+    // Annotations are for a log.
+    let with_files = ReportFormat::value_variants().iter().filter(|format| **format != ReportFormat::Github);
+    for format in with_files {
         let value = format.to_possible_value().unwrap();
         let start = format!("| `{}` | `.", value.get_name());
         let row = text.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));

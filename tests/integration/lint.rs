@@ -618,7 +618,7 @@ fn the_readme_shows_what_it_prints() {
 
 #[test]
 fn lines_that_are_shown_hide_credentials() {
-    for format in ["table", "json", "sarif", "markdown", "junit", "csv"] {
+    for format in ["table", "json", "sarif", "markdown", "junit", "github", "csv"] {
         let (_, page) = text(&lint(&["--format", format, "fixtures/kubernetes/broken/alibaba.yaml"]));
         assert!(page.contains("ali-access-key-in-configmap"), "{format}");
         assert!(!page.contains("not-a-key") && !page.contains("not-a-secret"), "{format}: {page}");

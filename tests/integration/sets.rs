@@ -968,6 +968,7 @@ fn an_account_of_which_nothing_was_read_is_not_one_without_clusters() {
             empty.route_tables.clear();
             empty.volumes.clear();
             empty.network_interfaces.clear();
+            (empty.auto_scaling_groups, empty.load_balancing) = (None, None);
             empty
         });
     }

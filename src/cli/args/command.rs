@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::io::failure::Exit;
 use crate::controller::ControllerVersion;
+use crate::finding::Severity;
 use crate::render::{FindingsFormat, ReportFormat};
+use crate::resource::ResourceKind;
 use crate::target::ShardArgument;
 
 use super::ask::{GuardArgs, SimulateArgs, WhyArgs};
@@ -179,15 +182,52 @@ pub(crate) struct RecordArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RulesArgs {
+    /// Only rules for this cloud
+    #[arg(long, value_enum)]
+    pub(crate) provider: Option<ProviderName>,
+    /// Only rules of this severity
+    #[arg(long, value_enum)]
+    pub(crate) severity: Option<SeverityName>,
+    /// Only rules about this kind of resource, such as `subnet`
+    #[arg(long, value_name = "KIND", value_parser = resource_kind())]
+    pub(crate) resource: Option<String>,
+    /// Only rules whose id, title, condition or impact contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) search: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = RulesFormat::Table)]
     pub(crate) format: RulesFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SeverityName {
+    Error,
+    Warning,
+    Info,
+}
+
+impl From<SeverityName> for Severity {
+    fn from(name: SeverityName) -> Self {
+        match name {
+            SeverityName::Error => Self::Error,
+            SeverityName::Warning => Self::Warning,
+            SeverityName::Info => Self::Info,
+        }
+    }
+}
+
+/// Reads a kind of resource.
+fn resource_kind() -> PossibleValuesParser {
+    PossibleValuesParser::new(ResourceKind::ALL.map(ResourceKind::name))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RulesFormat {
+    /// One line for each rule
     Table,
+    /// One JSON document, with all texts
     Json,
+    /// The page of each rule, in Markdown
     Markdown,
 }
 

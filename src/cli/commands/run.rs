@@ -69,7 +69,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Policy(command) => policy(command),
         Command::Report(args) => report(args),
         Command::Merge(args) => merge::merge(args),
-        Command::Rules(args) => printed(|out| Ok(catalogue::rules(args, text_width(), out))),
+        Command::Rules(args) => printed(|out| Ok(catalogue::rules(args, out))),
         Command::Explain(args) => printed(|out| catalogue::explain(args, text_width(), out)),
         Command::Example(args) => super::example::example(args),
         Command::Migrate(args) => super::migrate::migrate(args),
@@ -156,6 +156,7 @@ fn write_findings(
         FindingsFormat::Markdown => render::markdown(view, out),
         FindingsFormat::Sarif => render::sarif(view, out),
         FindingsFormat::Junit => render::junit(view, out),
+        FindingsFormat::Github => render::github(view, out),
         FindingsFormat::Csv => render::csv(view, out),
     })
 }

@@ -9,7 +9,7 @@ use crate::tags;
 
 use super::Request;
 
-/// Label of Nodes that are no backends, whatever its value.
+/// Label that excludes Nodes from the backends, whatever its value.
 pub(crate) const MASTER: &str = "node-role.kubernetes.io/master";
 
 /// Taint of Nodes that the cluster autoscaler deletes.

@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 
-use crate::alibaba::PrincipalAudit;
 use crate::alibaba::roles::ActionAudit;
+use crate::alibaba::{LoadBalancerKind, PrincipalAudit};
 use crate::controller::ControllerVersion;
 use crate::controller::alibaba::{AlibabaCall, AlibabaController};
+use crate::kubernetes::Service;
 use crate::policy::Verdict;
 use crate::rules::alibaba::{self, Context};
+use crate::rules::alibaba_service::requested;
 use crate::rules::prelude::*;
 
 use super::{instances, principal_label};
@@ -15,10 +17,10 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller lacks actions",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error if the node or service controller always makes the call, and did so in v2.1 or the version is given; warning if it depends on the version, on routes or on network load balancers; info if only a feature needs it",
+        "error if a controller that certainly runs always makes the call, and did so in v2.1 or the version is given: node, service, route with cloud routes, nlb with a Service of its class, and those that `--controllers` names; warning if it depends on the version or on a controller that may not run; info if only a feature needs it",
     ),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "The policies of the controller's principal grant an action that it calls on no resource. The actions are those that the version of --controller-version calls, or else the newest; with --baseline, those of the baseline. If the principal is not named, it is assumed to be the role of the control-plane nodes, unless the evidence or --controller-credentials shows that the controller has separate keys.",
+    condition: "The policies of the controller's principal grant an action that it calls on no resource. The actions are those that the version of --controller-version calls, or else the newest, in the controllers that the given flags (`--controllers`, `--configure-cloud-routes`) run; with --baseline, those of the baseline. If the principal is not named, it is assumed to be the role of the control-plane nodes, unless the evidence or --controller-credentials shows that the controller has separate keys.",
     impact: "the calls are refused (`Forbidden.RAM`, `NoPermission`)",
     fix: "Put the missing actions into a separate custom policy and attach it to the role. Change the policies of users by hand, and those of roles whose nodes' roles are only guessed: workers must not get the controller's permissions.",
     applicability: Applicability::Confirm,
@@ -120,7 +122,9 @@ pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severi
         let is_sure = match call.controller {
             AlibabaController::Node | AlibabaController::Service => true,
             AlibabaController::Route => context.cloud_routes,
-            AlibabaController::Nlb | AlibabaController::Ingress | AlibabaController::Pvtz => false,
+            AlibabaController::Nlb => has_network_service(context),
+            // They are off by default, and run only if a flag names them.
+            AlibabaController::Ingress | AlibabaController::Pvtz => context.options.alibaba_running.is_some(),
         };
         let is_old = call.since().is_none_or(|since| since <= oldest());
         if is_sure && (is_old || context.options.controller_version.is_some()) {
@@ -132,12 +136,20 @@ pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severi
     action.calls.iter().map(of_call).max().unwrap_or(Severity::Error)
 }
 
+/// True if a Service requests a Network Load Balancer.
+fn has_network_service(context: &Context<'_>) -> bool {
+    let version = context.options.controller_version;
+    let is_one = |service: &Service| requested(service, version) == Some(LoadBalancerKind::Nlb);
+    context.kubernetes.services.iter().flatten().any(is_one)
+}
+
 /// Reason that a role does not need the controller's calls.
 pub(super) const ELSEWHERE: &str = "the controller has other credentials";
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::finding::Severity;
     use crate::testing::alibaba;
 
     #[test]
@@ -169,6 +181,13 @@ mod tests {
             }
         };
         alibaba::silent(&RULE, runs("--controllers=node,service"));
+        // A Service of its class makes certain what else is only probable.
+        let has_error = |c: &mut alibaba::Cluster| {
+            runs("--controllers=node,nlb")(c);
+            c.service("web")["spec"]["loadBalancerClass"] = "alibabacloud.com/nlb".into();
+        };
+        let (found, _) = alibaba::changed(&RULE, has_error);
+        assert!(found.iter().any(|one| one.severity == Severity::Error && one.message.contains("nlb:")), "{found:?}");
         alibaba::fires(&RULE, runs("--controllers=node,service,nlb"));
         alibaba::fires(&RULE, runs("--controllers=node,service,ingress"));
     }

@@ -28,6 +28,39 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["ali-load-balancer-unusable"])
     .means("the load balancer that the Service names does not exist"),
+    defect(
+        CCM,
+        &["find multiple loadbalances by"],
+        "2.3..2.14",
+        "pkg/provider/alibaba/slb/loadbalancer.go#findLoadBalancerByTag",
+    )
+    .rules(&["ali-load-balancer-duplicate"])
+    .means("several load balancers have the tag or the name of the Service"),
+    defect(
+        CCM,
+        &["ParameterMissing, zone mappings are required"],
+        "2.5..2.14",
+        "pkg/controller/service/nlbv2/loadbalancer.go#BuildLocalModel",
+    )
+    .rules(&["ali-svc-zone-maps-missing"])
+    .means("the Service of a Network Load Balancer has no zone mappings"),
+    defect(
+        CCM,
+        &["normal parse providerid:"],
+        "1.9..2.14",
+        "pkg/controller/service/clbv1/vgroups.go#buildClusterBackends",
+    )
+    .rules(&["ali-provider-id-invalid", "ali-provider-id-missing"])
+    .means("the providerID of a Node cannot be read, which stops the Service"),
+    defect(CCM, &["cannot find controller "], "2.1..2.14", "pkg/controller/controller.go#AddToManager")
+        .rules(&["ali-controller-unknown"])
+        .means("`--controllers` names a controller that does not exist"),
+    defect(CCM, &["error creating crd ", "alibabacloud.com"], "2.1..2.14", "pkg/util/crd/crd.go#EnsurePresent")
+        .rules(&["ali-ingress-crd-version"])
+        .means("the API with which it registers its CRD does not exist in this version of Kubernetes"),
+    defect(CCM, &["VSwitchAvailableIpNotExist"], "1.9..2.14", "Alibaba Cloud SLB API, CreateLoadBalancer")
+        .rules(&["ali-svc-vswitch-unusable"])
+        .means("the vSwitch has no free address"),
     defect(CCM, &["alicloud: can not find loadbalancer by tag"], "2.3..2.14", "clbv1/model_applier.go")
         .rules(&["ali-load-balancer-tags-near-quota", "ram-action-missing"])
         .means("the load balancer does not carry the controller's tag: it was removed, or could not be added"),
