@@ -51,6 +51,13 @@ impl From<Document> for Plan {
         for raw in others.filter(|raw| meaning(&raw.change.actions) != Meaning::Nothing) {
             plan.notes.push(format!("{}: changes by the provider `{}` are not read", raw.address, raw.provider_name));
         }
+        let of_cluster = document.resource_changes.iter().filter(|raw| makes_load_balancers(raw));
+        for raw in of_cluster.filter(|raw| meaning(&raw.change.actions) != Meaning::Nothing) {
+            plan.notes.push(format!(
+                "{}: objects of Kubernetes in a plan are not read; `tagaudit simulate` shows what a Service or an Ingress gets",
+                raw.address
+            ));
+        }
         for raw in document.deferred().filter(|raw| is_of_aws(&raw.provider_name)) {
             plan.open.push((raw.address.clone(), "the change was put off to a later plan".to_owned()));
         }
@@ -90,6 +97,31 @@ pub(super) fn is_of_aws(provider: &str) -> bool {
 /// True for the provider of the Cloud Control API, which manages the same resources under other names.
 fn is_of_aws_otherwise(provider: &str) -> bool {
     provider.ends_with("/hashicorp/awscc")
+}
+
+/// True for a resource of the Kubernetes, kubectl or Helm provider that is, or may contain, a Service or an Ingress.
+/// Source: documentation of the providers hashicorp/kubernetes, hashicorp/helm, gavinbunney/kubectl, alekc/kubectl.
+fn makes_load_balancers(raw: &RawChange) -> bool {
+    const PROVIDERS: [&str; 4] = ["/hashicorp/kubernetes", "/hashicorp/helm", "/gavinbunney/kubectl", "/alekc/kubectl"];
+    const KINDS: [&str; 6] = [
+        "kubernetes_service",
+        "kubernetes_service_v1",
+        "kubernetes_ingress",
+        "kubernetes_ingress_v1",
+        "helm_release",
+        "kubectl_manifest",
+    ];
+    if raw.mode == "data" || !PROVIDERS.iter().any(|provider| raw.provider_name.ends_with(provider)) {
+        return false;
+    }
+    let kind_of_manifest = || {
+        let held = [&raw.change.after, &raw.change.before].into_iter().flatten();
+        held.filter_map(|values| values.get("manifest")?.get("kind")?.as_str()).next()
+    };
+    match raw.kind.as_str() {
+        "kubernetes_manifest" => matches!(kind_of_manifest(), None | Some("Service" | "Ingress" | "Gateway")),
+        kind => KINDS.contains(&kind),
+    }
 }
 
 impl Plan {

@@ -34,6 +34,28 @@ fn a_comment_is_markdown() {
     insta::assert_snapshot!("comment", text(&on_demo(PLAN, &["--format", "markdown"]).stdout));
 }
 
+/// A Service in a plan decides about load balancers, and is not read.
+#[test]
+fn services_of_a_plan_are_not_audited() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.json");
+    let planned = |kind: &str, provider: &str, action: &str| {
+        let plan = serde_json::json!({"format_version": "1.2", "terraform_version": "1.9.0", "planned_values": {}, "configuration": {}, "resource_changes": [{
+            "address": format!("{kind}.web"), "mode": "managed", "type": kind, "name": "web",
+            "provider_name": format!("registry.terraform.io/hashicorp/{provider}"),
+            "change": {"actions": [action], "before": null, "after": {"metadata": [{"name": "web"}]}, "after_unknown": {}}
+        }]});
+        std::fs::write(&path, plan.to_string()).unwrap();
+        let output = on_demo(path.to_str().unwrap(), &["--format", "json"]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), json["not_audited"].as_array().map_or(0, Vec::len))
+    };
+    assert_eq!(planned("kubernetes_service_v1", "kubernetes", "create"), (Some(3), 1));
+    assert_eq!(planned("helm_release", "helm", "create"), (Some(3), 1));
+    assert_eq!(planned("kubernetes_config_map", "kubernetes", "create"), (Some(0), 0));
+    assert_eq!(planned("kubernetes_service_v1", "kubernetes", "no-op"), (Some(0), 0));
+}
+
 #[test]
 fn annotations_are_workflow_commands() {
     insta::assert_snapshot!("annotations", text(&on_demo(PLAN, &["--format", "github"]).stdout));
