@@ -10,6 +10,7 @@ use crate::resource::ResourceKind;
 
 use super::Rule;
 
+mod gateway_not_judged;
 mod ingress_class_unusable;
 mod ingress_reference_missing;
 mod ingress_sync_fails;
