@@ -115,8 +115,8 @@ fn makes_load_balancers(raw: &RawChange) -> bool {
         return false;
     }
     let kind_of_manifest = || {
-        let held = [&raw.change.after, &raw.change.before].into_iter().flatten();
-        held.filter_map(|values| values.get("manifest")?.get("kind")?.as_str()).next()
+        let mut held = [&raw.change.after, &raw.change.before].into_iter().flatten();
+        held.find_map(|values| values.get("manifest")?.get("kind")?.as_str())
     };
     match raw.kind.as_str() {
         "kubernetes_manifest" => matches!(kind_of_manifest(), None | Some("Service" | "Ingress" | "Gateway")),

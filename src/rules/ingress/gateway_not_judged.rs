@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::ClusterConfig],
     condition: "A Gateway, a ListenerSet or a route of the Gateway API (`gateway.networking.k8s.io`) was given. What its controller does about it is not modelled, and its load balancers are not compared.",
-    impact: "an audit without findings says nothing about their load balancers",
+    impact: "their load balancers are not audited",
     fix: "Nothing: read the status of the Gateway, and the log of its controller.",
     sources: &["Kubernetes Gateway API documentation, API specification"],
     example: "2 objects of the Gateway API are not judged: Gateway shop/web, HTTPRoute shop/site",
