@@ -364,7 +364,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Findings that exclude Nodes from the targets: on the Nodes, and on the tags of their instances. `names` has Nodes or instances.
+    /// Findings that exclude Nodes from the targets: on the Nodes, and on the tags of their instances. `names` has Nodes or
+    /// instances.
     fn findings_on_nodes(&self, names: &BTreeSet<&str>) -> Vec<causes::Found<'a>> {
         let is_its = |member: &&Member<'_>| {
             names.contains(member.instance.id.as_str())

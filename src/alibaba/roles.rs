@@ -317,7 +317,7 @@ impl Asked {
         let given = if used_by.is_controllers() { &options.controlplane } else { &options.worker };
         let mut asked = match given {
             Some(baseline) => Self::from_baseline(baseline, &calls),
-            None if used_by.is_controllers() => Self::from_calls(&calls)?,
+            None if used_by.is_controllers() && !calls.is_empty() => Self::from_calls(&calls)?,
             None => Self {
                 name: "nothing".to_owned(),
                 actions: Vec::new(),

@@ -8,6 +8,8 @@ use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, Tag};
 
 use super::inventory::{Inventory, Region};
+use super::load_balancers::{CLUSTER, Names};
+use super::view::instance_clusters;
 
 /// Calls whose failure makes the list of ids incomplete.
 pub const READS: [Read; 8] = [
@@ -21,6 +23,10 @@ pub const READS: [Read; 8] = [
     Read::DescribeNetworkInterfaces,
 ];
 
+/// Calls whose failure may hide clusters of which only such resources are left.
+const READS_OF_REMAINS: [Read; 3] =
+    [Read::DescribeAutoScalingGroups, Read::DescribeLoadBalancers, Read::DescribeLoadBalancerTags];
+
 impl Clusters {
     /// Counts the cluster tags of an inventory.
     #[must_use]
@@ -28,7 +34,9 @@ impl Clusters {
         let mut uses: BTreeMap<(&str, &str, String), ClusterUse> = BTreeMap::new();
         for account in &inventory.accounts {
             for region in &account.regions {
-                for (kind, tags) in tagged(region) {
+                let balancers = of_balancers(region);
+                let of_balancers = balancers.into_iter().map(|found| (ResourceKind::LoadBalancer, vec![found]));
+                let of_tags = tagged(region).map(|(kind, tags)| {
                     let found: Vec<(String, String)> = tags::cluster_ids(tags)
                         .map(|(id, value)| (id.to_owned(), value.to_owned()))
                         .chain(
@@ -36,8 +44,10 @@ impl Clusters {
                                 .filter(|id| !id.is_empty())
                                 .map(|id| (id.to_owned(), "legacy".to_owned())),
                         )
-                        .chain(of_controller(kind, tags).map(|id| (id.to_owned(), "controller".to_owned())))
                         .collect();
+                    (kind, found)
+                });
+                for (kind, found) in of_tags.chain(of_balancers) {
                     let mut counted: BTreeSet<String> = BTreeSet::new();
                     for (id, value) in found {
                         let entry =
@@ -53,27 +63,37 @@ impl Clusters {
                 }
             }
         }
-        Self::from_uses(uses.into_values().collect(), &inventory.gaps, &READS)
+        Self::from_uses(uses.into_values().collect(), &inventory.gaps, &[&READS[..], &READS_OF_REMAINS].concat())
     }
 }
 
-/// Kinds and tags of the resources that may name clusters. A cluster that was deleted may live on in its load balancers
-/// alone, and one at zero in its Auto Scaling groups.
+/// Kinds and tags of the resources that may name clusters: those of EC2, and Auto Scaling groups, since a cluster may be at
+/// zero.
 fn tagged(region: &Region) -> impl Iterator<Item = (ResourceKind, &[Tag])> {
-    let balancing = || region.load_balancing.iter();
-    let balancers = balancing().flat_map(|one| &one.load_balancers).map(|one| (ResourceKind::LoadBalancer, &one.tags));
-    let groups = balancing().flat_map(|one| &one.target_groups).map(|one| (ResourceKind::TargetGroup, &one.tags));
-    let of_balancing = balancers.chain(groups).filter_map(|(kind, tags)| Some((kind, tags.as_deref()?)));
     let scaling = region.auto_scaling_groups.iter().flatten();
     let scaling = scaling.map(|one| (ResourceKind::AutoScalingGroup, one.tags.as_slice()));
     let live = region.tagged().filter(|resource| resource.is_live()).map(|resource| (resource.kind(), resource.tags()));
-    live.chain(of_balancing).chain(scaling)
+    live.chain(scaling)
 }
 
-/// Name of the cluster for which the AWS Load Balancer Controller made a load balancer or a target group.
-fn of_controller(kind: ResourceKind, tags: &[Tag]) -> Option<&str> {
-    let is_of_balancing = matches!(kind, ResourceKind::LoadBalancer | ResourceKind::TargetGroup);
-    tags::value(tags, "elbv2.k8s.aws/cluster").filter(|name| is_of_balancing && !name.is_empty())
+/// Ids that the load balancers of controllers name, with the value of the tag: a cluster that was deleted may live on in
+/// them alone. The AWS Load Balancer Controller of a living cluster may run under another name, so its name counts only
+/// where no tagged instance runs in the VPC.
+fn of_balancers(region: &Region) -> Vec<(String, String)> {
+    let is_living = |vpc: Option<&str>| {
+        let mut live = region.instances.iter().filter(|one| one.state.is_live() && one.vpc_id.as_deref() == vpc);
+        live.any(|one| instance_clusters(&one.tags).next().is_some())
+    };
+    let balancers = region.load_balancing.iter().flat_map(|one| &one.load_balancers);
+    let found = balancers.flat_map(|one| {
+        let held = one.tags.as_deref().unwrap_or_default();
+        let of_tags = tags::cluster_ids(held);
+        let of_controller = tags::value(held, CLUSTER).filter(|_| !is_living(one.vpc_id.as_deref()));
+        let names = of_tags.chain(of_controller.map(|name| (name, "controller")));
+        let claimed = names.filter(|(id, _)| !Names { cluster_id: id, cluster_name: id }.claims(held).is_empty());
+        claimed.map(|(id, value)| (id.to_owned(), value.to_owned())).collect::<Vec<_>>()
+    });
+    found.collect()
 }
 
 #[cfg(test)]
@@ -84,12 +104,19 @@ mod tests {
     #[test]
     fn clusters_that_only_load_balancers_name_are_listed() {
         let mut cluster = Cluster::new();
-        cluster.add_network();
-        let tag = Tag { key: "elbv2.k8s.aws/cluster".to_owned(), value: "former".to_owned() };
-        cluster.target_group().tags.as_mut().unwrap().push(tag);
-        let found = Clusters::from_inventory(&cluster.inventory);
-        let former = found.clusters.iter().find(|one| one.cluster_id == "former").unwrap();
-        assert_eq!(former.instances, 0);
-        assert_eq!(former.tags["target-group"]["controller"], 1);
+        let tags = [("elbv2.k8s.aws/cluster", "former"), ("service.k8s.aws/stack", "shop/web")];
+        let tags = tags.map(|(key, value)| Tag { key: key.to_owned(), value: value.to_owned() });
+        cluster.add_network().tags = Some(tags.to_vec());
+        let ids = |cluster: &Cluster| Clusters::from_inventory(&cluster.inventory).ids();
+        // The controller of the cluster next to it may run under that name.
+        assert!(!ids(&cluster).contains("former"));
+        for instance in &mut cluster.region().instances {
+            instance.vpc_id = Some("vpc-0other".to_owned());
+        }
+        assert!(ids(&cluster).contains("former"));
+        // Made by hand, for no Service.
+        let vpc = cluster.region().load_balancing.as_mut().unwrap();
+        vpc.load_balancers.last_mut().unwrap().tags.as_mut().unwrap().truncate(1);
+        assert!(!ids(&cluster).contains("former"));
     }
 }

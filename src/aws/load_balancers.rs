@@ -12,7 +12,7 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// Tags of the AWS Load Balancer Controller.
 /// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/tracking/provider.go`.
-const CLUSTER: &str = "elbv2.k8s.aws/cluster";
+pub(super) const CLUSTER: &str = "elbv2.k8s.aws/cluster";
 const SERVICE_STACK: &str = "service.k8s.aws/stack";
 const INGRESS_STACK: &str = "ingress.k8s.aws/stack";
 

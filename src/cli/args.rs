@@ -17,6 +17,7 @@ use crate::rules::alibaba::Installer;
 pub(super) mod ask;
 pub(super) mod command;
 pub(super) mod config;
+mod examples;
 pub(super) mod fix;
 pub(super) mod outputs;
 pub(super) mod policy;

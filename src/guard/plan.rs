@@ -99,30 +99,46 @@ fn is_of_aws_otherwise(provider: &str) -> bool {
     provider.ends_with("/hashicorp/awscc")
 }
 
-/// True for a resource of the Kubernetes, kubectl or Helm provider that is, or may contain, a Service or an Ingress.
-/// Source: documentation of the providers hashicorp/kubernetes, hashicorp/helm, gavinbunney/kubectl, alekc/kubectl.
+/// True for a resource of the Kubernetes, kubectl, kustomization or Helm provider that is, changes, or may contain an object
+/// by which a controller makes load balancers.
+/// Source: documentation of the providers hashicorp/kubernetes, hashicorp/helm, gavinbunney/kubectl, alekc/kubectl,
+/// kbst/kustomization.
 fn makes_load_balancers(raw: &RawChange) -> bool {
-    const PROVIDERS: [&str; 4] = ["/hashicorp/kubernetes", "/hashicorp/helm", "/gavinbunney/kubectl", "/alekc/kubectl"];
-    const KINDS: [&str; 6] = [
-        "kubernetes_service",
-        "kubernetes_service_v1",
-        "kubernetes_ingress",
-        "kubernetes_ingress_v1",
-        "helm_release",
-        "kubectl_manifest",
-    ];
+    const PROVIDERS: [&str; 5] =
+        ["/hashicorp/kubernetes", "/hashicorp/helm", "/gavinbunney/kubectl", "/alekc/kubectl", "/kbst/kustomization"];
     if raw.mode == "data" || !PROVIDERS.iter().any(|provider| raw.provider_name.ends_with(provider)) {
         return false;
     }
-    let kind_of_manifest = || {
-        let mut held = [&raw.change.after, &raw.change.before].into_iter().flatten();
-        held.find_map(|values| values.get("manifest")?.get("kind")?.as_str())
-    };
-    match raw.kind.as_str() {
-        "kubernetes_manifest" => matches!(kind_of_manifest(), None | Some("Service" | "Ingress" | "Gateway")),
-        kind => KINDS.contains(&kind),
+    let held = || [&raw.change.after, &raw.change.before].into_iter().flatten();
+    let decides = |kind: &str| DECIDING.contains(&kind);
+    // A kind that is not known may be one of them.
+    let has_kind = |kinds: Vec<&str>| kinds.is_empty() || kinds.into_iter().any(decides);
+    match raw.kind.trim_end_matches("_v1") {
+        "kubernetes_service" => {
+            let types = held().map(|values| values.get("spec")?.get(0)?.get("type")?.as_str());
+            let types: Vec<Option<&str>> = types.collect();
+            types.iter().any(|one| one.is_none_or(|one| one == "LoadBalancer"))
+        }
+        "kubernetes_ingress" | "kubernetes_ingress_class" | "helm_release" | "kustomization_resource" => true,
+        "kubernetes_manifest" => {
+            has_kind(held().filter_map(|one| one.get("manifest")?.get("kind")?.as_str()).collect())
+        }
+        "kubernetes_annotations" | "kubernetes_labels" => {
+            let kinds: Vec<&str> = held().filter_map(|one| one.get("kind")?.as_str()).collect();
+            has_kind(kinds)
+        }
+        "kubectl_manifest" => {
+            let bodies = held().filter_map(|one| one.get("yaml_body")?.as_str());
+            let kinds = bodies.flat_map(str::lines).filter_map(|line| line.strip_prefix("kind:")).map(str::trim);
+            has_kind(kinds.collect())
+        }
+        _ => false,
     }
 }
+
+/// Kinds of objects by which a controller makes load balancers, or adds targets to them.
+const DECIDING: [&str; 6] =
+    ["Gateway", "Ingress", "IngressClass", "IngressClassParams", "Service", "TargetGroupBinding"];
 
 impl Plan {
     fn add(&mut self, raw: &RawChange) {

@@ -84,10 +84,13 @@ impl Evidence {
     /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
     pub(crate) fn ignored_credentials(&self, controller: &CloudController) -> Option<String> {
         let given = &controller.workload.credentials;
+        if self.own_credentials(Provider::Alibaba).is_some() {
+            return None;
+        }
         let is_whole = KEY_VARIABLES.iter().all(|name| given.contains(name));
         match given.iter().find(|name| !KEY_VARIABLES.contains(name)) {
             Some(name) => Some(format!("the environment variable {name}")),
-            None if !is_whole && !given.is_empty() => {
+            None if !is_whole && !given.is_empty() && !controller.workload.has_hidden_credentials => {
                 let names = KEY_VARIABLES.map(|name| if given.contains(&name) { (name, "") } else { ("", name) });
                 let [has, lacks] =
                     [names.iter().find(|one| !one.0.is_empty()), names.iter().find(|one| !one.1.is_empty())];
@@ -117,11 +120,17 @@ impl Evidence {
         if given.is_empty() {
             return None;
         }
+        let is_known = |name: &str| AlibabaController::ALL.iter().any(|one| one.name() == name);
         let is_run = |controller: AlibabaController| {
             given.iter().any(|one| {
-                let is_named = match one.flag("controllers") {
-                    Some(_) => one.runs(&[controller.name()]),
-                    None => AlibabaController::DEFAULT.contains(&controller),
+                let listed = one.listed("controllers");
+                let is_listed = |name: &str| listed.iter().any(|one| one.trim() == name);
+                // Version 1 knew `*`, as other cloud controllers do; a list without a known name starts nothing.
+                let is_default = listed.is_empty() || is_listed("*") || !listed.iter().any(|one| is_known(one.trim()));
+                let is_named = if is_default {
+                    AlibabaController::DEFAULT.contains(&controller) && !is_listed(&format!("-{}", controller.name()))
+                } else {
+                    is_listed(controller.name())
                 };
                 is_named && (controller != AlibabaController::Route || one.is_on("configure-cloud-routes", true))
             })

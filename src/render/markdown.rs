@@ -8,28 +8,30 @@ use crate::report::{Found, Gone, ReportSet, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 
-/// Longest page in bytes: a comment on GitHub has at most 65,536 characters.
-const LONGEST: usize = 60_000;
+/// Longest page in bytes without its last line: a comment on GitHub has at most 65,536 characters.
+const LONGEST: usize = 59_800;
 
 /// Adds a part as far as it fits; returns the number of entries that did not.
 pub(super) fn section(page: &mut String, head: &str, items: impl IntoIterator<Item = String>) -> usize {
     section_within(page, head, items, LONGEST)
 }
 
-/// The same with another length of the page.
+/// The same with another length of the page. An entry that is too long does not keep those after it out.
 fn section_within(page: &mut String, head: &str, items: impl IntoIterator<Item = String>, longest: usize) -> usize {
     let mut items = items.into_iter().peekable();
     if items.peek().is_none() {
         return 0;
     }
     page.push_str(head);
-    while let Some(item) = items.next() {
+    let mut left = 0;
+    for item in items {
         if page.len() + item.len() > longest {
-            return 1 + items.count();
+            left += 1;
+        } else {
+            page.push_str(&item);
         }
-        page.push_str(&item);
     }
-    0
+    left
 }
 
 /// States the number of entries that did not fit.
@@ -126,7 +128,11 @@ fn written(page: &mut String, report: &ReportView<'_>, longest: usize) -> usize 
     });
     let head = "\n### Not audited\n\n| what | where | why | rules |\n|---|---|---|---|\n";
     left += section_within(page, head, unread, longest * 3 / 4);
-    left += section_within(page, "", report.open().map(details), longest);
+    // Rows count, details that do not fit do not: each belongs to a row.
+    let details_left = section_within(page, "", report.open().map(details), longest);
+    if details_left > 0 {
+        let _ = writeln!(page, "\nThe details of {} are omitted.", text::count(details_left, "finding"));
+    }
     let waived = report.waived().map(|(finding, waiver)| row(finding, finding.severity.name(), &waiver.describe()));
     let head = "\n### Waived\n\n| severity | rule | resource | why |\n|---|---|---|---|\n";
     left += section_within(page, head, waived, longest);

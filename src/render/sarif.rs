@@ -11,7 +11,6 @@ use crate::finding::{Severity, Status, Waiver};
 use crate::inventory::Provider;
 use crate::policy::lint::CHECKS;
 use crate::report::{Found, Gone, Location, NotAudited, ReportView, ResourceRef};
-use crate::resource::ResourceKind;
 use crate::rules;
 use crate::text;
 
@@ -23,9 +22,6 @@ const RESULTS_PER_RUN: usize = 25_000;
 
 /// Maximum number of places of a result in addition to the first; GitHub shows 100.
 const RELATED: usize = 100;
-
-/// Resources whose rules are about rights.
-const OF_RIGHTS: [ResourceKind; 3] = [ResourceKind::Role, ResourceKind::RamRole, ResourceKind::RamUser];
 
 /// Characters that RFC 3986 calls unreserved are not escaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -274,9 +270,8 @@ fn descriptor(id: &str) -> ReportingDescriptor<'_> {
         None => vec![Provider::Aws.name()],
     };
     tags.push("kubernetes");
-    // The findings of the rules about roles and policies are about rights.
-    let is_about_rights = rule.is_none_or(|rule| rule.resources.iter().any(|kind| OF_RIGHTS.contains(kind)));
-    if is_about_rights {
+    let is_about_security = rule.is_some_and(|rule| rule.is_about_security);
+    if is_about_security {
         tags.push("security");
     }
     let described = |severity, short: &str, full: &str, help: Message<'static>| ReportingDescriptor {
@@ -289,7 +284,7 @@ fn descriptor(id: &str) -> ReportingDescriptor<'_> {
         properties: RuleProperties {
             tags: tags.clone(),
             precision: "very-high",
-            security_severity: is_about_rights.then_some(match severity {
+            security_severity: is_about_security.then_some(match severity {
                 Severity::Error => "7.0",
                 Severity::Warning => "5.0",
                 Severity::Info => "2.0",

@@ -338,16 +338,19 @@ fn footer(page: &mut String, report: &Report, painter: Painter, options: &TableO
 fn next_step(report: &Report) -> Option<String> {
     let open = || report.findings.iter().filter(|finding| finding.is_open());
     // Nothing else is certain while the cluster id may be wrong.
-    if open().any(|finding| rules::find(&finding.rule).is_some_and(|rule| rule.always_runs)) {
+    let may_be_wrong = |finding: &Finding| rules::find(&finding.rule).is_some_and(|rule| rule.always_runs);
+    if report.nodes() == 0 && open().any(may_be_wrong) {
         return Some("`tagaudit clusters` lists the cluster ids of the account".to_owned());
     }
     let fixes = open().filter(|finding| !finding.fix.changes.is_empty() || !finding.fix.choices.is_empty()).count();
-    if !report.complete {
-        return Some("`tagaudit permissions` prints what the audit has to be allowed to read".to_owned());
-    }
     if fixes > 0 {
-        return Some(format!("add `--fix --dry-run` to preview the fixes of {}", text::count(fixes, "finding")));
+        let findings = text::count(fixes, "finding");
+        return Some(format!("`tagaudit scan … --fix --dry-run` previews the fixes of {findings}"));
     }
-    let worst = open().max_by(|one, other| one.severity.cmp(&other.severity).then(other.rule.cmp(&one.rule)))?;
-    Some(format!("`tagaudit explain {}` describes the rule", text::printable(&worst.rule)))
+    let worst = open().max_by(|one, other| one.severity.cmp(&other.severity).then(other.rule.cmp(&one.rule)));
+    match worst {
+        Some(worst) => Some(format!("`tagaudit explain {}` describes the rule", text::printable(&worst.rule))),
+        None if report.complete => None,
+        None => Some("`tagaudit permissions` prints the policy, where a call was refused".to_owned()),
+    }
 }

@@ -15,6 +15,7 @@ use super::{alibaba, aws};
 
 /// A rule of the catalogue.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the rule")]
 pub struct Rule {
     /// Stable id; waivers depend on it.
     pub id: &'static str,
@@ -48,6 +49,8 @@ pub struct Rule {
     pub spares_neighbours: bool,
     /// Its findings repeat the error at which the model of a controller stops, and name no other cause.
     pub restates_model: bool,
+    /// Its findings are about rights beyond need or secrets in the open.
+    pub is_about_security: bool,
     /// The step of a migration to the external cloud controller that it decides.
     pub migration: Option<Prerequisite>,
     pub check: Check,
@@ -130,6 +133,7 @@ impl Rule {
             always_runs: false,
             spares_neighbours: false,
             restates_model: false,
+            is_about_security: false,
             migration: None,
             check,
         }

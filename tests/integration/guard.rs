@@ -39,17 +39,27 @@ fn a_comment_is_markdown() {
 fn services_of_a_plan_are_not_audited() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plan.json");
-    let planned = |kind: &str, provider: &str, action: &str| {
+    let planned_with = |kind: &str, provider: &str, action: &str, after: Value| {
         let plan = serde_json::json!({"format_version": "1.2", "terraform_version": "1.9.0", "planned_values": {}, "configuration": {}, "resource_changes": [{
             "address": format!("{kind}.web"), "mode": "managed", "type": kind, "name": "web",
             "provider_name": format!("registry.terraform.io/hashicorp/{provider}"),
-            "change": {"actions": [action], "before": null, "after": {"metadata": [{"name": "web"}]}, "after_unknown": {}}
+            "change": {"actions": [action], "before": null, "after": after, "after_unknown": {}}
         }]});
         std::fs::write(&path, plan.to_string()).unwrap();
         let output = on_demo(path.to_str().unwrap(), &["--format", "json"]);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         (output.status.code(), json["not_audited"].as_array().map_or(0, Vec::len))
     };
+    let planned = |kind: &str, provider: &str, action: &str| {
+        planned_with(kind, provider, action, serde_json::json!({"metadata": [{"name": "web"}]}))
+    };
+    let of_type = |name: &str| serde_json::json!({"spec": [{"type": name}]});
+    assert_eq!(planned_with("kubernetes_service_v1", "kubernetes", "create", of_type("ClusterIP")), (Some(0), 0));
+    assert_eq!(planned_with("kubernetes_service_v1", "kubernetes", "create", of_type("LoadBalancer")), (Some(3), 1));
+    let manifest = |kind: &str| serde_json::json!({"manifest": {"kind": kind}, "kind": kind});
+    assert_eq!(planned_with("kubernetes_manifest", "kubernetes", "create", manifest("IngressClass")), (Some(3), 1));
+    assert_eq!(planned_with("kubernetes_manifest", "kubernetes", "create", manifest("ConfigMap")), (Some(0), 0));
+    assert_eq!(planned_with("kubernetes_annotations", "kubernetes", "create", manifest("Service")), (Some(3), 1));
     assert_eq!(planned("kubernetes_service_v1", "kubernetes", "create"), (Some(3), 1));
     assert_eq!(planned("helm_release", "helm", "create"), (Some(3), 1));
     assert_eq!(planned("kubernetes_config_map", "kubernetes", "create"), (Some(0), 0));

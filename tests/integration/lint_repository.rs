@@ -278,3 +278,27 @@ fn comments_leave_findings_as_they_are() {
         }
     }
 }
+
+/// A hook names every changed file, whatever tool it is for.
+#[test]
+fn a_hook_passes_files_of_other_tools_and_fails_on_findings() {
+    let hooks = super::documents::read(".pre-commit-hooks.yaml");
+    let entries: Vec<&str> = hooks.lines().filter_map(|line| line.trim().strip_prefix("entry: ")).collect();
+    assert_eq!(entries, ["tagaudit lint --allow-empty"; 2]);
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let foreign = put("playbook.yaml", "- hosts: all\n  tasks: [\n");
+    let secret = put("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n");
+    let wrong = put("service.yaml", &service(&[("aws-load-balancer-type", "nlbb")], ""));
+    let code = |paths: &[&str]| lint(&[&["--allow-empty"], paths].concat()).status.code();
+    assert_eq!(code(&[&foreign, &secret]), Some(0));
+    assert_eq!(code(&[&secret]), Some(0));
+    assert_eq!(code(&[&foreign, &wrong]), lint(&[wrong.as_str()]).status.code());
+    assert_eq!(lint(&[wrong.as_str()]).status.code(), Some(1));
+    // Without the flag, a file that was named on purpose must hold something.
+    assert_eq!(lint(&[secret.as_str()]).status.code(), Some(4));
+}

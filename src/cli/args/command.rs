@@ -373,6 +373,10 @@ pub(crate) struct LintArgs {
     /// Exit with 1 if there is a finding of at least this severity
     #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
     pub(crate) fail_on: FailOn,
+    /// Exit with 0 instead of 4 if no file holds anything to check, and skip named files of other tools, as in folders: for
+    /// hooks that name every changed file
+    #[arg(long, help_heading = "Output")]
+    pub(crate) allow_empty: bool,
     #[command(flatten)]
     pub(crate) output: Outputs<FindingsFormat>,
 }

@@ -15,6 +15,7 @@ use crate::text;
 
 use crate::cli::args::ConfigurationArgs;
 use crate::cli::args::command::Cli;
+use crate::cli::args::examples::with_examples;
 use crate::cli::io::failure::Failure;
 use crate::cli::io::files;
 
@@ -86,7 +87,7 @@ pub(in crate::cli) fn command_line(arguments: &[OsString]) -> Result<(Cli, Optio
 
 /// The command, with an environment variable for every scan option that a file may hold.
 pub(in crate::cli) fn command_with_environment() -> clap::Command {
-    Cli::command().mut_subcommand("scan", |scan| {
+    with_examples(Cli::command()).mut_subcommand("scan", |scan| {
         scan.mut_args(|arg| match name_in_file(&arg) {
             Some(name) => {
                 let variable = format!("TAGAUDIT_{}", name.replace('-', "_").to_uppercase());

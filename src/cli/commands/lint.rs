@@ -25,6 +25,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Fa
     }
     let configured = config::read_optional(&args.configuration)?;
     let mut read = Read::without(&args.exclude);
+    read.allows_foreign = args.allow_empty;
     for path in &args.paths {
         read.path(path)?;
     }
@@ -54,5 +55,5 @@ pub(in crate::cli) fn exit(lint: &KubernetesLint, args: &LintArgs) -> Exit {
     if args.fail_on.threshold().is_some_and(counts) {
         return Exit::Findings;
     }
-    Exit::for_evidence(lint.files.is_empty(), lint.skipped.is_empty())
+    Exit::for_evidence(lint.files.is_empty() && !args.allow_empty, lint.skipped.is_empty())
 }

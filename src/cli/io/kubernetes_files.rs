@@ -114,6 +114,8 @@ pub(in crate::cli) struct Read<'a> {
     excluded: Option<&'a [String]>,
     /// Templates of folders.
     pub(in crate::cli) templates: usize,
+    /// True if files that are named may be those of other tools, as files of folders may.
+    pub(in crate::cli) allows_foreign: bool,
 }
 
 impl<'a> Read<'a> {
@@ -213,7 +215,9 @@ impl<'a> Read<'a> {
                 self.lint.skipped.push(format!("{name}: a template: render it first, as with `helm template`"));
             }
             // A repository holds files of many tools.
-            KubernetesError::Malformed { .. } if !is_named && in_repository && !has_known_kind(bytes) => {
+            KubernetesError::Malformed { .. }
+                if (!is_named || self.allows_foreign) && in_repository && !has_known_kind(bytes) =>
+            {
                 self.lint.without.push(name);
             }
             error if !is_named && in_repository => self.lint.skipped.push(error.to_string()),

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "kube-linter, check `configmap-with-credentials`",
     ],
     example: "ConfigMap kube-system/cloud-config has an access key",
+    is_about_security: true,
     ..Rule::evidence(ALIBABA, check)
 };
 

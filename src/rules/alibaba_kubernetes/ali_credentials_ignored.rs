@@ -8,8 +8,8 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller does not read its credentials",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The cloud controller of Alibaba Cloud is given credentials that no version of it reads: RRSA (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`), `ALIBABA_CLOUD_ACCESS_KEY_ID`, or one of `ACCESS_KEY_ID` and `ACCESS_KEY_SECRET` alone. It reads the file that ACK mounts, the key of its cloud configuration, these two variables together, and the RAM role of its node, in this order.",
-    impact: "it uses the RAM role of its node, or the key of its cloud configuration, with the permissions of that",
+    condition: "The cloud controller of Alibaba Cloud is given credentials that no version of it reads: RRSA (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`), `ALIBABA_CLOUD_ACCESS_KEY_ID`, or one of `ACCESS_KEY_ID` and `ACCESS_KEY_SECRET` alone. It reads the file that ACK mounts, the key of its cloud configuration, these two variables together, and the RAM role of its node, in this order. A controller that has a key is skipped.",
+    impact: "it uses the RAM role of its node, with the permissions of that role",
     fix: "Grant the permissions to the RAM role of its nodes, or give it a key by `accessKeyID` and `accessKeySecret`.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth"],
     example: "DaemonSet kube-system/cloud-controller-manager does not read its credentials: the environment variable ALIBABA_CLOUD_ROLE_ARN",
@@ -17,6 +17,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    if crate::rules::has_alibaba_key(context.evidence) {
+        return CheckResult::not_applicable("the cloud configuration has an access key");
+    }
     for_each_controller(context, |controller| {
         let ignored = context.evidence.ignored_credentials(controller)?;
         let name = controller.name();

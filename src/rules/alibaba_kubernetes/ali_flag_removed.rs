@@ -106,12 +106,13 @@ const OF_LIBRARIES: &[&str] = &[
     "vmodule",
 ];
 
-/// True if no version 2 that was read has a flag, and the version is one of them.
+/// True if no version 2 that was read has a flag, and the version is one of them. Names of libraries have underscores, and
+/// pflag compares them as they are.
 fn is_unknown(name: &str, version: ControllerVersion) -> bool {
-    let name_of_library = name.replace('-', "_");
-    (two(0, 0)..=NEWEST).contains(&version)
+    !name.is_empty()
+        && (two(0, 0)..=NEWEST).contains(&version)
         && !ALWAYS.contains(&name)
-        && !OF_LIBRARIES.contains(&name_of_library.as_str())
+        && !OF_LIBRARIES.contains(&name)
         && !FLAGS.iter().any(|(known, ..)| *known == name)
 }
 

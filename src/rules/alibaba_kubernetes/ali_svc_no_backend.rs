@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::Service],
     condition: "The controller keeps a load balancer for a Service and excludes every Node: those with the label `node-role.kubernetes.io/master`, whatever its value (not `…/control-plane`), `node.kubernetes.io/exclude-from-external-load-balancers`, `alpha.service-controller.kubernetes.io/exclude-balancer` or `service.alibabacloud.com/exclude-node`, those that the cluster autoscaler is about to delete (from 2.4.0 on), those without the labels of `…-loadbalancer-backend-label`, those that are not Ready, and with `…-loadbalancer-remove-unscheduled-backend: on` those that are unschedulable. Skipped are Services whose backends are pods (`eni`), those that reuse a load balancer without `…-force-override-listeners`, and those that are being deleted.",
     impact: "the load balancer has no backends, and every connection to it fails",
-    fix: "Add a worker, or remove the label from a Node that should serve traffic.",
+    fix: "Add a worker, or remove the cause (label, taint, cordon, failed kubelet) at a Node that should serve traffic.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/backend/backend.go#GetNodes",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go#IsNodeExcludeFromLoadBalancer",
@@ -75,7 +75,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             text::printable(&name),
             text::list(&counts, 4)
         );
-        let fix = Fix::none("add a worker, or remove the label from a Node that should serve traffic");
+        let fix = Fix::none("add a worker, or remove what excludes a Node that should serve traffic");
         let resource = ResourceRef::bare(ResourceKind::Service, &name);
         found.push(Violation::new(Severity::Error, resource, message, fix).at(&service.place));
     }
@@ -121,7 +121,7 @@ fn reason(
     if node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet") {
         return None;
     }
-    if node.is_ready == Some(false) { Some("Ready=False") } else { excluding_label(node, version) }
+    if node.is_ready == Some(false) { Some("not Ready") } else { excluding_label(node, version) }
 }
 
 /// True if Nodes are the backends of a Service: its annotation decides, else the default.

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `k8s-worker` has 1 permission that nothing published for these nodes needs: vpc:* (450 actions up to write)",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    is_about_security: true,
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 

@@ -17,10 +17,10 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller lacks actions",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error if a controller that certainly runs always makes the call, and did so in v2.1 or the version is given: node, service, route with cloud routes, nlb with a Service of its class, and those that `--controllers` names; warning if it depends on the version or on a controller that may not run; info if only a feature needs it",
+        "error if a controller that certainly runs always makes the call, and did so in v2.1 or the version is given: node, service, route with cloud routes, and nlb with a Service of its class; warning if it depends on the version or on a controller that may not run; info if only a feature needs it",
     ),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "The policies of the controller's principal grant an action that it calls on no resource. The actions are those that the version of --controller-version calls, or else the newest, in the controllers that the given flags (`--controllers`, `--configure-cloud-routes`) run; with --baseline, those of the baseline. If the principal is not named, it is assumed to be the role of the control-plane nodes, unless the evidence or --controller-credentials shows that the controller has separate keys.",
+    condition: "The policies of the controller's principal grant an action that it calls on no resource. The actions are those that the version of --controller-version calls, or else the newest, in the controllers that the given flags (`--controllers`, `--configure-cloud-routes`) run; with --baseline, those of the baseline. If the principal is not named, it is assumed to be the role of the control-plane nodes, unless the evidence shows that the controller has separate keys.",
     impact: "the calls are refused (`Forbidden.RAM`, `NoPermission`)",
     fix: "Put the missing actions into a separate custom policy and attach it to the role. Change the policies of users by hand, and those of roles whose nodes' roles are only guessed: workers must not get the controller's permissions.",
     applicability: Applicability::Confirm,
@@ -123,8 +123,7 @@ pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severi
             AlibabaController::Node | AlibabaController::Service => true,
             AlibabaController::Route => context.cloud_routes,
             AlibabaController::Nlb => has_network_service(context),
-            // They are off by default, and run only if a flag names them.
-            AlibabaController::Ingress | AlibabaController::Pvtz => context.options.alibaba_running.is_some(),
+            AlibabaController::Ingress | AlibabaController::Pvtz => false,
         };
         let is_old = call.since().is_none_or(|since| since <= oldest());
         if is_sure && (is_old || context.options.controller_version.is_some()) {

@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `k8s` of 4 workers grants actions that only the controller calls: slb:DeleteLoadBalancer, vpc:DeleteRouteEntry",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    is_about_security: true,
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 

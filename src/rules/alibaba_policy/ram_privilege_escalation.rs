@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &["docs/policy-engine.md, Beyond the baseline"],
     example: "role `k8s-worker` can attach any policy to a role, including its own (ram:AttachPolicyToRole)",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    is_about_security: true,
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 

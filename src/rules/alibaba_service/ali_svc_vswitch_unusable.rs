@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::depends(Severity::Error, "error; warning for one zone alone"),
     resources: &[ResourceKind::Service],
     condition: "A Service without a load balancer gets one in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone in a region in which there are vSwitches in several (a warning: the zones that the API supports are not read).",
-    impact: "the API refuses the load balancer (`InvalidVSwitchId.NotFound`, `VSwitchAvailableIpNotExist`, …), and the Service stays pending",
+    impact: "the API refuses the load balancer (as with `InvalidVSwitchId.NotFound` or `VSwitchAvailableIpNotExist`), and the Service stays pending; one zone alone is refused where the API supports several in the region",
     fix: "Name a vSwitch of the nodes' VPC that has free addresses, with its zone.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#setModelDefaultValue",

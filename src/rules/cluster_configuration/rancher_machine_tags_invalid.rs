@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the tags of machine settings of Rancher are not what they seem",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`tags` of an `Amazonec2Config`, or of the `amazonec2Config` of a `NodeTemplate`, is a list `key,value,key,value` with an odd number of parts, or with a part that contains `=`; or `tags` of a `NodeTemplate` has a key `kubernetes.io/cluster/…`: Rancher always adds that of the RKE cluster.",
+    condition: "`tags` of an `Amazonec2Config`, or of the `amazonec2Config` of a `NodeTemplate`, is a list `key,value,key,value` with an odd number of parts, or with a key that contains `=`; or has several keys `kubernetes.io/cluster/…`; or `tags` of a `NodeTemplate` has one `kubernetes.io/cluster/…`: Rancher always adds that of the RKE cluster.",
     impact: "the last part is dropped, and a `key=value` becomes a key: the tags that were intended are missing; a second cluster tag makes an instance a node of two clusters",
     fix: "Write `key,value,key,value`. Omit the cluster tag in a `NodeTemplate`: Rancher sets it.",
     sources: &[
@@ -30,21 +30,28 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if given.value.is_empty() {
             return Vec::new();
         }
-        let parts: Vec<&str> = given.value.split(',').collect();
-        let message = if let Some(pair) = parts.iter().find(|part| part.contains('=')) {
-            format!(
-                "`tags` has `{}`, which is one part: keys and values are separated by commas",
-                text::printable(pair)
-            )
+        let mut parts: Vec<&str> = given.value.split(',').collect();
+        // A comma at the end drops nothing.
+        if parts.len() % 2 == 1 && parts.last().is_some_and(|last| last.is_empty()) {
+            parts.pop();
+        }
+        let mut of_clusters = parts.iter().step_by(2).filter(|key| key.starts_with(tags::CLUSTER_TAG_PREFIX));
+        let message = if let Some(key) = parts.iter().step_by(2).find(|part| part.contains('=')) {
+            format!("`tags` has the key `{}`: keys and values are separated by commas", text::printable(key))
         } else if let (1, Some(last)) = (parts.len() % 2, parts.last()) {
             let number = text::count(parts.len(), "part");
             format!("`tags` has {number}: `{}` has no value, and is dropped", text::printable(last))
-        } else if let Some(key) = parts
-            .iter()
-            .step_by(2)
-            .find(|key| document.kind_name() == "NodeTemplate" && key.starts_with(tags::CLUSTER_TAG_PREFIX))
-        {
-            format!("`tags` has `{}`, and Rancher adds the tag of the RKE cluster", text::printable(key))
+        } else if let (Some(key), second) = (of_clusters.next(), of_clusters.next()) {
+            match second {
+                Some(second) => {
+                    let (key, second) = (text::printable(key), text::printable(second));
+                    format!("`tags` has `{key}` and `{second}`: a machine belongs to one cluster")
+                }
+                None if document.kind_name() == "NodeTemplate" => {
+                    format!("`tags` has `{}`, and Rancher adds the tag of the RKE cluster", text::printable(key))
+                }
+                None => return Vec::new(),
+            }
         } else {
             return Vec::new();
         };
@@ -69,7 +76,11 @@ tags: team,a,kubernetes.io/cluster/prod
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
-        lint::fires(&RULE, &DEFECT.replace("team,a,kubernetes.io/cluster/prod", "kubernetes.io/cluster/prod=owned,a"));
+        for tags in
+            ["kubernetes.io/cluster/prod=owned,a", "kubernetes.io/cluster/a,owned,kubernetes.io/cluster/b,owned"]
+        {
+            lint::fires(&RULE, &DEFECT.replace("team,a,kubernetes.io/cluster/prod", tags));
+        }
         lint::fires(
             &RULE,
             "
@@ -86,6 +97,8 @@ amazonec2Config:
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, "kubernetes.io/cluster/prod", "kubernetes.io/cluster/prod,owned");
-        lint::silent(&RULE, DEFECT, "team,a,kubernetes.io/cluster/prod", "''");
+        for tags in ["''", "team,a=b", "team,a,", "url,https://x/?a=b"] {
+            lint::silent(&RULE, DEFECT, "team,a,kubernetes.io/cluster/prod", tags);
+        }
     }
 }

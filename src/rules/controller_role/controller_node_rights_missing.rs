@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "controller-node-rights-missing",
     title: "the roles of the nodes lack actions that a controller calls",
-    severity: RuleSeverity::always(Severity::Error),
+    severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
     condition: "The running Pods of a controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) have no credentials but those of their nodes, a role of the nodes grants changes that it makes, and no role of the nodes grants an action that its version calls in everyday work. The Pods must be given. `controller-rights-absent` reports roles that grant no change at all; actions that are granted under conditions or on some resources are skipped.",
     impact: "the controller fails with AccessDenied: load balancers, volumes or nodes are not created, changed or removed",
@@ -49,7 +49,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         );
         let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");
         let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-        found.push(Violation::new(Severity::Error, resource, message, fix).at(&run.workload.place));
+        found.push(Violation::new(Severity::Warning, resource, message, fix).at(&run.workload.place));
     }
     if checked == 0 {
         return CheckResult::not_applicable("no running controller is known to use the roles of the nodes");

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
     condition: "A Deployment or DaemonSet of a controller (cloud controller, Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod states why: its image cannot be pulled, its container fails again and again or cannot be created, or no node takes it.",
-    impact: "nothing does the work of the controller: load balancers, volumes or nodes are not created, changed or removed, and without the cloud controller new Nodes keep the taint `uninitialized`",
+    impact: "nothing does the work of the controller: its load balancers, volumes, nodes or addresses of Pods are not created, changed or removed, and without the cloud controller new Nodes keep the taint `uninitialized`",
     fix: "Remove the cause that the Pod states.",
     sources: &["Kubernetes documentation, Debug Pods"],
     example: "DaemonSet kube-system/cloud-controller-manager (cloud controller 2.14.0) has 0 of 3 Pods ready: CrashLoopBackOff",

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller runs under a name that no resource is tagged for",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "`--cluster-name` of the AWS Load Balancer Controller is not the audited cluster id, resources of the regions of the nodes are tagged for the cluster id, and none is tagged for the name.",
+    condition: "`--cluster-name` of the AWS Load Balancer Controller is not the audited cluster id, resources of the regions of the nodes are tagged for the cluster id, and no instance, subnet, VPC, security group, route table, volume or network interface is tagged for the name.",
     impact: "subnets that are tagged for the cluster id alone count as those of another cluster, a network interface with several security groups has none that is tagged for the name, and other tools do not find the load balancers of the cluster",
     fix: "Set `--cluster-name` (the chart's value `clusterName`) to the cluster id; load balancers that it has made keep the old name, and are created again.",
     sources: &[
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/networking_manager.go#resolveEndpointSGForENI",
         "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1693",
     ],
-    example: "Deployment kube-system/aws-load-balancer-controller has `--cluster-name=prodd`, but resources are tagged for `prod` alone",
+    example: "Deployment kube-system/aws-load-balancer-controller has `--cluster-name=prodd`, for which no resource of EC2 is tagged; the cluster id is `prod`",
     reads: &[Read::DescribeInstances, Read::DescribeSubnets, Read::DescribeSecurityGroups],
     ..Rule::joined(check)
 };
@@ -33,7 +33,10 @@ fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
     let all = companions(context.kubernetes);
     for run in all.iter().filter(|run| run.row.companion == Companion::LoadBalancerController) {
-        let Some(name) = run.argument("cluster-name").filter(|name| !tags::is_placeholder(name)) else { continue };
+        let Some(name) = run.argument("cluster-name").filter(|name| !name.is_empty() && !tags::is_placeholder(name))
+        else {
+            continue;
+        };
         checked += 1;
         let is_known = || tagged().any(|resource| instance_clusters(resource.tags()).any(|other| other == name));
         if name == own || is_known() {
@@ -41,7 +44,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let workload = run.workload.full_name();
         let message = format!(
-            "{} has `--cluster-name={}`, but resources are tagged for `{own}` alone",
+            "{} has `--cluster-name={}`, for which no resource of EC2 is tagged; the cluster id is `{own}`",
             text::printable(&workload),
             text::printable(name)
         );

@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `workers` has 1 permission beyond rancher-worker: s3:* (180 actions up to permissions-management)",
     reads: &[INSTANCES],
+    is_about_security: true,
     ..Rule::role(check)
 };
 

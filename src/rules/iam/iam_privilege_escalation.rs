@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `workers` can start an instance with a more privileged role and obtain its credentials (iam:PassRole, ec2:RunInstances)",
     reads: &[INSTANCES],
+    is_about_security: true,
     ..Rule::role(check)
 };
 

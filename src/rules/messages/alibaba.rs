@@ -54,6 +54,7 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("the providerID of a Node cannot be read, which stops the Service"),
     defect(CCM, &["cannot find controller "], "2.1..2.14", "pkg/controller/controller.go#AddToManager")
         .rules(&["ali-controller-unknown"])
+        .in_context()
         .means("`--controllers` names a controller that does not exist"),
     defect(CCM, &["error creating crd ", "alibabacloud.com"], "2.1..2.14", "pkg/util/crd/crd.go#EnsurePresent")
         .rules(&["ali-ingress-crd-version"])

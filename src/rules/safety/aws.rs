@@ -18,7 +18,7 @@ use crate::rules::violation::Violation;
 /// Keys of tags that people set to name the tool that manages a resource, in lower case without `-` and `_`.
 const MANAGER_KEYS: [&str; 5] = ["managedby", "provisionedby", "provisioner", "iac", "createdby"];
 
-/// Tools that write resources from code, by what a tag contains in lower case.
+/// Tools that write resources from code, by the first word of a tag in lower case.
 const TOOLS: [(&str, &str); 6] = [
     ("terraform", "Terraform"),
     ("opentofu", "OpenTofu"),
@@ -33,12 +33,13 @@ fn tool(resource_tags: &[Tag]) -> Option<String> {
     resource_tags.iter().find_map(|tag| {
         let key: String = tag.key.to_lowercase().chars().filter(|one| !matches!(one, '-' | '_')).collect();
         let value = tag.value.to_lowercase();
+        let tool = value.split([' ', '/', ':']).next().unwrap_or_default();
         let is_on = !matches!(value.as_str(), "" | "false" | "no" | "0");
         let prefix = key.split([':', '.', '/']).next().unwrap_or_default();
         let prefix = prefix.strip_prefix("aws").unwrap_or(prefix);
-        let (_, name) = TOOLS.into_iter().find(|(word, _)| {
-            prefix == *word && is_on || MANAGER_KEYS.contains(&key.as_str()) && value.contains(word)
-        })?;
+        let (_, name) = TOOLS
+            .into_iter()
+            .find(|(word, _)| prefix == *word && is_on || MANAGER_KEYS.contains(&key.as_str()) && tool == *word)?;
         Some(format!("{name} (tag `{}`)", text::printable(&tag.key)))
     })
 }
@@ -297,7 +298,14 @@ mod tests {
         }
         assert_eq!(of("pulumi:project", "network"), Some("Pulumi (tag `pulumi:project`)".to_owned()));
         assert_eq!(of("aws-cdk:bucket-name", "a"), Some("AWS CDK (tag `aws-cdk:bucket-name`)".to_owned()));
-        for (key, value) in [("terraform", "false"), ("managed-by", "hand"), ("Name", "terraform"), ("team", "cdk")] {
+        for (key, value) in [
+            ("terraform", "false"),
+            ("managed-by", "hand"),
+            ("Name", "terraform"),
+            ("team", "cdk"),
+            ("managed-by", "terraform-removed"),
+            ("CreatedBy", "ann.mcdk@example.com"),
+        ] {
             assert_eq!(of(key, value), None, "{key}={value}");
         }
     }

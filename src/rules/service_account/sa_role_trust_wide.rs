@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "AWS IAM User Guide, \"Create a role for OpenID Connect federation\"",
     ],
     example: "every ServiceAccount of the cluster can assume role `lbc`, which ServiceAccount kube-system/aws-load-balancer-controller names",
+    is_about_security: true,
     ..Rule::joined(check)
 };
 
