@@ -433,7 +433,8 @@ fn everything_that_the_flags_can_say_the_file_can_say() {
     assert!(tried > 20, "{tried}");
     let help = String::from_utf8(run(&["scan", "--help"]).stdout).unwrap();
     let in_file: Vec<String> = options().into_iter().map(|option| option.name).collect();
-    let (before_fix, fix) = help.split_once("Fix:").unwrap();
+    let options_alone = help.split("\nExamples:").next().unwrap();
+    let (before_fix, fix) = options_alone.split_once("Fix:").unwrap();
     for line in before_fix.lines().filter_map(|line| line.trim().split_once("--")) {
         let name: String = line.1.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
         let is_line = line.0.is_empty() || line.0.ends_with(", ");

@@ -99,7 +99,7 @@ fn services_to_come_are_in_values_and_custom_resources() {
             found.iter().filter(|finding| finding.rule == rule).map(|finding| finding.message.as_str()).collect();
         match expected {
             Some(name) => assert!(messages.len() == 1 && messages[0].starts_with(name), "{text}: {messages:?}"),
-            None => assert!(found.is_empty(), "{text}: {found:?}"),
+            None => assert!(found.iter().all(|one| one.rule == "gateway-not-judged"), "{text}: {found:?}"),
         }
     }
 }
@@ -293,7 +293,7 @@ fn a_hook_passes_files_of_other_tools_and_fails_on_findings() {
     };
     let foreign = put("playbook.yaml", "- hosts: all\n  tasks: [\n");
     let secret = put("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n");
-    let wrong = put("service.yaml", &service(&[("aws-load-balancer-type", "nlbb")], ""));
+    let wrong = put("service.yaml", &service(&[("aws-load-balancer-cross-zone-load-balancing-enabled", "maybe")], ""));
     let code = |paths: &[&str]| lint(&[&["--allow-empty"], paths].concat()).status.code();
     assert_eq!(code(&[&foreign, &secret]), Some(0));
     assert_eq!(code(&[&secret]), Some(0));
