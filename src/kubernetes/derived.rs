@@ -87,15 +87,18 @@ impl Evidence {
         if self.own_credentials(Provider::Alibaba).is_some() {
             return None;
         }
-        let is_whole = KEY_VARIABLES.iter().all(|name| given.contains(name));
-        match given.iter().find(|name| !KEY_VARIABLES.contains(name)) {
-            Some(name) => Some(format!("the environment variable {name}")),
-            None if !is_whole && !given.is_empty() && !controller.workload.has_hidden_credentials => {
-                let names = KEY_VARIABLES.map(|name| if given.contains(&name) { (name, "") } else { ("", name) });
-                let [has, lacks] =
-                    [names.iter().find(|one| !one.0.is_empty()), names.iter().find(|one| !one.1.is_empty())];
-                Some(format!("the environment variable {} without {}", has?.0, lacks?.1))
-            }
+        if let Some(name) = given.iter().find(|name| !KEY_VARIABLES.contains(name)) {
+            return Some(format!("the environment variable {name}"));
+        }
+        let [id, secret] = KEY_VARIABLES;
+        let alone = match (given.contains(&id), given.contains(&secret)) {
+            (true, false) => Some((id, secret)),
+            (false, true) => Some((secret, id)),
+            _ => None,
+        };
+        // The other one may come from a whole Secret.
+        match alone.filter(|_| !controller.workload.has_hidden_credentials) {
+            Some((has, lacks)) => Some(format!("the environment variable {has} without {lacks}")),
             None => self.annotated(controller, RRSA_ANNOTATION),
         }
     }

@@ -60,6 +60,9 @@ metadata:
 
     #[test]
     fn does_not_apply() {
-        lint::does_not_apply(&RULE, "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  type: LoadBalancer\n");
+        lint::does_not_apply(
+            &RULE,
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  type: LoadBalancer\n",
+        );
     }
 }
