@@ -12,6 +12,7 @@ pub(crate) mod grant;
 pub(crate) mod inventory;
 pub(crate) mod launches;
 pub(crate) mod load_balancers;
+pub(crate) mod node_rights;
 pub(crate) mod role_overview;
 pub(crate) mod roles;
 pub(crate) mod scaling_groups;

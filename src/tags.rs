@@ -23,6 +23,10 @@ pub struct Tag {
 /// Guide, "Tag restrictions".
 pub(crate) const QUOTA: usize = 50;
 
+/// Key of the tag of the AWS Load Balancer Controller, whose value is its `--cluster-name`.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/tracking/provider.go#clusterNameTagKey`.
+pub(crate) const LBC_CLUSTER_TAG: &str = "elbv2.k8s.aws/cluster";
+
 /// Prefix of the cluster tag key; the cluster id follows (`tags.go` `TagNameKubernetesClusterPrefix`).
 pub(crate) const CLUSTER_TAG_PREFIX: &str = "kubernetes.io/cluster/";
 

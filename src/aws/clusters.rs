@@ -8,7 +8,7 @@ use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, Tag};
 
 use super::inventory::{Inventory, Region};
-use super::load_balancers::{CLUSTER, Names};
+use super::load_balancers::Names;
 use super::view::instance_clusters;
 
 /// Calls whose failure makes the list of ids incomplete.
@@ -88,7 +88,7 @@ fn of_balancers(region: &Region) -> Vec<(String, String)> {
     let found = balancers.flat_map(|one| {
         let held = one.tags.as_deref().unwrap_or_default();
         let of_tags = tags::cluster_ids(held);
-        let of_controller = tags::value(held, CLUSTER).filter(|_| !is_living(one.vpc_id.as_deref()));
+        let of_controller = tags::value(held, tags::LBC_CLUSTER_TAG).filter(|_| !is_living(one.vpc_id.as_deref()));
         let names = of_tags.chain(of_controller.map(|name| (name, "controller")));
         let claimed = names.filter(|(id, _)| !Names { cluster_id: id, cluster_name: id }.claims(held).is_empty());
         claimed.map(|(id, value)| (id.to_owned(), value.to_owned())).collect::<Vec<_>>()

@@ -2,9 +2,8 @@
 
 use crate::aws::autoscaler;
 use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet_actions};
-use crate::aws::companions::{CompanionRole, CompanionRun, companion_roles, environment, node_roles};
+use crate::aws::companions::{CompanionRole, companion_roles};
 use crate::aws::view::ClusterView;
-use crate::aws::{Account, Role};
 use crate::baseline;
 use crate::controller::companion::NeededAction;
 #[cfg(test)]
@@ -49,36 +48,6 @@ pub(crate) struct CompanionAudit {
     pub(crate) refused_groups: Vec<(&'static str, String)>,
     /// Keys of the tags that the controller sets.
     pub(crate) tags: Vec<String>,
-}
-
-/// Actions that a controller needs and a role of the nodes does not grant at all; `None` if its policies were not read.
-pub(crate) fn lacking_on_role(
-    run: &CompanionRun<'_>,
-    (account, role): (&Account, &Role),
-    view: &ClusterView<'_>,
-    options: &RoleAuditOptions,
-) -> Option<(usize, Vec<&'static str>)> {
-    let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
-    let needed = run.needed(view);
-    let lacking = lacking(&needed, &prepared, &environment(account, role, view), options.catalogue());
-    Some((needed.len(), lacking.into_iter().map(|(action, _)| action).collect()))
-}
-
-/// Actions that a controller on the roles of the nodes needs and that none of them grants, with their number and the names of
-/// the roles. `None` if a policy was not read.
-pub(crate) fn lacking_on_all_nodes<'a>(
-    run: &CompanionRun<'_>,
-    view: &'a ClusterView<'a>,
-    options: &RoleAuditOptions,
-) -> Option<(usize, Vec<&'static str>, Vec<&'a str>)> {
-    let roles = node_roles(view);
-    let of_roles: Option<Vec<(usize, Vec<&'static str>)>> =
-        roles.iter().map(|one| lacking_on_role(run, *one, view, options)).collect();
-    let of_roles = of_roles?;
-    let (needed, first) = of_roles.first()?;
-    let is_common = |action: &&&'static str| of_roles.iter().all(|(_, lacking)| lacking.contains(action));
-    let lacking = first.iter().filter(is_common).copied().collect();
-    Some((*needed, lacking, roles.iter().map(|(_, role)| role.name.as_str()).collect()))
 }
 
 /// Controllers with separate roles, compared with what they need.
@@ -140,7 +109,7 @@ fn audit(
 }
 
 /// Actions that the policies grant nowhere.
-fn lacking(
+pub(super) fn lacking(
     needed: &[&'static NeededAction],
     prepared: &PreparedPolicies,
     environment: &Environment,

@@ -16,6 +16,7 @@ use crate::controller::companion_requests::{
 use crate::kubernetes::{Document, DocumentKind, Evidence};
 use crate::policy::{Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
+use crate::tags;
 use crate::tags::Tag;
 
 /// Tags that a controller sets on what it creates.
@@ -96,7 +97,7 @@ impl ControllerTags {
 
     /// Tags of the AWS Load Balancer Controller.
     fn set_balancer_tags(&mut self, run: &CompanionRun<'_>, evidence: &Evidence) {
-        self.set("elbv2.k8s.aws/cluster", run.argument("cluster-name"));
+        self.set(tags::LBC_CLUSTER_TAG, run.argument("cluster-name"));
         for kind in ["ingress", "service"] {
             for part in ["resource", "stack"] {
                 self.set(format!("{kind}.k8s.aws/{part}"), None);

@@ -8,10 +8,7 @@ use crate::aws::{Account, Role};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, NeededAction, Trigger, identify};
 use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind};
-use crate::policy::{Environment, PreparedPolicies, Question, Verdict};
-use crate::role_audit::RoleAuditOptions;
-
-use super::roles::policy_set;
+use crate::policy::Environment;
 
 /// A controller that runs in the cluster.
 #[derive(Debug)]
@@ -320,31 +317,4 @@ pub(crate) fn node_roles<'a>(view: &'a ClusterView<'a>) -> Vec<(&'a Account, &'a
     roles.sort_by_key(|(account, role)| (&account.account_id, &role.name));
     roles.dedup_by_key(|(account, role)| (&account.account_id, &role.name));
     roles
-}
-
-/// True if the nodes have roles, all of which were read.
-pub(crate) fn has_node_roles(view: &ClusterView<'_>) -> bool {
-    !node_roles(view).is_empty()
-}
-
-/// Names of the roles of the nodes, if none of them grants a change that a controller makes.
-pub(crate) fn lacks_on_nodes<'a>(
-    run: &CompanionRun<'_>,
-    view: &'a ClusterView<'a>,
-    options: &RoleAuditOptions,
-) -> Option<Vec<&'a str>> {
-    let mut names = Vec::new();
-    for (account, role) in node_roles(view) {
-        let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
-        let environment = environment(account, role, view);
-        let grants = |action: &'static str| {
-            let answer = prepared.assess(Question::on(action, &[]), &environment, options.catalogue());
-            !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
-        };
-        if run.row.hallmarks.iter().copied().any(grants) {
-            return None;
-        }
-        names.push(role.name.as_str());
-    }
-    (!names.is_empty()).then_some(names)
 }

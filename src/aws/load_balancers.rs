@@ -10,9 +10,8 @@ use crate::tags::{self, CLUSTER_TAG_PREFIX};
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#TagNameKubernetesService`.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
-/// Tags of the AWS Load Balancer Controller.
+/// Tags of the AWS Load Balancer Controller: the object of a load balancer.
 /// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/tracking/provider.go`.
-pub(super) const CLUSTER: &str = "elbv2.k8s.aws/cluster";
 const SERVICE_STACK: &str = "service.k8s.aws/stack";
 const INGRESS_STACK: &str = "ingress.k8s.aws/stack";
 
@@ -83,7 +82,7 @@ impl Names<'_> {
             (is_owned && is_only).then_some(Claim { maker: Maker::CloudController, made_for })
         };
         let of_load_balancer_controller = || {
-            tags::value(held, CLUSTER).filter(|name| *name == self.cluster_name)?;
+            tags::value(held, tags::LBC_CLUSTER_TAG).filter(|name| *name == self.cluster_name)?;
             let of_service = tags::value(held, SERVICE_STACK).and_then(|stack| stack.split_once('/'));
             let of_service = of_service.map(|(namespace, name)| MadeFor::Service(namespace, name));
             // The stack of a group is its name, without a slash.
@@ -107,7 +106,7 @@ impl Names<'_> {
 pub(crate) fn may_belong(held: &[Tag], clusters: Option<&BTreeSet<String>>, is_near: bool) -> bool {
     let is_of = |id: &str| clusters.is_none_or(|clusters| clusters.contains(id));
     let is_tagged = held.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).any(is_of);
-    let of_controller = tags::value(held, CLUSTER).is_some_and(|name| is_near || is_of(name));
+    let of_controller = tags::value(held, tags::LBC_CLUSTER_TAG).is_some_and(|name| is_near || is_of(name));
     is_tagged && tags::value(held, SERVICE_NAME).is_some() || of_controller
 }
 
@@ -132,12 +131,12 @@ mod tests {
             tagged(&[("kubernetes.io/cluster/stage", "owned"), of_service]),
             tagged(&[("kubernetes.io/cluster/prod", "shared"), of_service]),
             tagged(&[("kubernetes.io/cluster/prod", "owned"), ("kubernetes.io/cluster/stage", "owned"), of_service]),
-            tagged(&[(CLUSTER, "prod"), (SERVICE_STACK, "shop/web")]),
+            tagged(&[(tags::LBC_CLUSTER_TAG, "prod"), (SERVICE_STACK, "shop/web")]),
         ] {
             assert_eq!(names.claims(&held), [], "{held:?}");
         }
-        let group = tagged(&[(CLUSTER, "prod-lbc"), (INGRESS_STACK, "edge")]);
-        let ingress = tagged(&[(CLUSTER, "prod-lbc"), (INGRESS_STACK, "shop/web")]);
+        let group = tagged(&[(tags::LBC_CLUSTER_TAG, "prod-lbc"), (INGRESS_STACK, "edge")]);
+        let ingress = tagged(&[(tags::LBC_CLUSTER_TAG, "prod-lbc"), (INGRESS_STACK, "shop/web")]);
         assert_eq!(names.claims(&group)[0].made_for, MadeFor::IngressGroup("edge"));
         assert_eq!(names.claims(&ingress)[0].made_for, MadeFor::Ingress("shop", "web"));
     }

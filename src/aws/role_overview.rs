@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::aws::companion_audit::{AuditedCompanion, lacking_on_role};
+use crate::aws::companion_audit::AuditedCompanion;
 use crate::aws::companions::{CompanionRun, companions, is_isolated, node_roles};
+use crate::aws::node_rights::role_rights;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{Token, Trust, trust};
@@ -246,8 +247,8 @@ fn role_through_node(
     view: &ClusterView<'_>,
     options: &RoleAuditOptions,
 ) -> UsedRole {
-    let compared = lacking_on_role(run, (account, role), view, options);
-    let (needed, lacking) = compared.map(|(needed, lacking)| (Some(needed), lacking)).unwrap_or_default();
+    let compared = role_rights(run, (account, role), view, options);
+    let (needed, lacking) = compared.map(|one| (Some(one.needed), one.lacking)).unwrap_or_default();
     UsedRole {
         role: Some(role.arn.clone()),
         role_source: RoleSource::NodeMetadata,

@@ -123,28 +123,32 @@ impl Evidence {
         if given.is_empty() {
             return None;
         }
-        let is_known = |name: &str| AlibabaController::ALL.iter().any(|one| one.name() == name);
-        let is_run = |controller: AlibabaController| {
-            given.iter().any(|one| {
-                let listed = one.listed("controllers");
-                let is_listed = |name: &str| listed.iter().any(|one| one.trim() == name);
-                // Version 1 knew `*`, as other cloud controllers do; a list without a known name starts nothing.
-                let is_default = listed.is_empty() || is_listed("*") || !listed.iter().any(|one| is_known(one.trim()));
-                let is_named = if is_default {
-                    AlibabaController::DEFAULT.contains(&controller) && !is_listed(&format!("-{}", controller.name()))
-                } else {
-                    is_listed(controller.name())
-                };
-                is_named && (controller != AlibabaController::Route || one.is_on("configure-cloud-routes", true))
-            })
-        };
-        Some(AlibabaController::ALL.iter().copied().filter(|one| is_run(*one)).collect())
+        let all: Vec<AlibabaController> = given.into_iter().flat_map(runs_within).collect();
+        Some(AlibabaController::ALL.iter().copied().filter(|one| all.contains(one)).collect())
     }
 
     /// True if Alibaba Cloud's cloud controller was given and writes routes: it does unless a flag switches them off.
     pub(crate) fn alibaba_writes_routes(&self) -> bool {
         self.alibaba_running().is_some_and(|running| running.contains(&AlibabaController::Route))
     }
+}
+
+/// The controllers that run within a cloud controller of Alibaba Cloud.
+fn runs_within(one: &CloudController) -> Vec<AlibabaController> {
+    let listed = one.listed("controllers");
+    let is_listed = |name: &str| listed.iter().any(|one| one.trim() == name);
+    let is_known = |name: &String| AlibabaController::ALL.iter().any(|one| one.name() == name.trim());
+    // Version 1 knew `*`, as other cloud controllers do; a list without a known name starts nothing.
+    let is_default = listed.is_empty() || is_listed("*") || !listed.iter().any(is_known);
+    let is_run = |controller: &AlibabaController| {
+        let is_named = if is_default {
+            AlibabaController::DEFAULT.contains(controller) && !is_listed(&format!("-{}", controller.name()))
+        } else {
+            is_listed(controller.name())
+        };
+        is_named && (*controller != AlibabaController::Route || one.is_on("configure-cloud-routes", true))
+    };
+    AlibabaController::ALL.iter().copied().filter(is_run).collect()
 }
 
 /// Collects the cloud controllers of the evidence.

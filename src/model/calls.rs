@@ -52,4 +52,10 @@ impl Call {
     pub(crate) fn is_refused(&self) -> bool {
         self.answer.as_ref().is_some_and(|answer| matches!(answer.verdict, Verdict::Missing | Verdict::Denied))
     }
+
+    /// True if it is not known if the role may make it.
+    pub(crate) fn is_open(&self) -> bool {
+        let verdict = self.answer.as_ref().map(|answer| answer.verdict);
+        matches!(verdict, None | Some(Verdict::Partial | Verdict::Undecided))
+    }
 }

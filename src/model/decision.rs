@@ -456,6 +456,11 @@ impl Decision {
         self.calls.iter().filter(|call| call.is_refused())
     }
 
+    /// Calls of which it is not known if the role of the controller may make them.
+    pub(crate) fn unproved(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| call.is_open())
+    }
+
     /// The error with which the controller stops.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.error.known().and_then(Option::as_deref)

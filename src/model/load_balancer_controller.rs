@@ -8,6 +8,7 @@ use crate::controller::ControllerVersion;
 use crate::controller::call_tags::CallTags;
 use crate::controller::companion::Companion;
 use crate::kubernetes::{Evidence, Service};
+use crate::tags;
 
 use super::annotations::{parse_bool, split};
 use super::decision::{Answer, Stop};
@@ -169,7 +170,7 @@ impl<'a> Config<'a> {
         // A default that refers to a variable may be any tag.
         tags.has_others = given && self.flag("default-tags").is_none();
         let name = self.assumes_name.is_none().then_some(self.cluster_name);
-        tags.with("elbv2.k8s.aws/cluster", name)
+        tags.with(tags::LBC_CLUSTER_TAG, name)
             .with(format!("{owner}.k8s.aws/stack"), Some(stack))
             .with(format!("{owner}.k8s.aws/resource"), None)
     }

@@ -309,8 +309,9 @@ impl Simulation {
         self.objects.iter().any(|one| one.failure().is_some() || one.refused().next().is_some())
     }
 
-    /// True if it is not known if a controller finishes, or an object is not modelled.
+    /// True if it is not known if a controller finishes or may make its calls, or an object is not modelled.
     pub(crate) fn is_undecided(&self) -> bool {
-        self.objects.iter().any(|one| one.error == Answer::Unknown) || !self.not_modelled.is_empty()
+        let is_open = |one: &Decision| one.error == Answer::Unknown || one.unproved().next().is_some();
+        self.objects.iter().any(is_open) || !self.not_modelled.is_empty()
     }
 }

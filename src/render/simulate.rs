@@ -166,6 +166,7 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         (Answer::Is(Some(_)), _) => ("fails", Painter::bad),
         (Answer::Unknown | Answer::NotReached, _) => ("undecided", Painter::warn),
         (Answer::Is(None), true) if decision.refused().next().is_some() => ("refused", Painter::bad),
+        (Answer::Is(None), true) if decision.unproved().next().is_some() => ("undecided", Painter::warn),
         (Answer::Is(None), true) => ("succeeds", Painter::good),
         (Answer::Is(None), false) => ("ignored", Painter::dim),
     };
@@ -189,6 +190,9 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
             (Answer::Is(None), _) if decision.refused().next().is_some() => {
                 line("asks", &format!("for {what} from the {by} {version}, whose role may not make all calls"));
             }
+            (Answer::Is(None), _) if decision.unproved().next().is_some() => {
+                line("asks", &format!("for {what} from the {by} {version}, which may be refused"));
+            }
             (Answer::Is(None), _) => line("gets", &format!("{what} from the {by} {version}")),
             (Answer::Is(Some(_)), true) => line("gets", &format!("{what} from the {by} {version}, which then stops")),
             (Answer::Is(Some(_)), false) => {
@@ -205,6 +209,9 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     let refused = decision.refused().filter_map(|call| Some((call, call.answer.as_ref()?)));
     for (call, answer) in refused {
         line("refused", &refusal(call, answer, options));
+    }
+    if let Some(open) = open_rights(decision, options) {
+        line("rights", &open);
     }
     existing(&mut line, decision);
     network(&mut line, decision, options);
@@ -301,6 +308,30 @@ fn explanations(line: &mut impl FnMut(&str, &str), decision: &Decision, options:
             line("decided", &format!("{}: {}", step.decides.replace('_', " "), step.function));
         }
     }
+}
+
+/// The calls of which it is not known if the role may make them, and why.
+fn open_rights(decision: &Decision, options: &TableOptions) -> Option<String> {
+    let is_compared = |call: &&Call| call.answer.is_some();
+    let (conditional, unknown): (Vec<&Call>, Vec<&Call>) = decision.unproved().partition(is_compared);
+    let names = |calls: &[&Call]| {
+        let mut names: Vec<String> = calls.iter().map(|call| call.action.to_owned()).collect();
+        names.dedup();
+        list(&names, options)
+    };
+    let is_whole = unknown.len() == decision.calls.len();
+    let of_unknown = match unknown.is_empty() {
+        true => None,
+        false if is_whole => {
+            Some("not known: the role of the controller, or one of its policies, was not read".to_owned())
+        }
+        false => Some(format!("not compared with policies: {}", names(&unknown))),
+    };
+    let of_conditional = (!conditional.is_empty()).then(|| {
+        format!("granted on some resources, or under conditions that the request decides: {}", names(&conditional))
+    });
+    let both: Vec<String> = of_unknown.into_iter().chain(of_conditional).collect();
+    (!both.is_empty()).then(|| both.join("; "))
 }
 
 /// A call that the role may not make, and the statement that decides.

@@ -4,6 +4,7 @@ use super::{KubernetesContext, Rule};
 use crate::alibaba::LoadBalancerKind;
 use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
+use crate::model::cloud_provider_alibaba::is_switched_off;
 pub(super) use crate::model::cloud_provider_alibaba::{CLASS, NLB_CLASS, OLDEST as FIRST_WITH_NLB};
 use crate::model::cloud_provider_alibaba::{NEWEST, OLDEST, wanted};
 use crate::service_annotations::alibaba;
@@ -59,5 +60,5 @@ pub(super) fn requested(service: &Service, version: Option<ControllerVersion>) -
 
 /// Kind of the load balancer that a controller which runs keeps for a Service.
 pub(super) fn kept(context: &KubernetesContext<'_>, service: &Service) -> Option<LoadBalancerKind> {
-    requested(service, context.alibaba_controller_version()).filter(|kind| !context.alibaba_leaves_alone(*kind))
+    requested(service, context.alibaba_controller_version()).filter(|kind| !is_switched_off(context.evidence, *kind))
 }

@@ -3,8 +3,9 @@
 use crate::aws::AutoScalingGroup;
 use crate::aws::autoscaler::{autoscalers, groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
-use crate::aws::companions::{CompanionRole, CompanionRun, is_isolated};
+use crate::aws::companions::{CompanionRole, CompanionRun, companions_on_nodes, is_isolated};
 use crate::aws::grant::{PolicyPurpose, is_protected, place};
+use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
 use crate::baseline::{self, usual_for};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
@@ -65,10 +66,36 @@ fn autoscaler_violation(
     subject: &str,
     fix: &'static str,
 ) -> Violation {
+    workload_violation(run, severity, message, Fix::none(fix)).with_respect_to(subject)
+}
+
+/// Violation of the workload of a controller; the message begins with its name.
+fn workload_violation(run: &CompanionRun<'_>, severity: Severity, message: &str, fix: Fix) -> Violation {
     let name = run.workload.full_name();
     let message = format!("{} {message}", text::printable(&name));
     let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-    Violation::new(severity, resource, message, Fix::none(fix)).with_respect_to(subject).at(&run.workload.place)
+    Violation::new(severity, resource, message, fix).at(&run.workload.place)
+}
+
+/// Runs a check on each controller that has no credentials but those of its nodes, and what their roles grant it.
+fn check_on_nodes(
+    context: &Context<'_>,
+    check: impl Fn(&CompanionRun<'_>, &NodeRights<'_>) -> Option<Violation>,
+) -> CheckResult {
+    if !has_node_roles(context.view) {
+        return CheckResult::not_applicable("the roles of the nodes were not read");
+    }
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for run in companions_on_nodes(context.view, context.kubernetes) {
+        let Some(rights) = node_rights(&run, context.view, context.role_options) else { continue };
+        checked += 1;
+        found.extend(check(&run, &rights));
+    }
+    match checked {
+        0 => CheckResult::not_applicable("no running controller is known to use the roles of the nodes"),
+        checked => CheckResult::counted(checked, found),
+    }
 }
 
 /// Controllers whose roles were read, with what these grant.
@@ -138,4 +165,45 @@ fn grant_fix(
         ),
         Err(refused) => Fix::none(format!("{by_hand}; not added here: {refused}")),
     }
+}
+
+#[cfg(test)]
+mod tests {
+    /// An AWS Load Balancer Controller whose Pods have no credentials but those of their nodes.
+    pub(super) const LBC_ON_NODES: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: aws-load-balancer-controller
+  namespace: kube-system
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: aws-load-balancer-controller
+  namespace: kube-system
+  uid: a-2
+spec:
+  template:
+    spec:
+      serviceAccountName: aws-load-balancer-controller
+      containers:
+      - name: controller
+        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: aws-load-balancer-controller-0a
+  namespace: kube-system
+  uid: a-3
+  ownerReferences:
+  - kind: ReplicaSet
+    name: aws-load-balancer-controller-0
+spec:
+  serviceAccountName: aws-load-balancer-controller
+  containers:
+  - name: controller
+    image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+";
 }

@@ -1,10 +1,8 @@
 //! A cluster as rules on Kubernetes alone see it.
 
-use crate::alibaba::LoadBalancerKind;
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
-use crate::model::cloud_provider_alibaba::is_switched_off;
 use crate::nodes::KubernetesNode;
 
 /// Reason that a rule on Nodes does not apply.
@@ -65,11 +63,6 @@ impl<'a> KubernetesContext<'a> {
     pub(super) fn alibaba_controller_version(&self) -> Option<ControllerVersion> {
         let controllers = self.evidence.alibaba_controllers();
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
-    }
-
-    /// True if Alibaba Cloud's cloud controllers were given, and none of them keeps load balancers of this kind.
-    pub(super) fn alibaba_leaves_alone(&self, kind: LoadBalancerKind) -> bool {
-        is_switched_off(self.evidence, kind)
     }
 
     /// The version of the AWS cloud controller: the given one, or else the one of its image.

@@ -16,7 +16,7 @@ use super::members::all_clusters;
 /// aws-ebs-csi-driver `docs/tagging.md`, Karpenter "Getting Started", Amazon EKS User Guide "Tagging your resources",
 /// eksctl `pkg/apis/eksctl.io/v1alpha5`, amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go`.
 const NAMED_IN_VALUE: &[&str] = &[
-    "elbv2.k8s.aws/cluster",
+    tags::LBC_CLUSTER_TAG,
     "ebs.csi.aws.com/cluster-name",
     "karpenter.sh/discovery",
     "aws:eks:cluster-name",
@@ -198,7 +198,7 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>
         .security_groups
         .iter()
         .filter(|group| {
-            tags::has_cluster_tag(&group.tags, own) || tags::value(&group.tags, "elbv2.k8s.aws/cluster") == Some(own)
+            tags::has_cluster_tag(&group.tags, own) || tags::value(&group.tags, tags::LBC_CLUSTER_TAG) == Some(own)
         })
         .map(|group| group.id.as_str())
         .collect();

@@ -13,9 +13,7 @@ use crate::model::decision::{Answer, Decision, IngressRule, NewGroup};
 use crate::model::names;
 use crate::model::world::World;
 use crate::policy::matches as has_value;
-
-/// Tag with the name of the cluster.
-const CLUSTER_TAG: &str = "elbv2.k8s.aws/cluster";
+use crate::tags::LBC_CLUSTER_TAG;
 
 /// Sources of the groups of a load balancer.
 pub(super) struct GroupSearch<'s> {
@@ -106,7 +104,7 @@ impl GroupSearch<'_> {
     /// Source: `pkg/deploy/ec2/security_group_synthesizer.go#findSDKSecurityGroups`, `pkg/deploy/tracking/provider.go`.
     fn managed(&self) -> Result<Option<&str>, Stop> {
         self.with_tags(&[
-            (CLUSTER_TAG, self.config.cluster_name),
+            (LBC_CLUSTER_TAG, self.config.cluster_name),
             (&format!("{}/stack", self.tracking()), &self.stack),
             (&format!("{}/resource", self.tracking()), "ManagedLBSecurityGroup"),
         ])
@@ -118,7 +116,7 @@ impl GroupSearch<'_> {
             return Ok(id.to_owned());
         }
         let cluster = self.config.cluster_name;
-        let held = self.with_tags(&[(CLUSTER_TAG, cluster), ("elbv2.k8s.aws/resource", "backend-sg")])?;
+        let held = self.with_tags(&[(LBC_CLUSTER_TAG, cluster), ("elbv2.k8s.aws/resource", "backend-sg")])?;
         let name = || format!("k8s-traffic-{}-{}", names::sanitized(cluster, 232), names::sha256(&[cluster]));
         Ok(held.map_or_else(|| format!("new:{}", name()), str::to_owned))
     }

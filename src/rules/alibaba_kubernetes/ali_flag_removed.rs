@@ -116,49 +116,52 @@ fn is_unknown(name: &str, version: ControllerVersion) -> bool {
         && !FLAGS.iter().any(|(known, ..)| *known == name)
 }
 
+/// Why a controller exits at a flag, with the fix.
+struct Refusal {
+    /// The version that does not know it, if it is not version 2 as such.
+    version: Option<ControllerVersion>,
+    fix: String,
+}
+
+fn refusal(flag: &str, version: Option<ControllerVersion>) -> Option<Refusal> {
+    let Some((_, first, last)) = FLAGS.iter().find(|(name, ..)| *name == flag) else {
+        let version = version.filter(|version| is_unknown(flag, *version))?;
+        let fix = match text::most_alike(flag, ALWAYS.iter().copied(), ALIKE) {
+            Some(other) => format!("replace it with `--{other}`, or remove it"),
+            None => "remove it".to_owned(),
+        };
+        return Some(Refusal { version: Some(version), fix });
+    };
+    if *last == Some(two(0, 0)) {
+        let fix = match flag {
+            "address" | "bind-address" | "port" | "secure-port" => {
+                "use `--metrics-bind-addr` and `--health-probe-bind-addr`"
+            }
+            _ => "remove it",
+        };
+        return Some(Refusal { version: None, fix: fix.to_owned() });
+    }
+    let version = version.filter(|version| *version >= two(0, 0))?;
+    let is_outside = first.is_some_and(|first| version < first) || last.is_some_and(|last| version >= last);
+    let fix = match flag {
+        "feature-gates" => "set them as `featureGates` in the cloud configuration",
+        _ => "remove it, or upgrade the controller",
+    };
+    is_outside.then(|| Refusal { version: Some(version), fix: fix.to_owned() })
+}
+
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for_each_controller(context, |controller| {
-        let known = |flag: &str| FLAGS.iter().find(|(name, ..)| *name == flag);
-        let is_of_one = |name: &str| ["address", "bind-address", "port", "secure-port"].contains(&name);
-        let name = controller.name();
-        for flag in &controller.flags {
-            let told = |version: &str| {
-                let flag = text::printable(&flag.name);
-                format!("{} has `--{flag}`, which {version} does not know", text::printable(&name))
-            };
-            let Some((_, first, last)) = known(&flag.name) else {
-                match controller.version.filter(|version| is_unknown(&flag.name, *version)) {
-                    Some(version) => {
-                        let fix = match text::most_alike(&flag.name, ALWAYS.iter().copied(), ALIKE) {
-                            Some(other) => format!("replace it with `--{other}`, or remove it"),
-                            None => "remove it".to_owned(),
-                        };
-                        let told = |_: &str| told(&format!("version {version}"));
-                        return Some(from_two_on(controller, &flag.place, told, (RULE.impact, &fix)));
-                    }
-                    None => continue,
-                }
-            };
-            if *last == Some(two(0, 0)) {
-                let fix = if is_of_one(&flag.name) {
-                    "use `--metrics-bind-addr` and `--health-probe-bind-addr`"
-                } else {
-                    "remove it"
-                };
-                return Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)));
-            }
-            let Some(version) = controller.version else { continue };
-            let is_two = version >= ControllerVersion::new(2, 0, 0);
-            if is_two && (first.is_some_and(|first| version < first) || last.is_some_and(|last| version >= last)) {
-                let fix = match flag.name.as_str() {
-                    "feature-gates" => "set them as `featureGates` in the cloud configuration",
-                    _ => "remove it, or upgrade the controller",
-                };
-                let told = |_: &str| told(&format!("version {version}"));
-                return Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)));
-            }
-        }
-        None
+        let mut refused =
+            controller.flags.iter().filter_map(|flag| Some((flag, refusal(&flag.name, controller.version)?)));
+        let (flag, Refusal { version, fix }) = refused.next()?;
+        let message = |of_two: &str| {
+            let version = version.map_or(of_two.to_owned(), |version| format!("version {version}"));
+            let name = controller.name();
+            let (name, flag) = (text::printable(&name), text::printable(&flag.name));
+            format!("{name} has `--{flag}`, which {version} does not know")
+        };
+        Some(from_two_on(controller, &flag.place, message, (RULE.impact, &fix)))
     })
 }
 

@@ -1,4 +1,5 @@
 use crate::alibaba::LoadBalancerKind;
+use crate::model::cloud_provider_alibaba::is_switched_off;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::alibaba_service::{annotation, has_annotation, requested};
@@ -23,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
-    if context.alibaba_leaves_alone(LoadBalancerKind::Nlb) {
+    if is_switched_off(context.evidence, LoadBalancerKind::Nlb) {
         return CheckResult::not_applicable("the controller keeps no network load balancers");
     }
     let version = context.alibaba_controller_version();

@@ -35,23 +35,19 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if parts.len() % 2 == 1 && parts.last().is_some_and(|last| last.is_empty()) {
             parts.pop();
         }
-        let mut of_clusters = parts.iter().step_by(2).filter(|key| key.starts_with(tags::CLUSTER_TAG_PREFIX));
+        let of_clusters: Vec<&str> =
+            parts.iter().step_by(2).copied().filter(|key| key.starts_with(tags::CLUSTER_TAG_PREFIX)).collect();
+        let is_template = document.kind_name() == "NodeTemplate";
         let message = if let Some(key) = parts.iter().step_by(2).find(|part| part.contains('=')) {
             format!("`tags` has the key `{}`: keys and values are separated by commas", text::printable(key))
         } else if let (1, Some(last)) = (parts.len() % 2, parts.last()) {
             let number = text::count(parts.len(), "part");
             format!("`tags` has {number}: `{}` has no value, and is dropped", text::printable(last))
-        } else if let (Some(key), second) = (of_clusters.next(), of_clusters.next()) {
-            match second {
-                Some(second) => {
-                    let (key, second) = (text::printable(key), text::printable(second));
-                    format!("`tags` has `{key}` and `{second}`: a machine belongs to one cluster")
-                }
-                None if document.kind_name() == "NodeTemplate" => {
-                    format!("`tags` has `{}`, and Rancher adds the tag of the RKE cluster", text::printable(key))
-                }
-                None => return Vec::new(),
-            }
+        } else if let [first, second, ..] = of_clusters.as_slice() {
+            let (first, second) = (text::printable(first), text::printable(second));
+            format!("`tags` has `{first}` and `{second}`: a machine belongs to one cluster")
+        } else if let ([key], true) = (of_clusters.as_slice(), is_template) {
+            format!("`tags` has `{}`, and Rancher adds the tag of the RKE cluster", text::printable(key))
         } else {
             return Vec::new();
         };

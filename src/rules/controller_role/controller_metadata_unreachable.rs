@@ -2,6 +2,8 @@ use crate::aws::companions::companions_on_nodes;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
+use super::workload_violation;
+
 pub(super) const RULE: Rule = Rule {
     id: "controller-metadata-unreachable",
     title: "a controller needs the metadata service, and its Pods cannot reach it",
@@ -43,15 +45,10 @@ fn check(context: &Context<'_>) -> CheckResult {
         if !is_closed {
             continue;
         }
-        let name = run.workload.full_name();
-        let message = format!(
-            "{} has no role, and the hop limit 1 of the nodes keeps its Pods from the metadata service",
-            text::printable(&name)
-        );
+        let message = "has no role, and the hop limit 1 of the nodes keeps its Pods from the metadata service";
         let fix =
             Fix::none("create a role for its ServiceAccount, run it on the host network, or set the hop limit to 2");
-        let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-        found.push(Violation::new(Severity::Warning, resource, message, fix).at(&run.workload.place));
+        found.push(workload_violation(&run, Severity::Warning, message, fix));
     }
     if checked == 0 {
         return CheckResult::not_applicable("no running controller is known to use the roles of the nodes");

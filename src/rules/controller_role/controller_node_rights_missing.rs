@@ -1,7 +1,8 @@
-use crate::aws::companion_audit::lacking_on_all_nodes;
-use crate::aws::companions::{companions_on_nodes, has_node_roles, lacks_on_nodes};
+use crate::aws::node_rights::NodeRights;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
+
+use super::{check_on_nodes, workload_violation};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-node-rights-missing",
@@ -22,86 +23,35 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    if !has_node_roles(context.view) {
-        return CheckResult::not_applicable("the roles of the nodes were not read");
-    }
-    let mut checked = 0;
-    let mut found = Vec::new();
-    for run in companions_on_nodes(context.view, context.kubernetes) {
-        let Some((needed, lacking, roles)) = lacking_on_all_nodes(&run, context.view, context.role_options) else {
-            continue;
-        };
-        checked += 1;
-        if lacking.is_empty() || lacks_on_nodes(&run, context.view, context.role_options).is_some() {
-            continue;
+    check_on_nodes(context, |run, rights| {
+        let NodeRights { roles, grants_changes, needed, lacking } = rights;
+        if lacking.is_empty() || !grants_changes {
+            return None;
         }
-        let name = run.workload.full_name();
         let roles: Vec<String> = roles.iter().map(|role| format!("`{}`", text::printable(role))).collect();
         let (noun, verb) = if roles.len() == 1 { ("role", "lacks") } else { ("roles", "all lack") };
         let message = format!(
-            "{} ({}) uses {noun} {} of the nodes, which {verb} {} of {}: {}",
-            text::printable(&name),
+            "({}) uses {noun} {} of the nodes, which {verb} {} of {}: {}",
             run.label(),
-            text::list(&roles.iter().map(String::as_str).collect::<Vec<_>>(), 3),
+            text::list(&roles, 3),
             lacking.len(),
-            text::count(needed, "action"),
-            text::list(&lacking, 6)
+            text::count(*needed, "action"),
+            text::list(lacking, 6)
         );
         let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");
-        let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-        found.push(Violation::new(Severity::Warning, resource, message, fix).at(&run.workload.place));
-    }
-    if checked == 0 {
-        return CheckResult::not_applicable("no running controller is known to use the roles of the nodes");
-    }
-    CheckResult::counted(checked, found)
+        Some(workload_violation(run, Severity::Warning, &message, fix))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::rules::controller_role::tests::LBC_ON_NODES;
     use crate::testing::aws;
-
-    const WORLD: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
-  uid: a-2
-spec:
-  template:
-    spec:
-      serviceAccountName: aws-load-balancer-controller
-      containers:
-      - name: controller
-        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
----
-apiVersion: v1
-kind: Pod
-metadata:
-  name: aws-load-balancer-controller-0a
-  namespace: kube-system
-  uid: a-3
-  ownerReferences:
-  - kind: ReplicaSet
-    name: aws-load-balancer-controller-0
-spec:
-  serviceAccountName: aws-load-balancer-controller
-  containers:
-  - name: controller
-    image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
 
     /// Sets the actions of all roles of the nodes.
     fn grant(c: &mut aws::Cluster, actions: &str) {
-        c.manifests = WORLD;
+        c.manifests = LBC_ON_NODES;
         let text = format!(r#"{{"Statement":[{{"Effect":"Allow","Action":[{actions}],"Resource":"*"}}]}}"#);
         c.server_policy().clone_from(&text);
         c.worker_policy().clone_from(&text);

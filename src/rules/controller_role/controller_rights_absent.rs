@@ -1,6 +1,7 @@
-use crate::aws::companions::{companions_on_nodes, has_node_roles, lacks_on_nodes};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
+
+use super::{check_on_nodes, workload_violation};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-rights-absent",
@@ -19,77 +20,30 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    if !has_node_roles(context.view) {
-        return CheckResult::not_applicable("the roles of the nodes were not read");
-    }
-    let mut checked = 0;
-    let mut found = Vec::new();
-    for run in companions_on_nodes(context.view, context.kubernetes) {
-        checked += 1;
-        let Some(names) = lacks_on_nodes(&run, context.view, context.role_options) else { continue };
+    check_on_nodes(context, |run, rights| {
+        if rights.grants_changes {
+            return None;
+        }
         let example = run.row.hallmarks.first().copied().unwrap_or_default();
-        let name = run.workload.full_name();
-        let names: Vec<String> = names.iter().map(|name| format!("`{}`", text::printable(name))).collect();
+        let names: Vec<String> = rights.roles.iter().map(|name| format!("`{}`", text::printable(name))).collect();
         let message = format!(
-            "{} has no role, and {} of the nodes grant nothing that it changes, such as {example}",
-            text::printable(&name),
-            text::list(&names.iter().map(String::as_str).collect::<Vec<_>>(), 3),
+            "has no role, and {} of the nodes grant nothing that it changes, such as {example}",
+            text::list(&names, 3),
         );
         let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");
-        let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-        found.push(Violation::new(Severity::Warning, resource, message, fix).at(&run.workload.place));
-    }
-    if checked == 0 {
-        return CheckResult::not_applicable("no running controller is known to use the roles of the nodes");
-    }
-    CheckResult::counted(checked, found)
+        Some(workload_violation(run, Severity::Warning, &message, fix))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::rules::controller_role::tests::LBC_ON_NODES;
     use crate::testing::aws;
-
-    const WORLD: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
-  uid: a-2
-spec:
-  template:
-    spec:
-      serviceAccountName: aws-load-balancer-controller
-      containers:
-      - name: controller
-        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
----
-apiVersion: v1
-kind: Pod
-metadata:
-  name: aws-load-balancer-controller-0a
-  namespace: kube-system
-  uid: a-3
-  ownerReferences:
-  - kind: ReplicaSet
-    name: aws-load-balancer-controller-0
-spec:
-  serviceAccountName: aws-load-balancer-controller
-  containers:
-  - name: controller
-    image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
 
     /// The policies of the nodes without what a control plane needs for load balancers.
     fn without_rights(c: &mut aws::Cluster) {
-        c.manifests = WORLD;
+        c.manifests = LBC_ON_NODES;
         for policy in ["server_policy", "worker_policy"] {
             let text = if policy == "server_policy" { c.server_policy() } else { c.worker_policy() };
             *text =

@@ -5,6 +5,8 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
+use super::workload_violation;
+
 pub(super) const RULE: Rule = Rule {
     id: "lbc-cluster-name-argument",
     title: "the AWS Load Balancer Controller runs under a name that no resource is tagged for",
@@ -42,15 +44,12 @@ fn check(context: &Context<'_>) -> CheckResult {
         if name == own || is_known() {
             continue;
         }
-        let workload = run.workload.full_name();
         let message = format!(
-            "{} has `--cluster-name={}`, for which no resource of EC2 is tagged; the cluster id is `{own}`",
-            text::printable(&workload),
+            "has `--cluster-name={}`, for which no resource of EC2 is tagged; the cluster id is `{own}`",
             text::printable(name)
         );
-        let resource = ResourceRef::bare(ResourceKind::Workload, &workload);
         let fix = Fix::none(format!("set `--cluster-name` to `{own}`"));
-        found.push(Violation::new(Severity::Warning, resource, message, fix).at(&run.workload.place));
+        found.push(workload_violation(run, Severity::Warning, &message, fix));
     }
     if checked == 0 {
         return CheckResult::not_applicable("no AWS Load Balancer Controller with `--cluster-name` was given");

@@ -6,6 +6,8 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::target;
 
+use super::workload_violation;
+
 pub(super) const RULE: Rule = Rule {
     id: "lbc-vpc-mismatch",
     title: "the AWS Load Balancer Controller is configured for another VPC or region",
@@ -42,17 +44,11 @@ fn check(context: &Context<'_>) -> CheckResult {
             if own.contains(value) {
                 continue;
             }
-            let name = run.workload.full_name();
             let own: Vec<&str> = own.iter().copied().collect();
-            let message = format!(
-                "{} has `--{flag}={}`, but the nodes are in {}",
-                text::printable(&name),
-                text::printable(value),
-                text::list(&own, 3)
-            );
-            let resource = ResourceRef::bare(ResourceKind::Workload, &name);
+            let message =
+                format!("has `--{flag}={}`, but the nodes are in {}", text::printable(value), text::list(&own, 3));
             let fix = Fix::none(format!("set `--{flag}` to {}", text::list(&own, 3)));
-            let violation = Violation::new(Severity::Error, resource, message, fix).at(&run.workload.place);
+            let violation = workload_violation(run, Severity::Error, &message, fix);
             // The first flag of the rule keeps the identity of its findings.
             found.push(if flag == "aws-vpc-id" { violation } else { violation.with_respect_to(flag) });
         }

@@ -32,9 +32,6 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::region(check)
 };
 
-/// Tag of the AWS Load Balancer Controller.
-const CLUSTER: &str = "elbv2.k8s.aws/cluster";
-
 /// True if a target group of the controller with a cluster name has a node as a target, or a Pod on a node, or may have
 /// one. A cluster that was deleted leaves load balancers behind, with the name of that cluster.
 fn sends_to_members(region: &RegionView<'_>, name: &str) -> bool {
@@ -44,7 +41,9 @@ fn sends_to_members(region: &RegionView<'_>, name: &str) -> bool {
         one.addresses.as_ref().is_none_or(|held| held.ipv4.contains(id) || held.ipv6.contains(id))
     };
     let is_here = |id: &String| region.member(id).is_some() || interfaces().any(|one| has(one, id));
-    let of_name = |group: &&TargetGroup| tags::value(group.tags.as_deref().unwrap_or_default(), CLUSTER) == Some(name);
+    let of_name = |group: &&TargetGroup| {
+        tags::value(group.tags.as_deref().unwrap_or_default(), tags::LBC_CLUSTER_TAG) == Some(name)
+    };
     let mut groups = balancing.target_groups.iter().filter(of_name);
     groups.any(|group| group.targets.as_ref().is_none_or(|all| all.iter().any(|target| is_here(&target.id))))
 }
@@ -74,7 +73,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let mut names: BTreeMap<(&str, String), Vec<Tagged<'_>>> = BTreeMap::new();
     for resource in region.tagged() {
         let key = match resource {
-            Tagged::SecurityGroup(group) if reach(resource) && in_use.contains(group.id.as_str()) => CLUSTER,
+            Tagged::SecurityGroup(group) if reach(resource) && in_use.contains(group.id.as_str()) => {
+                tags::LBC_CLUSTER_TAG
+            }
             // A former cluster may have left a detached volume behind.
             Tagged::Volume(volume) if volume.attached_to.iter().any(|id| region.member(id).is_some()) => {
                 "ebs.csi.aws.com/cluster-name"
@@ -82,7 +83,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             _ => continue,
         };
         let name = tags::value(resource.tags(), key).filter(|name| *name != own);
-        if let Some(name) = name.filter(|name| key != CLUSTER || sends_here(name)) {
+        if let Some(name) = name.filter(|name| key != tags::LBC_CLUSTER_TAG || sends_here(name)) {
             names.entry((key, name.to_owned())).or_default().push(resource);
         }
     }

@@ -99,7 +99,7 @@ fn of_groups(
         let message = match region.security_group(id) {
             None => format!("a rule of `{}` has the source `{}`, which does not exist", group.id, text::printable(id)),
             Some(shared) if is_binding && !used.contains(id) && !serves_an_object(context.kubernetes, shared) => {
-                let cluster = tags::value(&shared.tags, "elbv2.k8s.aws/cluster").unwrap_or_default();
+                let cluster = tags::value(&shared.tags, tags::LBC_CLUSTER_TAG).unwrap_or_default();
                 format!(
                     "a rule of `{}` is left of the AWS Load Balancer Controller of `{}`: its source group `{id}` is on no network interface",
                     group.id,

@@ -39,7 +39,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .filter(|group| {
             let owned = tags::has_cluster_tag_owned(&group.tags, own);
             let of_controller = is_load_balancer_group(&group.name, &group.description);
-            let of_other = tags::value(&group.tags, "elbv2.k8s.aws/cluster") == Some(own);
+            let of_other = tags::value(&group.tags, tags::LBC_CLUSTER_TAG) == Some(own);
             of_other || (owned && (of_controller || dead))
         })
         .map(|group| {
@@ -52,7 +52,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 .map(|other| other.id.as_str())
                 .collect();
             let of_load_balancer = is_load_balancer_group(&group.name, &group.description)
-                || tags::value(&group.tags, "elbv2.k8s.aws/cluster").is_some();
+                || tags::value(&group.tags, tags::LBC_CLUSTER_TAG).is_some();
             let what = if of_load_balancer {
                 "was created for a load balancer".to_owned()
             } else {
