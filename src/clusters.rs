@@ -44,6 +44,13 @@ impl Clusters {
         Self { schema: "tagaudit.clusters/1", clusters, not_audited }
     }
 
+    /// The ids of clusters that have instances; if none has any, all ids.
+    pub(crate) fn with_instances(&self) -> BTreeSet<String> {
+        let with_instances = self.clusters.iter().filter(|one| one.instances > 0);
+        let ids: BTreeSet<String> = with_instances.map(|one| one.cluster_id.clone()).collect();
+        if ids.is_empty() { self.ids() } else { ids }
+    }
+
     /// The distinct ids.
     #[must_use]
     pub fn ids(&self) -> BTreeSet<String> {

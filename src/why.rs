@@ -8,10 +8,16 @@ use serde_json::Value;
 use crate::rules::messages;
 
 mod account;
+mod checked;
+mod decoded;
 mod fields;
 mod paste;
 mod refusal;
 
+pub(crate) use checked::CheckedRule;
+pub(crate) use decoded::Decoded;
+#[cfg(feature = "aws")]
+pub(crate) use decoded::encoded;
 use paste::Record;
 use refusal::RefusedBy;
 
@@ -22,7 +28,7 @@ const SCHEMA: &str = "tagaudit.why/1";
 const MOST: usize = 10_000;
 
 /// The answers to a paste.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Why {
     pub(crate) schema: &'static str,
     /// One entry for each message, in the order of the paste; equal messages are one entry.
@@ -38,7 +44,7 @@ fn is_zero(number: &usize) -> bool {
 }
 
 /// The answer to a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct LineAnswer {
     /// First line of the message in the paste, counted from one.
     pub(crate) line: usize,
@@ -67,22 +73,45 @@ pub(crate) struct LineAnswer {
     /// Rules that apply under a further condition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) conditions: Vec<&'static str>,
+    /// Rules and conditions, checked in an audit: the certain causes first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) checked: Vec<CheckedRule>,
     /// What an inventory shows about it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) here: Vec<String>,
+    /// True if it names resources or an account that the inventory does not hold.
+    #[serde(skip)]
+    pub(crate) is_foreign: bool,
     /// Ids, names and codes in the message.
     pub(crate) fields: BTreeMap<&'static str, Value>,
 }
 
+/// The texts of a field.
+fn texts(field: &Value) -> impl Iterator<Item = &str> {
+    let all = match field {
+        Value::Array(all) => all.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    all.iter().filter_map(Value::as_str)
+}
+
 /// Answers a paste.
 pub(crate) fn answer(paste: &str) -> Why {
+    answer_decoded(paste, &Decoded::new())
+}
+
+/// Answers a paste of which encoded messages were decoded.
+pub(crate) fn answer_decoded(paste: &str, decoded: &Decoded) -> Why {
     let mut records = paste::records(paste);
     let not_read = records.len().saturating_sub(MOST);
     records.truncate(MOST);
     let mut lines: Vec<LineAnswer> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for record in &records {
-        let found = answer_record(record);
+        let found = match decoded::replaced(record, decoded) {
+            Some((record, here)) => LineAnswer { here, ..answer_record(&record) },
+            None => answer_record(record),
+        };
         if !found.known {
             lines.push(found);
             continue;
@@ -125,7 +154,9 @@ fn answer_record(record: &Record) -> LineAnswer {
         meaning: None,
         rules: Vec::new(),
         conditions: Vec::new(),
+        checked: Vec::new(),
         here: Vec::new(),
+        is_foreign: false,
         fields: BTreeMap::new(),
     };
     match (messages::find(&bare, line), &refused) {

@@ -46,6 +46,12 @@ impl Cause {
     }
 }
 
+impl From<&Finding> for Cause {
+    fn from(finding: &Finding) -> Self {
+        Self::from(&Found::from(finding))
+    }
+}
+
 impl From<&Found<'_>> for Cause {
     fn from(found: &Found<'_>) -> Self {
         let finding = found.finding;

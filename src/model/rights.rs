@@ -2,9 +2,10 @@
 
 use crate::alibaba::{PrincipalAudit, PrincipalAudits};
 use crate::aws::companion_requests::RoleGrants;
-use crate::aws::companions::companion_roles;
+use crate::aws::companions::{CompanionRun, companion_roles, companions_on_nodes, node_roles};
 use crate::aws::roles::cloud_controller_roles;
 use crate::aws::view::ClusterView;
+use crate::aws::{Account, Role};
 use crate::controller::companion::Companion;
 use crate::kubernetes::Evidence;
 use crate::policy::{Assessment, Verdict};
@@ -30,22 +31,28 @@ pub(crate) struct Rights<'o> {
 impl<'o> Rights<'o> {
     /// Finds the roles of the controllers. A controller has none if one of them, or a policy, is not known.
     pub(crate) fn new(view: &ClusterView<'_>, evidence: &Evidence, options: &'o RoleAuditOptions) -> Self {
-        let of_nodes = cloud_controller_roles(view, options).into_iter();
-        let of_nodes = of_nodes.map(|(account, role)| {
+        let of_nodes = |(account, role): (&Account, &Role)| {
             let regions = view.regions.iter().filter(|one| one.account.account_id == account.account_id);
             let regions = regions.map(|one| one.region.name.clone()).collect();
             let grants = RoleGrants::of_role(account, role, regions, options)?;
             Some(Granting { arn: role.arn.clone(), grants })
-        });
+        };
+        let is_it = |run: &CompanionRun<'_>| run.row.companion == Companion::LoadBalancerController;
         let all = companion_roles(view, evidence);
-        let of_companion =
-            all.iter().filter(|one| one.run.row.companion == Companion::LoadBalancerController).map(|one| {
-                let grants = RoleGrants::new(one, view, options)?;
-                Some(Granting { arn: one.role.arn.clone(), grants })
-            });
+        let own = all.iter().filter(|one| is_it(&one.run)).map(|one| {
+            let grants = RoleGrants::new(one, view, options)?;
+            Some(Granting { arn: one.role.arn.clone(), grants })
+        });
+        // Its Pods may be on any node.
+        let is_on_nodes = companions_on_nodes(view, evidence).iter().any(is_it);
+        let through_nodes = is_on_nodes.then(|| node_roles(view)).into_iter().flatten().map(of_nodes);
         Self {
-            cloud_controller: of_nodes.collect::<Option<_>>().unwrap_or_default(),
-            load_balancer_controller: of_companion.collect::<Option<_>>().unwrap_or_default(),
+            cloud_controller: cloud_controller_roles(view, options)
+                .into_iter()
+                .map(of_nodes)
+                .collect::<Option<_>>()
+                .unwrap_or_default(),
+            load_balancer_controller: own.chain(through_nodes).collect::<Option<_>>().unwrap_or_default(),
             options,
         }
     }

@@ -186,6 +186,13 @@ pub(crate) static MULTI_ACCOUNT: &[Permission] = &[
     },
 ];
 
+/// The further call of `tagaudit why --decode`.
+pub(crate) static WHY: &[Permission] = &[Permission {
+    action: "sts:DecodeAuthorizationMessage",
+    purpose: "the encoded messages of refused calls of EC2 (`why --decode`)",
+    without: Some("the role, the resource and the statement of such a message"),
+}];
+
 /// Calls for applying and undoing a plan, in addition to those of a scan, sorted by name.
 pub static FIX: &[Permission] = &[
     Permission {
@@ -252,6 +259,14 @@ pub static FIX: &[Permission] = &[
 fn scan_statement() -> Value {
     let actions: Vec<&str> = SCAN.iter().map(|permission| permission.action).collect();
     json!({"Sid": "TagauditScan", "Effect": "Allow", "Action": actions, "Resource": "*"})
+}
+
+/// The policy for a scan and for `tagaudit why --decode`. The call takes no resource.
+#[must_use]
+pub(crate) fn why_policy() -> String {
+    let actions: Vec<&str> = WHY.iter().map(|permission| permission.action).collect();
+    let decode = json!({"Sid": "TagauditWhy", "Effect": "Allow", "Action": actions, "Resource": "*"});
+    document(&[scan_statement(), decode])
 }
 
 fn document(statements: &[Value]) -> String {

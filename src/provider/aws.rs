@@ -22,6 +22,7 @@ use config::Session;
 
 mod call;
 mod config;
+mod decode;
 mod ec2;
 mod iam;
 mod load_balancing;
@@ -33,6 +34,7 @@ mod write;
 
 pub(crate) use super::error::{Error, ErrorKind};
 use crate::provider::signals::until_signal;
+pub(crate) use decode::decode;
 pub(crate) use targets::{Identity, ManyTargets, Members, collect_each};
 pub(crate) use write::Writer;
 

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::rules;
+use crate::rules::Outcome;
 use crate::text;
-use crate::why::{LineAnswer, Why};
+use crate::why::{CheckedRule, LineAnswer, Why};
 
 use super::style::{Painter, TableOptions, paragraph};
 
@@ -66,6 +67,11 @@ fn block(page: &mut String, line: &LineAnswer, painter: Painter, options: &Table
     for sentence in &line.here {
         paragraph(page, "here", sentence, painter, options);
     }
+    if !line.checked.is_empty() {
+        checked(page, &line.checked, painter, options);
+        let _ = writeln!(page);
+        return;
+    }
     for (index, rule) in line.rules.iter().enumerate() {
         let title = rules::find(rule).map_or("", |rule| rule.title);
         let label = if index == 0 { "cause" } else { "or" };
@@ -79,6 +85,49 @@ fn block(page: &mut String, line: &LineAnswer, painter: Painter, options: &Table
         paragraph(page, "next", &next, painter, options);
     }
     let _ = writeln!(page);
+}
+
+/// Most findings of a rule that are shown.
+const SHOWN: usize = 3;
+
+/// The causes, as an audit of the cluster found them.
+fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: &TableOptions) {
+    let mut excluded: Vec<&str> = Vec::new();
+    for checked in rules {
+        let rule = checked.rule;
+        for cause in checked.findings.iter().take(SHOWN) {
+            paragraph(page, "cause", &format!("{} ({rule})", cause.message), painter, options);
+            paragraph(page, "fix", &cause.fix, painter, options);
+            for command in &cause.commands {
+                let _ = writeln!(page, "          {}", text::printable(command));
+            }
+        }
+        if checked.findings.len() > SHOWN {
+            let more = text::count(checked.findings.len() - SHOWN, "more finding");
+            paragraph(page, "", &format!("{more} of {rule}"), painter, options);
+        }
+        if !checked.findings.is_empty() {
+            continue;
+        }
+        let title = rules::find(rule).map_or("", |rule| rule.title);
+        match (checked.outcome, checked.elsewhere) {
+            (Outcome::NotAudited, _) => {
+                let reason = checked.reason.as_deref().unwrap_or("what it reads was not read");
+                paragraph(page, "or", &format!("{title} ({rule}): not audited: {reason}"), painter, options);
+            }
+            (_, 0) => excluded.push(rule),
+            (_, others) => {
+                let others = text::count(others, "finding");
+                let body = format!("{title} ({rule}): {others}, but about other resources");
+                paragraph(page, "or", &body, painter, options);
+            }
+        }
+    }
+    if !excluded.is_empty() {
+        let none =
+            if excluded.len() == rules.len() { "today none of the causes is found: " } else { "found today: none of " };
+        paragraph(page, "not", &format!("{none}{}", excluded.join(", ")), painter, options);
+    }
 }
 
 /// The command that finds which of the causes it is.

@@ -10,15 +10,51 @@ use crate::policy::{Assessment, StatementRef, Verdict};
 use crate::role_audit::RoleAuditOptions;
 use crate::text;
 
-use super::{LineAnswer, Why};
+use super::{LineAnswer, Why, texts};
 
 impl Why {
     /// Adds what an inventory shows about each known line.
     pub(crate) fn join(&mut self, inventory: &Inventory, options: &RoleAuditOptions) {
+        let accounts: Vec<&str> = inventory.accounts.iter().map(|account| account.account_id.as_str()).collect();
+        let regions = || inventory.accounts.iter().flat_map(|account| &account.regions);
+        let is_here = |id: &str| {
+            regions().any(|region| {
+                region.instance(id).is_some() || region.subnet(id).is_some() || region.security_group(id).is_some()
+            })
+        };
         for line in self.lines.iter_mut().filter(|line| line.known) {
-            line.here = rights(line, inventory, options).into_iter().chain(existence(line, inventory)).collect();
+            let rights = rights(line, inventory, options);
+            line.here.extend(rights);
+            let principal = field(line, "principal").and_then(role_of);
+            line.is_foreign = principal.is_some_and(|(account, _)| !accounts.contains(&account));
+            note_missing(line, is_here);
         }
     }
+
+    /// As [`Self::join`], in Alibaba Cloud: messages there do not name a principal.
+    pub(crate) fn join_alibaba(&mut self, inventory: &crate::alibaba::Inventory) {
+        let regions = || inventory.accounts.iter().flat_map(|account| &account.regions);
+        let is_here = |id: &str| {
+            regions().any(|region| {
+                region.instances.iter().any(|one| one.id == id) || region.security_groups.iter().any(|one| one.id == id)
+            })
+        };
+        for line in self.lines.iter_mut().filter(|line| line.known) {
+            note_missing(line, is_here);
+        }
+    }
+}
+
+/// Notes the subnets, groups and instances of the line that the inventory does not hold.
+fn note_missing(line: &mut LineAnswer, is_here: impl Fn(&str) -> bool) {
+    let ids = ["instance", "subnets", "security_groups"].into_iter().filter_map(|name| line.fields.get(name));
+    let missing: Vec<String> = ids
+        .flat_map(texts)
+        .filter(|id| !is_here(id))
+        .map(|id| format!("`{}` is not in the inventory", text::printable(id)))
+        .collect();
+    line.is_foreign |= !missing.is_empty();
+    line.here.extend(missing);
 }
 
 /// A field with one text.
@@ -90,24 +126,6 @@ fn statements(because: &[StatementRef]) -> String {
         })
         .collect();
     if names.is_empty() { "a policy".to_owned() } else { text::list(&names, 3) }
-}
-
-/// Subnets, groups and instances of the line that the inventory does not hold.
-fn existence(line: &LineAnswer, inventory: &Inventory) -> Vec<String> {
-    let ids = ["instance", "subnets", "security_groups"].into_iter().filter_map(|name| line.fields.get(name));
-    let texts = ids.flat_map(|value| match value {
-        Value::String(id) => vec![id.as_str()],
-        Value::Array(ids) => ids.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    });
-    let regions = || inventory.accounts.iter().flat_map(|account| &account.regions);
-    let is_here = |id: &str| {
-        regions().any(|region| {
-            region.instance(id).is_some() || region.subnet(id).is_some() || region.security_group(id).is_some()
-        })
-    };
-    let missing = texts.filter(|id| !is_here(id));
-    missing.map(|id| format!("`{}` is not in the inventory", text::printable(id))).collect()
 }
 
 #[cfg(test)]

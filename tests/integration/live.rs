@@ -1125,3 +1125,41 @@ fn without_the_list_of_auto_scaling_groups_only_its_rules_are_not_audited() {
         assert!(entry["rules"].as_array().unwrap().contains(&"asg-cannot-launch".into()), "{entry}");
     }
 }
+
+/// An encoded message is decoded as the caller, once, and is shown nowhere.
+#[test]
+fn an_encoded_message_is_decoded_only_on_request() {
+    let world = world("demo");
+    let mock = Mock::serve(&world.inventory);
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("ebs.log");
+    let line = |id: &str| {
+        format!(
+            "E0105 08:00:01.200000 1 a.go:1] could not create volume in EC2: UnauthorizedOperation: You are not authorized to perform this operation. Encoded authorization failure message: {id}\n"
+        )
+    };
+    let good = "Ed90HQ81VpL6vS4bC5v-SweQ582e7Pq2-Volumes";
+    let bad = "XXXXHQ81VpL6vS4bC5v-SweQ582e7Pq2-Volumes";
+    std::fs::write(&log, line(good) + &line(good) + &line(bad)).unwrap();
+    let log = log.display().to_string();
+    let why = |more: &[&str]| {
+        let output = run(&mock, &[], &[&["why", &log, "--format", "json"], more].concat());
+        let shown = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
+        assert!(!shown.contains("Ed90HQ81VpL6vS4bC5v") && !shown.contains("XXXXHQ81VpL6vS4bC5v"), "{shown}");
+        shown
+    };
+    let without = why(&[]);
+    assert!(without.contains(r#""encoded": true"#) && mock.calls().is_empty(), "{without}");
+    let with = why(&["--decode"]);
+    let value: Value = serde_json::from_str(&with).unwrap();
+    assert_eq!(value["lines"][0]["fields"]["role"], "demo-worker");
+    assert_eq!(value["lines"][0]["times"], 2);
+    assert_eq!(value["lines"][0]["here"][0], "the decoded message names the statement that denies it: `DenyVolumes`");
+    let reason =
+        "not audited: the encoded message was not decoded: InvalidAuthorizationMessageException: Message is not valid";
+    assert_eq!(value["lines"][1]["here"][0], reason);
+    let calls: Vec<String> = mock.calls().iter().map(super::mock::Call::name).collect();
+    assert_eq!(calls, ["sts:DecodeAuthorizationMessage", "sts:DecodeAuthorizationMessage"]);
+    let printed = command().args(["permissions", "--why"]).output().unwrap().stdout;
+    assert!(String::from_utf8(printed).unwrap().contains("sts:DecodeAuthorizationMessage"));
+}

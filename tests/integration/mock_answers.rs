@@ -510,6 +510,19 @@ fn sts(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
             );
             Ok(envelope("sts", action, &inner))
         }
+        // The end of the encoded message is the id of the statement.
+        "DecodeAuthorizationMessage" => {
+            context.only(&["EncodedMessage"])?;
+            let encoded = context.parameter("EncodedMessage")?;
+            let Some(message) = encoded.strip_prefix("Ed90HQ81VpL6vS4bC5v-SweQ582e7Pq2-") else {
+                return refuse(400, "InvalidAuthorizationMessageException", "Message is not valid");
+            };
+            let text = format!(
+                r#"{{"allowed":false,"explicitDeny":true,"matchedStatements":{{"items":[{{"statementId":"Deny{message}","effect":"DENY"}}]}},"failures":{{"items":[]}},"context":{{"principal":{{"id":"AROA","arn":"arn:aws:sts::{}:assumed-role/demo-worker/i-0d1w0"}},"action":"ec2:CreateVolume","resource":"arn:aws:ec2:us-east-1:{}:volume/*","conditions":{{"items":[]}}}}}}"#,
+                context.account.account_id, context.account.account_id
+            );
+            Ok(envelope("sts", action, &element("DecodedMessage", &text)))
+        }
         _ => refuse(400, "InvalidAction", action),
     }
 }

@@ -103,3 +103,42 @@ proptest::proptest! {
         answers(&text);
     }
 }
+
+/// A log of the controller of the demo cluster.
+const OF_DEMO: &str = "E0105 08:00:01.200000 1 controller.go:302] error processing service shop/web (retrying with exponential backoff): failed to ensure load balancer: Multiple tagged security groups found for instance i-0d1w0; ensure only the k8s security group is tagged; the tagged groups were sg-0d1(rke2-nodes) sg-0d2(monitoring)
+E0105 08:00:02.200000 1 controller.go:302] error processing service shop/web (retrying with exponential backoff): failed to ensure load balancer: Multiple tagged security groups found for instance i-0d1c0; ensure only the k8s security group is tagged; the tagged groups were sg-0d3(a) sg-0d4(b)
+";
+
+#[test]
+fn the_rules_of_a_line_are_checked_in_the_cluster() {
+    let arguments = ["why", "-", "--inventory", "fixtures/demo.json"];
+    let output = pasted(OF_DEMO, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    insta::assert_snapshot!("checked", String::from_utf8(output.stdout).unwrap());
+    let json = pasted(OF_DEMO, &[&arguments[..], &["--cluster-id", "demo", "--format", "json"]].concat());
+    let value: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(schema("why.schema.json").is_valid(&value), "{value:#}");
+    let first = &value["lines"][0]["checked"][0];
+    assert_eq!((&first["rule"], &first["outcome"]), (&"sg-multiple-tagged-on-instance".into(), &"failed".into()));
+    assert_eq!(first["findings"].as_array().map(Vec::len), Some(1));
+}
+
+/// What the evidence does not hold was not checked, and excludes no cause.
+#[test]
+fn a_line_of_another_account_excludes_nothing() {
+    let log = pasted("", &["why", LOG, "--inventory", "fixtures/demo.json", "--format", "json"]);
+    let value: Value = serde_json::from_slice(&log.stdout).unwrap();
+    for line in value["lines"].as_array().unwrap() {
+        let checked = line["checked"].as_array().into_iter().flatten();
+        assert!(checked.into_iter().all(|one| one.get("findings").is_some()), "{line:#}");
+    }
+    let shown = String::from_utf8(run(&["why", LOG, "--inventory", "fixtures/demo.json"]).stdout).unwrap();
+    assert!(!shown.contains("none of"), "{shown}");
+}
+
+#[test]
+fn several_clusters_need_a_name() {
+    let output = pasted(OF_DEMO, &["why", "-", "--inventory", "fixtures/clean-two-clusters.json"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--cluster-id"), "{output:?}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("fix "), "{output:?}");
+}

@@ -102,10 +102,18 @@ pub(crate) struct WhyArgs {
     /// `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) file: Option<PathBuf>,
-    /// Recorded inventory, or folder of AWS CLI output, of the account that the lines are about: for each call that was
-    /// refused, what the policies of its role answer
-    #[arg(long, value_name = "PATH")]
-    pub(crate) inventory: Option<PathBuf>,
+    /// Check the rules that find the causes, in this cluster: with --inventory in a recording, else in the live account. An
+    /// inventory of one cluster needs no id
+    #[arg(long, value_name = "ID", value_parser = cluster_id)]
+    pub(crate) cluster_id: Option<String>,
+    /// Decode the encoded authorization messages of EC2 with `sts:DecodeAuthorizationMessage`, as a caller of the same
+    /// account (`tagaudit permissions --why`)
+    #[arg(long)]
+    pub(crate) decode: bool,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) audit: AuditArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(subcommand)]

@@ -300,6 +300,9 @@ pub(crate) struct PermissionsArgs {
     /// Print the permissions to apply and undo a fix instead of those of a scan
     #[arg(long)]
     pub(crate) fix: bool,
+    /// Print the permissions of a scan and of `tagaudit why --decode`
+    #[arg(long, conflicts_with_all = ["fix", "target_role", "kubernetes"])]
+    pub(crate) why: bool,
     /// Print the cluster permissions that --kube-context needs, as roles and bindings for a `ServiceAccount`
     #[arg(long, conflicts_with_all = ["fix", "target_role", "provider", "account"])]
     pub(crate) kubernetes: bool,

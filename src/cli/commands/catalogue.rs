@@ -326,6 +326,7 @@ fn permissions_table<'p>(
 fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     match args.format {
         PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits(args)).as_bytes()),
+        PermissionsFormat::Policy if args.why => out.write_all(permissions::why_policy().as_bytes()),
         PermissionsFormat::Policy => out.write_all(
             match &args.target_role {
                 Some(role) => permissions::organization_policy(&args.partition, role, args.organization).into_bytes(),
@@ -340,7 +341,8 @@ fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) ->
                 "organizations:ListAccounts" => args.organization,
                 _ => args.target_role.is_some(),
             });
-            permissions_table(listed.iter().chain(many), without, width, out)
+            let why = permissions::WHY.iter().filter(|_| args.why);
+            permissions_table(listed.iter().chain(many).chain(why), without, width, out)
         }
     }
 }

@@ -35,7 +35,7 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("`guard` does not support Alibaba Cloud yet"));
     };
     let ids = if args.cluster_id.is_empty() {
-        clusters(&Clusters::from_inventory(inventory))
+        Clusters::from_inventory(inventory).with_instances().into_iter().collect()
     } else {
         args.cluster_id.clone()
     };
@@ -78,15 +78,6 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     }
     let is_decided = judged.undecided.is_empty() && judged.not_audited.is_empty();
     Ok(Exit::for_evidence(estate.is_empty_handed(), is_decided || args.allow_undecided))
-}
-
-/// The clusters of an inventory: those with instances; if none has any, all ids.
-fn clusters(clusters: &Clusters) -> Vec<String> {
-    let mut with_instances: Vec<String> =
-        clusters.clusters.iter().filter(|one| one.instances > 0).map(|one| one.cluster_id.clone()).collect();
-    with_instances.sort();
-    with_instances.dedup();
-    if with_instances.is_empty() { clusters.ids().into_iter().collect() } else { with_instances }
 }
 
 fn unread(args: &GuardArgs, error: &PlanError) -> Failure {

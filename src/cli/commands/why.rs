@@ -4,20 +4,22 @@ use crate::audit::Purpose;
 use crate::aws::companion_audit::audited_companions;
 use crate::aws::view::ClusterView;
 use crate::chain::{self, Audited, ChainError, Facts};
+use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
 use crate::model::existing::Existing;
 use crate::render;
-use crate::role_audit::RoleAuditOptions;
 use crate::rules::RULES;
 use crate::why;
 
 use crate::cli::args::ask::{ChainFormat, ChainOutputArgs, WhyArgs, WhyObject};
 use crate::cli::args::values::NamespacedName;
 use crate::cli::args::{AuditArgs, Format, SourceArgs};
+#[cfg(feature = "aws")]
+use crate::cli::io::failure::provider_failure;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
 use crate::cli::io::input;
-use crate::cli::io::output::emit;
+use crate::cli::io::output::{self, emit};
 use crate::cli::session::{self, Scope};
 
 /// Largest paste that is read, in bytes.
@@ -48,20 +50,74 @@ enum Named<'n> {
 
 fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
     let Some(file) = &args.file else { return Err(Failure::usage("name a file, or `-` for standard input")) };
+    input::check_stdin(&args.audit.evidence, &args.source, std::slice::from_ref(file))?;
     let bytes = read_bytes(file, MAX_PASTE_BYTES, "log")?;
     // Terminals and logs cut characters in two.
-    let mut answers = why::answer(&String::from_utf8_lossy(&bytes));
-    if let Some(path) = &args.inventory {
-        let Estate::Aws(inventory) = input::recorded(path, None, &[])? else {
-            return Err(Failure::usage("`why` compares lines with inventories of AWS alone"));
-        };
-        answers.join(&inventory, &RoleAuditOptions::default());
+    let paste = String::from_utf8_lossy(&bytes);
+    let decoded = if args.decode { decoded(&paste, args)? } else { why::Decoded::new() };
+    let mut answers = why::answer_decoded(&paste, &decoded);
+    if args.cluster_id.is_some() || args.source.inventory.is_some() {
+        check(&mut answers, args)?;
     }
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::why(&answers, &options, out),
         Format::Json => render::json(&answers, out),
     })?;
     Ok(if answers.is_known() { Exit::Clean } else { Exit::Incomplete })
+}
+
+/// Adds what the account shows: the answers of policies, and the rules in the cluster.
+fn check(answers: &mut why::Why, args: &WhyArgs) -> Result<(), Failure> {
+    let connection = &args.source.connection;
+    let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
+    let mut scope = Scope::read(cluster_id, &args.audit, connection, &args.output.terminal)?;
+    let given = args.cluster_id.is_some().then_some(&scope);
+    let estate = session::collect(&args.source, &args.output.terminal, given)?;
+    let only = only_cluster(&estate);
+    if args.cluster_id.is_none() {
+        scope.cluster_id = only.as_deref().unwrap_or_default();
+    }
+    scope.take(&estate);
+    match &estate {
+        Estate::Aws(inventory) => answers.join(inventory, &scope.baselines),
+        Estate::Alibaba(inventory) => answers.join_alibaba(inventory),
+    }
+    if scope.cluster_id.is_empty() {
+        if !args.output.terminal.quiet {
+            output::warn("the inventory holds several clusters or none: name one with --cluster-id to check rules");
+        }
+        return Ok(());
+    }
+    let kind = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let (audited, _) = scope.audited_for(estate.as_ref(), &RULES, kind, Purpose::Report)?;
+    answers.check(&scope.written(&audited));
+    Ok(())
+}
+
+/// The cluster of an inventory, if it has instances of one alone.
+fn only_cluster(estate: &Estate) -> Option<String> {
+    let clusters = match estate {
+        Estate::Aws(inventory) => Clusters::from_inventory(inventory),
+        Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
+    };
+    let mut ids = clusters.with_instances().into_iter();
+    ids.next().filter(|_| ids.next().is_none())
+}
+
+/// Decodes the encoded messages of a paste.
+#[cfg(feature = "aws")]
+fn decoded(paste: &str, args: &WhyArgs) -> Result<why::Decoded, Failure> {
+    let messages = why::encoded(paste);
+    if messages.is_empty() {
+        return Ok(why::Decoded::new());
+    }
+    let request = session::request(&args.source.connection, &args.output.terminal, None);
+    crate::provider::aws::decode(&request, &messages).map_err(provider_failure)
+}
+
+#[cfg(not(feature = "aws"))]
+fn decoded(_: &str, _: &WhyArgs) -> Result<why::Decoded, Failure> {
+    Err(session::not_live())
 }
 
 /// Audits the cluster, and builds the chain of an object.

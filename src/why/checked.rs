@@ -1,0 +1,128 @@
+//! The rules of an answer, checked in an audit of the cluster.
+
+use serde::Serialize;
+
+use crate::chain::Cause;
+use crate::report::{Finding, Report};
+use crate::resource::ResourceKind;
+use crate::rules::Outcome;
+
+use super::{LineAnswer, Why, texts};
+
+/// A rule that finds a cause of a line, with what it found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CheckedRule {
+    pub(crate) rule: &'static str,
+    pub(crate) outcome: Outcome,
+    /// Reason that it was not checked, or not everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    /// Open findings on what the line names, or all if it names nothing of their kinds; worst first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<Cause>,
+    /// Number of open findings on other resources.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) elsewhere: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// Fields whose values are ids or names of resources.
+const NAMED: [(&str, ResourceKind); 13] = [
+    ("instance", ResourceKind::Instance),
+    ("security_groups", ResourceKind::SecurityGroup),
+    ("subnets", ResourceKind::Subnet),
+    ("subnets", ResourceKind::VSwitch),
+    ("eni", ResourceKind::NetworkInterface),
+    ("volume", ResourceKind::Volume),
+    ("vpc", ResourceKind::Vpc),
+    ("load_balancer", ResourceKind::LoadBalancer),
+    ("service", ResourceKind::Service),
+    ("node", ResourceKind::Node),
+    ("role", ResourceKind::Role),
+    ("role", ResourceKind::RamRole),
+    ("asg", ResourceKind::AutoScalingGroup),
+];
+
+impl Why {
+    /// Adds what the rules of each known line found in an audit, the certain causes first. Rules of another cloud are not part
+    /// of the audit, and are not added.
+    pub(crate) fn check(&mut self, report: &Report) {
+        for line in self.lines.iter_mut().filter(|line| line.known) {
+            let rules = line.rules.iter().chain(&line.conditions);
+            let mut checked: Vec<CheckedRule> = rules.filter_map(|rule| checked(line, rule, report)).collect();
+            // What is not in the evidence was not checked: nothing is excluded.
+            if line.is_foreign || is_of_other_cluster(line, report) {
+                checked.retain(|one| one.rank() == FOUND);
+            }
+            checked.sort_by_key(CheckedRule::rank);
+            line.checked = checked;
+        }
+    }
+}
+
+/// Rank of a rule with a finding.
+const FOUND: u8 = 0;
+
+impl CheckedRule {
+    /// The order of causes: found, possible because something was not read, found elsewhere, excluded.
+    fn rank(&self) -> u8 {
+        match self.outcome {
+            _ if !self.findings.is_empty() => FOUND,
+            Outcome::NotAudited => 1,
+            _ if self.elsewhere > 0 => 2,
+            Outcome::Failed | Outcome::Passed | Outcome::NotApplicable => 3,
+        }
+    }
+}
+
+/// True if the line names another cluster than the audited one.
+fn is_of_other_cluster(line: &LineAnswer, report: &Report) -> bool {
+    let named = line.fields.get("cluster_id");
+    named.is_some_and(|named| texts(named).all(|id| id != report.cluster_id))
+}
+
+fn checked(line: &LineAnswer, rule: &'static str, report: &Report) -> Option<CheckedRule> {
+    let outcome = report.rules.iter().find(|one| one.rule == rule)?;
+    let open = report.findings.iter().filter(|one| one.rule == rule && one.is_open());
+    let (findings, elsewhere): (Vec<&Finding>, Vec<&Finding>) = open.partition(|finding| is_about(line, finding));
+    Some(CheckedRule {
+        rule,
+        outcome: outcome.outcome,
+        reason: outcome.why.clone(),
+        findings: findings.into_iter().map(Cause::from).collect(),
+        elsewhere: elsewhere.len(),
+    })
+}
+
+/// False if the line names resources of a kind, and the finding is about others of this kind alone.
+fn is_about(line: &LineAnswer, finding: &Finding) -> bool {
+    let resources = || std::iter::once(&finding.resource).chain(&finding.related);
+    NAMED.iter().all(|(field, kind)| {
+        let Some(named) = line.fields.get(field) else { return true };
+        let mut of_kind = resources().filter(|one| one.kind == *kind).peekable();
+        of_kind.peek().is_none() || of_kind.any(|one| texts(named).any(|name| is_named(&one.id, name)))
+    })
+}
+
+/// True for an id, and for the name at the end of an ARN.
+fn is_named(id: &str, name: &str) -> bool {
+    id == name || id.strip_suffix(name).is_some_and(|rest| rest.ends_with(['/', ':']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named;
+
+    #[test]
+    fn a_name_is_the_whole_last_part_of_an_arn() {
+        assert!(is_named("i-0a1", "i-0a1"));
+        assert!(is_named("arn:aws:iam::111122223333:role/nodes/prod", "prod"));
+        assert!(is_named("acs:ram::1111222233334444:role/prod", "prod"));
+        assert!(!is_named("arn:aws:iam::111122223333:role/nonprod", "prod"));
+        assert!(!is_named("i-0a12", "i-0a1"));
+    }
+}

@@ -1,0 +1,221 @@
+//! Encoded authorization messages of EC2, and what is in them once STS has decoded them.
+//! Source: AWS STS API Reference, "DecodeAuthorizationMessage".
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+
+use crate::text;
+
+use super::paste::{self, Record, expression};
+
+/// Most messages of a paste that are decoded: each is a call.
+#[cfg(any(feature = "aws", test))]
+const MOST: usize = 20;
+
+/// The decoded text of each encoded message, or the reason for which there is none.
+pub(crate) type Decoded = BTreeMap<String, Result<String, String>>;
+
+static ENCODED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"(?i)encoded authorization failure message: ?([A-Za-z0-9_-]{20,})"));
+
+/// The encoded messages of a paste, each once, at most [`MOST`].
+#[cfg(any(feature = "aws", test))]
+pub(crate) fn encoded(paste: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for message in paste::records(paste).iter().filter_map(message) {
+        if found.len() < MOST && !found.contains(&message) {
+            found.push(message);
+        }
+    }
+    found
+}
+
+/// The encoded message of a record. A reading without the line breaks of the paste has all of it.
+fn message(record: &Record) -> Option<String> {
+    let expression = ENCODED.as_ref()?;
+    let found = record.readings.iter().filter_map(|text| expression.captures(text)?.get(1));
+    found.map(|one| one.as_str().to_owned()).max_by_key(String::len)
+}
+
+/// What a decoded message states about a refusal, as far as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message {
+    explicit_deny: bool,
+    #[serde(default)]
+    matched_statements: Items<Statement>,
+    context: Context,
+}
+
+#[derive(Deserialize)]
+struct Items<T> {
+    #[serde(default = "Vec::new")]
+    items: Vec<T>,
+}
+
+impl<T> Default for Items<T> {
+    fn default() -> Self {
+        Self { items: Vec::new() }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Statement {
+    #[serde(default)]
+    statement_id: String,
+}
+
+#[derive(Deserialize)]
+struct Context {
+    principal: Principal,
+    action: String,
+    resource: String,
+    #[serde(default)]
+    conditions: Items<Condition>,
+}
+
+#[derive(Deserialize)]
+struct Principal {
+    arn: String,
+}
+
+#[derive(Deserialize)]
+struct Condition {
+    key: String,
+    #[serde(default)]
+    values: Items<ConditionValue>,
+}
+
+#[derive(Deserialize)]
+struct ConditionValue {
+    value: String,
+}
+
+/// A record with its decoded message in place of the encoded one, and what the message states besides the refusal.
+pub(super) fn replaced(record: &Record, decoded: &Decoded) -> Option<(Record, Vec<String>)> {
+    let message = message(record)?;
+    let text = match decoded.get(&message)? {
+        Ok(text) => text,
+        Err(reason) => {
+            return Some((record.clone(), vec![format!("not audited: the encoded message was not decoded: {reason}")]));
+        }
+    };
+    let Ok(Message { explicit_deny, matched_statements, context }) = serde_json::from_str(text) else {
+        let unknown = "not audited: the decoded message has a form that is not known";
+        return Some((record.clone(), vec![unknown.to_owned()]));
+    };
+    let Context { principal, action, resource, conditions } = context;
+    // In the words of the services that do not encode, which the table of messages knows.
+    let refusal = format!(
+        "User: {} is not authorized to perform: {action} on resource: {resource} (\"explicitDeny\":{explicit_deny})",
+        principal.arn
+    );
+    let mut readings: Vec<String> = record
+        .readings
+        .iter()
+        .filter_map(|text| Some(ENCODED.as_ref()?.replace_all(text, regex::NoExpand(&refusal)).into_owned()))
+        .collect();
+    // A reading with the line breaks of the paste keeps a part of the encoded message.
+    readings.push(refusal);
+    let mut here = Vec::new();
+    let ids: Vec<String> = matched_statements.items.into_iter().map(|one| one.statement_id).collect();
+    let named: Vec<String> =
+        ids.iter().filter(|id| !id.is_empty()).map(|id| format!("`{}`", text::printable(id))).collect();
+    if explicit_deny && !named.is_empty() {
+        here.push(format!("the decoded message names the statement that denies it: {}", text::list(&named, 3)));
+    }
+    let tags: Vec<String> = conditions.items.iter().filter_map(tag).collect();
+    if !tags.is_empty() {
+        here.push(format!("the request had {}", text::list(&tags, 6)));
+    }
+    Some((Record { readings, ..record.clone() }, here))
+}
+
+/// A tag of the request or of the resource, on which policies of controllers depend.
+fn tag(condition: &Condition) -> Option<String> {
+    let lower = condition.key.to_lowercase();
+    let is_tag = ["aws:requesttag/", "aws:resourcetag/", "ec2:resourcetag/"].iter().any(|one| lower.starts_with(one));
+    let values: Vec<&str> = condition.values.items.iter().map(|one| one.value.as_str()).collect();
+    is_tag.then(|| format!("`{}={}`", text::printable(&condition.key), text::printable(&values.join(","))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Decoded, encoded};
+    use crate::why::{LineAnswer, answer_decoded};
+
+    const BLOB: &str = "Ed90HQ81VpL6vS4bC5v-SweQ582e7Pq2_Zx";
+
+    fn line() -> String {
+        format!(
+            "E0105 08:00:01.200000 1 a.go:1] could not create volume in EC2: UnauthorizedOperation: You are not authorized to perform this operation. Encoded authorization failure message: {BLOB}"
+        )
+    }
+
+    fn message(explicit_deny: bool) -> Value {
+        json!({
+            "allowed": false, "explicitDeny": explicit_deny,
+            "matchedStatements": {"items": if explicit_deny {
+                json!([{"statementId": "DenyOthers", "effect": "DENY"}])
+            } else {
+                json!([])
+            }},
+            "failures": {"items": []},
+            "context": {
+                "principal": {"id": "AROAEXAMPLE:i-0a1b2c3d", "arn": "arn:aws:sts::111122223333:assumed-role/prod-worker/i-0a1b2c3d"},
+                "action": "ec2:CreateVolume",
+                "resource": "arn:aws:ec2:eu-central-1:111122223333:volume/*",
+                "conditions": {"items": [
+                    {"key": "aws:RequestTag/CSIVolumeName", "values": {"items": [{"value": "pvc-1"}]}},
+                    {"key": "ec2:VolumeSize", "values": {"items": [{"value": "8"}]}}
+                ]}
+            }
+        })
+    }
+
+    fn answered(text: Result<String, String>) -> LineAnswer {
+        let decoded: Decoded = [(BLOB.to_owned(), text)].into();
+        answer_decoded(&line(), &decoded).lines.remove(0)
+    }
+
+    #[test]
+    fn a_decoded_message_names_role_action_resource_and_statement() {
+        let found = answered(Ok(message(true).to_string()));
+        assert_eq!(found.fields["role"], "prod-worker");
+        assert_eq!(found.fields["action"], "ec2:CreateVolume");
+        assert_eq!(found.fields["resource"], "arn:aws:ec2:eu-central-1:111122223333:volume/*");
+        assert_eq!(found.fields["deny"], "explicit");
+        assert_eq!(found.rules.first(), Some(&"iam-action-denied"));
+        let here = [
+            "the decoded message names the statement that denies it: `DenyOthers`",
+            "the request had `aws:RequestTag/CSIVolumeName=pvc-1`",
+        ];
+        assert_eq!(found.here, here);
+        let found = answered(Ok(message(false).to_string()));
+        assert!(!found.fields.contains_key("deny"), "{found:?}");
+        assert_eq!(found.rules.first(), Some(&"iam-action-missing"));
+    }
+
+    #[test]
+    fn a_message_that_was_not_decoded_is_not_audited() {
+        let refused = answered(Err("AccessDenied: not authorized".to_owned()));
+        assert_eq!(refused.here, ["not audited: the encoded message was not decoded: AccessDenied: not authorized"]);
+        assert_eq!(refused.fields["action"], "ec2:CreateVolume");
+        let unknown = answered(Ok("{}".to_owned()));
+        assert!(unknown.here[0].contains("a form that is not known"), "{unknown:?}");
+    }
+
+    #[test]
+    fn a_message_that_a_terminal_broke_is_whole() {
+        let (first, second) = BLOB.split_at(24);
+        let broken = line().replace(BLOB, &format!("{first}\n{second}"));
+        assert_eq!(encoded(&format!("{broken}\n{}", line())), [BLOB]);
+        assert_eq!(encoded("Encoded authorization failure message: short"), Vec::<String>::new());
+    }
+}
