@@ -16,7 +16,7 @@ use crate::kubernetes::Evidence;
 use crate::membership::NodeRole;
 use crate::model::existing::Existing;
 use crate::model::{ModelledController, ObjectName};
-use crate::report::{Finding, Report};
+use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
 use crate::rules::{self, Prerequisite};
 use crate::text;
@@ -25,9 +25,9 @@ pub(crate) mod alibaba;
 mod balancer;
 mod causes;
 mod node;
+pub(crate) mod pod;
 
 pub(crate) use balancer::{ingress, service};
-pub(crate) use causes::Cause;
 pub(crate) use node::node;
 
 /// Schema of [`Chain`]; `docs/why-object.schema.json` describes it.
@@ -132,6 +132,13 @@ pub(crate) enum LinkName {
     Address,
     /// The removal of the taint that a kubelet with an external cloud provider sets.
     Initialization,
+    /// The choice of a Node for a Pod.
+    Scheduling,
+    /// The Node of a Pod.
+    Node,
+    Volumes,
+    Images,
+    Containers,
 }
 
 impl LinkName {
@@ -149,6 +156,11 @@ impl LinkName {
             Self::Targets => "targets",
             Self::Address => "address",
             Self::Initialization => "initialization",
+            Self::Scheduling => "scheduling",
+            Self::Node => "node",
+            Self::Volumes => "volumes",
+            Self::Images => "images",
+            Self::Containers => "containers",
         }
     }
 }
@@ -407,6 +419,9 @@ pub(crate) enum ChainError {
     /// The list itself was not given.
     #[error("the {kind} objects of the cluster were not given")]
     NotGiven { kind: &'static str },
+    /// It was asked for, and not read.
+    #[error("{reason}")]
+    Unread { reason: String },
     #[error(transparent)]
     Simulation(#[from] crate::model::simulate::SimulationError),
 }

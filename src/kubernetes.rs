@@ -13,6 +13,7 @@ mod evidence;
 pub(crate) mod gcfg;
 pub(crate) mod images;
 mod machines;
+pub(crate) mod pod;
 mod policy_rule;
 mod read;
 mod recording;

@@ -1,6 +1,7 @@
 //! Reports: separate versioned types, so that internal changes do not break the scripts of users.
 
 mod audit;
+mod cause;
 mod compare;
 mod consistency;
 mod empty;
@@ -18,6 +19,7 @@ pub(crate) use crate::audit::{ActionReport, Configuration, RoleReport};
 pub use crate::estate::SourceKind;
 pub(crate) use crate::estate::{Account, Source};
 pub use crate::finding::ResourceRef;
+pub(crate) use cause::Cause;
 pub(crate) use compare::CompareError;
 pub(crate) use finding::{Finding, Fix, Location};
 pub use kubernetes_lint::LINT_SCHEMA;

@@ -1,10 +1,13 @@
 //! Answers to pasted lines: which message of which component a line is, its probable causes, and the rules that find them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::report::Finding;
 use crate::rules::messages;
 
 mod account;
@@ -17,8 +20,8 @@ mod refusal;
 pub(crate) use checked::CheckedRule;
 pub(crate) use decoded::Decoded;
 #[cfg(feature = "aws")]
-pub(crate) use decoded::encoded;
-use paste::Record;
+pub(crate) use decoded::{NotDecoded, encoded};
+use paste::{Record, expression};
 use refusal::RefusedBy;
 
 /// Schema of [`Why`]; `docs/why.schema.json` describes it.
@@ -93,6 +96,19 @@ fn texts(field: &Value) -> impl Iterator<Item = &str> {
         other => std::slice::from_ref(other),
     };
     all.iter().filter_map(Value::as_str)
+}
+
+/// The meaning of a message of a component, and the findings that explain it, the most probable first.
+pub(crate) fn explained<'f>(text: &str, findings: &'f [Finding]) -> (Option<&'static str>, Vec<&'f Finding>) {
+    let answers = answer(text);
+    let Some(line) = answers.lines.iter().find(|line| line.known && line.is_defect == Some(true)) else {
+        return (None, Vec::new());
+    };
+    let rank = |finding: &Finding| line.rules.iter().chain(&line.conditions).position(|rule| *rule == finding.rule);
+    let mut found: Vec<&Finding> =
+        findings.iter().filter(|one| one.is_open() && rank(one).is_some() && checked::is_about(line, one)).collect();
+    found.sort_by_key(|one| rank(one));
+    (line.meaning, found)
 }
 
 /// Answers a paste.
@@ -185,6 +201,24 @@ fn answer_record(record: &Record) -> LineAnswer {
     }
     found.fields = fields::fields(record, refused.as_ref());
     found
+}
+
+/// Values that no answer may repeat: encoded messages, and what signs a request.
+static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?i)((?:encoded authorization failure message:\s*|(?:accesskeyid|signature|securitytoken|x-amz-[a-z-]+|password|token)=))[^\s&\x22']+",
+    )
+});
+
+/// A message of a component, on one line, without what must not be repeated, and cut.
+pub(crate) fn quoted(message: &str) -> String {
+    const MOST: usize = 400;
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = SECRETS.as_ref().map_or_else(String::new, |secrets| secrets.replace_all(&line, "${1}…").into_owned());
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
+        None => line,
+    }
 }
 
 /// Rules by the status of the metadata service, in the forms of both SDKs.

@@ -2,32 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
-use crate::finding::{ResourceRef, Severity};
-use crate::report::{Finding, Report};
+use crate::finding::Severity;
+use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
 use crate::rules::messages;
 
 use super::{Audited, Link, State};
-
-/// A finding at a link.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Cause {
-    pub(crate) rule: String,
-    pub(crate) severity: Severity,
-    pub(crate) resource: ResourceRef,
-    /// Resources of the link, if the finding groups several and is named after another one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) also: Vec<String>,
-    pub(crate) message: String,
-    pub(crate) fix: String,
-    /// Shell lines that make the fix, each tried on a copy of the account or marked as not tried.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) commands: Vec<String>,
-    #[serde(skip)]
-    pub(crate) fingerprint: String,
-}
 
 /// A finding, and the resources of a link that it is about.
 #[derive(Debug, Clone)]
@@ -36,36 +16,12 @@ pub(super) struct Found<'a> {
     resources: Vec<&'a str>,
 }
 
-impl Cause {
-    /// The message, with the resources of the link that it does not name.
-    pub(crate) fn message_with_others(&self) -> String {
-        match self.also.as_slice() {
-            [] => self.message.clone(),
-            also => format!("{} (also {})", self.message, crate::text::list(also, 3)),
-        }
-    }
-}
-
-impl From<&Finding> for Cause {
-    fn from(finding: &Finding) -> Self {
-        Self::from(&Found::from(finding))
-    }
-}
-
 impl From<&Found<'_>> for Cause {
     fn from(found: &Found<'_>) -> Self {
         let finding = found.finding;
         let is_named = found.resources.is_empty() || found.resources.contains(&finding.resource.id.as_str());
-        Self {
-            rule: finding.rule.clone(),
-            severity: finding.severity,
-            resource: finding.resource.clone(),
-            also: if is_named { Vec::new() } else { found.resources.iter().map(|id| (*id).to_owned()).collect() },
-            message: finding.message.clone(),
-            fix: finding.fix.summary.clone(),
-            commands: finding.fix.shown_commands(),
-            fingerprint: finding.fingerprint.clone(),
-        }
+        let also = if is_named { Vec::new() } else { found.resources.iter().map(|id| (*id).to_owned()).collect() };
+        Self { also, ..Self::from(finding) }
     }
 }
 

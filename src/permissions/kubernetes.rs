@@ -7,9 +7,16 @@ use crate::kubernetes::List;
 /// Name of the roles and bindings.
 const NAME: &str = "tagaudit";
 
-/// Roles and bindings for a `ServiceAccount`, as YAML.
+/// Further rights of `tagaudit why pod`: verb, resource, purpose.
+pub(crate) const WHY: [(&str, &str, &str); 3] = [
+    ("get", "pods", "the Pod that is named: its status"),
+    ("get", "persistentvolumeclaims", "the claims of its volumes"),
+    ("list", "events", "the events about the Pod and its claims"),
+];
+
+/// Roles and bindings for a `ServiceAccount`, as YAML; `why` adds the rights of `tagaudit why pod`.
 #[must_use]
-pub(crate) fn kubernetes_roles(namespace: &str, name: &str) -> String {
+pub(crate) fn kubernetes_roles(namespace: &str, name: &str, why: bool) -> String {
     let mut namespaces: Vec<Option<&str>> = List::ALL.iter().map(|list| list.namespace()).collect();
     namespaces.sort_unstable();
     namespaces.dedup();
@@ -23,7 +30,7 @@ pub(crate) fn kubernetes_roles(namespace: &str, name: &str) -> String {
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": format!("{prefix}Role"),
             "metadata": metadata(of),
-            "rules": rules(of),
+            "rules": with_why(rules(of), why && of.is_none()),
         });
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -36,6 +43,14 @@ pub(crate) fn kubernetes_roles(namespace: &str, name: &str) -> String {
     });
     let texts = documents.map(|document| serde_saphyr::to_string(&document).unwrap_or_default());
     texts.collect::<Vec<String>>().join("---\n")
+}
+
+fn with_why(mut rules: Vec<Value>, why: bool) -> Vec<Value> {
+    let further = WHY.iter().filter(|_| why);
+    rules.extend(
+        further.map(|(verb, resource, _)| json!({"apiGroups": [""], "resources": [resource], "verbs": [verb]})),
+    );
+    rules
 }
 
 /// Rules of a namespace, or of the whole cluster: one for each API group, and one for each list that is read by name.

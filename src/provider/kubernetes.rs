@@ -26,6 +26,10 @@ use crate::text;
 use super::error::{Error, ErrorKind, check_endpoint};
 use super::signals::until_signal;
 
+mod pod;
+
+pub(crate) use pod::pod;
+
 /// Context name for the service account of the pod that tagaudit runs in.
 pub(crate) const IN_CLUSTER: &str = "in-cluster";
 
@@ -123,7 +127,8 @@ pub(crate) fn check_contexts(names: &[String]) -> Result<(), Error> {
     names.iter().try_for_each(|name| check_context(name, &kubeconfig))
 }
 
-async fn read(request: &Request<'_>) -> Result<Recording, Error> {
+/// Connects to the cluster of a context.
+async fn connect(request: &Request<'_>) -> Result<Api, Error> {
     // Several providers may be compiled in: this is the one that the clouds use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let config = configuration(request.context).await?;
@@ -148,7 +153,11 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
             ));
         }
     };
-    let api = Api { client, verbose: request.verbose };
+    Ok(Api { client, verbose: request.verbose })
+}
+
+async fn read(request: &Request<'_>) -> Result<Recording, Error> {
+    let api = connect(request).await?;
     let deadline = tokio::time::Instant::now() + request.timeout;
     let reads = List::ALL.map(|list| {
         let api = &api;

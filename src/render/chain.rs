@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::chain::{Cause, Chain, Link, LinkName, State};
+use crate::chain::{Chain, Link, LinkName, State};
+use crate::report::Cause;
 use crate::text;
 
 use super::style::{Painter, TableOptions, fact, paragraph};

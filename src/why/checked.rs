@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::chain::Cause;
-use crate::report::{Finding, Report};
+use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
 
@@ -99,7 +98,7 @@ fn checked(line: &LineAnswer, rule: &'static str, report: &Report) -> Option<Che
 }
 
 /// False if the line names resources of a kind, and the finding is about others of this kind alone.
-fn is_about(line: &LineAnswer, finding: &Finding) -> bool {
+pub(super) fn is_about(line: &LineAnswer, finding: &Finding) -> bool {
     let resources = || std::iter::once(&finding.resource).chain(&finding.related);
     NAMED.iter().all(|(field, kind)| {
         let Some(named) = line.fields.get(field) else { return true };

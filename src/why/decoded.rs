@@ -9,14 +9,21 @@ use serde::Deserialize;
 
 use crate::text;
 
-use super::paste::{self, Record, expression};
+use super::paste::{Record, expression};
 
 /// Most messages of a paste that are decoded: each is a call.
 #[cfg(any(feature = "aws", test))]
 const MOST: usize = 20;
 
 /// The decoded text of each encoded message, or the reason for which there is none.
-pub(crate) type Decoded = BTreeMap<String, Result<String, String>>;
+pub(crate) type Decoded = BTreeMap<String, Result<String, NotDecoded>>;
+
+/// A message that was not decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotDecoded {
+    /// Code and message of STS.
+    pub(crate) reason: String,
+}
 
 static ENCODED: LazyLock<Option<Regex>> =
     LazyLock::new(|| expression(r"(?i)encoded authorization failure message: ?([A-Za-z0-9_-]{20,})"));
@@ -25,7 +32,7 @@ static ENCODED: LazyLock<Option<Regex>> =
 #[cfg(any(feature = "aws", test))]
 pub(crate) fn encoded(paste: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for message in paste::records(paste).iter().filter_map(message) {
+    for message in super::paste::records(paste).iter().filter_map(message) {
         if found.len() < MOST && !found.contains(&message) {
             found.push(message);
         }
@@ -100,7 +107,7 @@ pub(super) fn replaced(record: &Record, decoded: &Decoded) -> Option<(Record, Ve
     let message = message(record)?;
     let text = match decoded.get(&message)? {
         Ok(text) => text,
-        Err(reason) => {
+        Err(NotDecoded { reason }) => {
             return Some((record.clone(), vec![format!("not audited: the encoded message was not decoded: {reason}")]));
         }
     };
@@ -147,7 +154,7 @@ fn tag(condition: &Condition) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Decoded, encoded};
+    use super::{Decoded, NotDecoded, encoded};
     use crate::why::{LineAnswer, answer_decoded};
 
     const BLOB: &str = "Ed90HQ81VpL6vS4bC5v-SweQ582e7Pq2_Zx";
@@ -179,7 +186,7 @@ mod tests {
         })
     }
 
-    fn answered(text: Result<String, String>) -> LineAnswer {
+    fn answered(text: Result<String, NotDecoded>) -> LineAnswer {
         let decoded: Decoded = [(BLOB.to_owned(), text)].into();
         answer_decoded(&line(), &decoded).lines.remove(0)
     }
@@ -204,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_message_that_was_not_decoded_is_not_audited() {
-        let refused = answered(Err("AccessDenied: not authorized".to_owned()));
+        let refused = answered(Err(NotDecoded { reason: "AccessDenied: not authorized".to_owned() }));
         assert_eq!(refused.here, ["not audited: the encoded message was not decoded: AccessDenied: not authorized"]);
         assert_eq!(refused.fields["action"], "ec2:CreateVolume");
         let unknown = answered(Ok("{}".to_owned()));

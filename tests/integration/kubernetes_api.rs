@@ -330,6 +330,8 @@ fn kind_of(resource: &str) -> &str {
         "pods" => "Pod",
         "storageclasses" => "StorageClass",
         "persistentvolumes" => "PersistentVolume",
+        "persistentvolumeclaims" => "PersistentVolumeClaim",
+        "events" => "Event",
         "csidrivers" => "CSIDriver",
         "csinodes" => "CSINode",
         "serviceaccounts" => "ServiceAccount",

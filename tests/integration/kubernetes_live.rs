@@ -461,3 +461,56 @@ fn items(file: &Path) -> Option<Vec<Value>> {
             .collect(),
     )
 }
+
+/// A Pod is read by name, with its claims and the events about both, within the rights that are printed.
+#[test]
+fn a_pod_is_read_by_name() {
+    let text = std::fs::read_to_string("fixtures/why/pods.yaml").unwrap();
+    let pods: Value = serde_saphyr::from_str(&text).unwrap();
+    let mut all = cluster();
+    all["items"].as_array_mut().unwrap().extend(pods["items"].as_array().unwrap().clone());
+    let server = ApiServer::serve(&all);
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = server.kubeconfig(folder.path(), &json!({}));
+    let why = |name: &str| {
+        let words = ["why", "pod", name, "--cluster-id", "c-m-4x8z2k9q", "--inventory", "fixtures/clean-rke2.json"];
+        let more = ["--kube-context", "test", "--format", "json"];
+        command().env("KUBECONFIG", &kubeconfig).args(words).args(more).output().unwrap()
+    };
+    let before = server.calls().len();
+    let output = why("shop/volume");
+    let chain: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let shown = chain.to_string();
+    assert!(shown.contains("FailedAttachVolume") && shown.contains("bound to `pvc-1`"), "{chain:#}");
+    let printed = command().args(["permissions", "--kubernetes", "--why"]).output().unwrap().stdout;
+    let printed = Evidence::parse("rights.yaml", printed).unwrap();
+    let rights = Rights::new(&printed, "tagaudit", "tagaudit");
+    let calls: Vec<Call> = server.calls().into_iter().skip(before).collect();
+    for (verb, resource, namespace) in calls.iter().map(needed) {
+        let (group, name) = resource.split_once('/').unwrap();
+        assert!(rights.allows(&verb, group, name, namespace.as_deref()), "{verb} {resource} {namespace:?}");
+    }
+    let of_shop: Vec<&str> =
+        calls.iter().filter_map(|call| call.path.strip_prefix("/api/v1/namespaces/shop/")).collect();
+    let mut of_shop = of_shop;
+    of_shop.sort_unstable();
+    assert_eq!(of_shop, ["events", "events", "persistentvolumeclaims/data-volume", "pods/volume"]);
+    let missing = why("shop/none");
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("no Pod `shop/none`"));
+}
+
+#[test]
+fn a_pod_that_may_not_be_read_is_not_audited() {
+    let server = ApiServer::serve(&cluster()).fault("/pods/web", Fault::Status(403, "Forbidden"));
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = server.kubeconfig(folder.path(), &json!({}));
+    let words = ["why", "pod", "shop/web", "--cluster-id", "c-m-4x8z2k9q", "--inventory", "fixtures/clean-rke2.json"];
+    let output = command().env("KUBECONFIG", kubeconfig).args(words).args(["--kube-context", "test"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("the Pod was not read: Forbidden") && error.contains("permissions --kubernetes --why"),
+        "{error}"
+    );
+}

@@ -283,3 +283,86 @@ fn the_way_of_a_service_is_a_page() {
     let output = why(&["service", "shop/web"], &["--kubernetes", path.to_str().unwrap(), "--format", "html"]);
     assert!(!text(&output.stdout).contains("<img"), "{}", text(&output.stdout));
 }
+
+const PODS: &str = "fixtures/why/pods.yaml";
+
+/// The chain of a Pod of the clean cluster.
+fn pod(name: &str, more: &[&str]) -> Output {
+    let arguments = ["why", "pod", name, "--cluster-id", "c-m-4x8z2k9q", "--inventory", "fixtures/clean-rke2.json"];
+    run(&[&arguments[..], &["--nodes", "fixtures/clean-rke2.nodes.json"], more].concat())
+}
+
+#[test]
+fn a_pod_is_broken_where_it_waits() {
+    let schema = schema("why-object.schema.json");
+    for (name, code, broken) in [
+        ("unscheduled", 1, Some("scheduling")),
+        ("image", 1, Some("images")),
+        ("volume", 1, Some("volumes")),
+        ("crash", 1, Some("containers")),
+        ("good", 0, None),
+    ] {
+        let name = format!("shop/{name}");
+        let output = pod(&name, &["--objects", PODS, "--format", "json"]);
+        let chain: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(schema.is_valid(&chain), "{chain:#}");
+        assert_eq!((output.status.code(), chain["first_broken"].as_str()), (Some(code), broken), "{chain:#}");
+    }
+    insta::assert_snapshot!("pod", text(&pod("shop/image", &["--objects", PODS]).stdout));
+    let page = pod("shop/volume", &["--objects", PODS, "--format", "html"]);
+    let page = text(&page.stdout);
+    assert!(page.contains("FailedAttachVolume") && !page.contains("Ed90HQ81VpL6vS4bC5v"), "{page}");
+}
+
+const EC2_ALONE: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"*"}]}"#;
+
+/// The role of the Node is asked only about an image that is not pulled.
+#[test]
+fn the_role_of_the_node_decides_a_pull_from_ecr() {
+    let mut inventory: Value = serde_json::from_slice(&std::fs::read("fixtures/clean-rke2.json").unwrap()).unwrap();
+    let policies = inventory["accounts"][0]["managed_policies"].as_array_mut().unwrap();
+    for policy in policies.iter_mut().filter(|policy| policy["arn"].as_str().unwrap().ends_with("/rancher-worker")) {
+        policy["document"] = EC2_ALONE.into();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory.json");
+    std::fs::write(&path, inventory.to_string()).unwrap();
+    let output = run(&[
+        "why",
+        "pod",
+        "shop/image",
+        "--cluster-id",
+        "c-m-4x8z2k9q",
+        "--inventory",
+        path.to_str().unwrap(),
+        "--nodes",
+        "fixtures/clean-rke2.nodes.json",
+        "--objects",
+        PODS,
+    ]);
+    let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let refused = "role `rke2-agent` of its Node does not grant ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer";
+    assert!(shown.contains(refused), "{shown}");
+}
+
+#[test]
+fn a_pod_that_was_not_given_is_a_usage_error() {
+    for (name, more, error) in [
+        ("shop/good", &[][..], "the Pod objects of the cluster were not given"),
+        ("shop/none", &["--objects", PODS], "no Pod `shop/none`"),
+        ("good", &["--objects", PODS], "no Pod `default/good`"),
+        ("shop/good", &["--objects", "README.md"], "README.md"),
+    ] {
+        let output = pod(name, more);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        assert!(text(&output.stderr).contains(error), "{}", text(&output.stderr));
+    }
+    // Without events, what a Pod waits for is not known.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pod.yaml");
+    let starting = "kind: Pod\nmetadata: {name: a, namespace: b}\nspec: {nodeName: ip-10-0-1-13.eu-central-1.compute.internal}\nstatus: {phase: Pending, containerStatuses: [{name: c, state: {waiting: {reason: ContainerCreating}}}]}\n";
+    std::fs::write(&path, starting).unwrap();
+    let output = pod("b/a", &["--objects", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("its events were not given"), "{}", text(&output.stdout));
+}

@@ -129,6 +129,20 @@ pub(crate) enum WhyObject {
     Ingress(Box<WhyObjectArgs<NamespacedName>>),
     /// Show why a Node is not initialised: its instance, and the permissions of the cloud controller
     Node(Box<WhyObjectArgs<String>>),
+    /// Show why a Pod does not start: scheduling, its Node, volumes, images and containers
+    Pod(Box<WhyPodArgs>),
+}
+
+/// Arguments of `why pod`.
+#[derive(Debug, Args)]
+pub(crate) struct WhyPodArgs {
+    #[command(flatten)]
+    pub(crate) object: WhyObjectArgs<NamespacedName>,
+    /// The Pod, the claims of its volumes and their events, as `kubectl get pods,pvc,events -n NAMESPACE -o json` prints them;
+    /// `-` for standard input; repeatable. With --kube-context they are read by name
+    /// (`tagaudit permissions --kubernetes --why`)
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    pub(crate) objects: Vec<PathBuf>,
 }
 
 /// Arguments about one object.

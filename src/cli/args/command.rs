@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Simulate(Box<SimulateArgs>),
     /// Show what a Terraform or OpenTofu plan breaks: it is tried on a copy of the account, and all clusters are audited before and after
     Guard(Box<GuardArgs>),
-    /// Show why a Service, Ingress or Node waits, or explain lines of a log, events or a pasted error
+    /// Show why a Service, Ingress, Node or Pod waits, or explain lines of a log, events or a pasted error
     Why(WhyArgs),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),
@@ -300,8 +300,8 @@ pub(crate) struct PermissionsArgs {
     /// Print the permissions to apply and undo a fix instead of those of a scan
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Print the permissions of a scan and of `tagaudit why --decode`
-    #[arg(long, conflicts_with_all = ["fix", "target_role", "kubernetes"])]
+    /// Add those of `tagaudit why --decode`; with --kubernetes, those of `tagaudit why pod`
+    #[arg(long, conflicts_with_all = ["fix", "target_role"])]
     pub(crate) why: bool,
     /// Print the cluster permissions that --kube-context needs, as roles and bindings for a `ServiceAccount`
     #[arg(long, conflicts_with_all = ["fix", "target_role", "provider", "account"])]

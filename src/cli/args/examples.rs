@@ -60,7 +60,8 @@ const EXAMPLES: &[(&[&str], &[Example])] = &[
         &[
             ("tagaudit why service shop/web --cluster-id prod --kube-context prod", "a Service that is pending"),
             ("kubectl describe service web | tagaudit why -", "what the events mean"),
-            ("tagaudit why ccm.log --inventory prod.json", "a log, with what the policies answer"),
+            ("tagaudit why ccm.log --inventory prod.json", "a log, with what policies and rules answer in the account"),
+            ("tagaudit why ebs.log --decode", "with the encoded messages of EC2"),
         ],
     ),
     (
@@ -80,6 +81,16 @@ const EXAMPLES: &[(&[&str], &[Example])] = &[
             "tagaudit why node ip-10-0-0-1.ec2.internal --cluster-id prod --kube-context prod",
             "a Node that is tainted",
         )],
+    ),
+    (
+        &["why", "pod"],
+        &[
+            ("tagaudit why pod shop/web-0 --cluster-id prod --kube-context prod", "a Pod that is pending"),
+            (
+                "kubectl get pods,pvc,events -n shop -o json | tagaudit why pod shop/web-0 --cluster-id prod --inventory prod.json --objects -",
+                "from files",
+            ),
+        ],
     ),
     (
         &["record"],

@@ -279,7 +279,7 @@ fn alibaba_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write
 fn kubernetes_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let (namespace, name) = &args.service_account;
     match args.format {
-        PermissionsFormat::Policy => out.write_all(permissions::kubernetes_roles(namespace, name).as_bytes()),
+        PermissionsFormat::Policy => out.write_all(permissions::kubernetes_roles(namespace, name, args.why).as_bytes()),
         PermissionsFormat::Table => {
             let mut table = layout(width, &["right", "where", "for"]);
             for list in List::ALL {
@@ -287,6 +287,9 @@ fn kubernetes_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
                 let what = if names.is_empty() { String::new() } else { format!(": {names}") };
                 let right = format!("{} {}{what}", list.verb(), list.resource());
                 table.add_row([right.as_str(), list.namespace().unwrap_or("the cluster"), list.purpose()]);
+            }
+            for (verb, resource, purpose) in permissions::WHY_KUBERNETES.iter().filter(|_| args.why) {
+                table.add_row([format!("{verb} {resource}").as_str(), "the cluster", purpose]);
             }
             writeln!(out, "{table}")
         }

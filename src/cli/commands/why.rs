@@ -1,26 +1,29 @@
 //! `tagaudit why`.
 
+use std::path::PathBuf;
+
 use crate::audit::Purpose;
 use crate::aws::companion_audit::audited_companions;
 use crate::aws::view::ClusterView;
 use crate::chain::{self, Audited, ChainError, Facts};
 use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
+use crate::kubernetes::pod::PodObjects;
 use crate::model::existing::Existing;
 use crate::render;
 use crate::rules::RULES;
 use crate::why;
 
-use crate::cli::args::ask::{ChainFormat, ChainOutputArgs, WhyArgs, WhyObject};
+use crate::cli::args::ask::{ChainFormat, ChainOutputArgs, WhyArgs, WhyObject, WhyObjectArgs, WhyPodArgs};
 use crate::cli::args::values::NamespacedName;
 use crate::cli::args::{AuditArgs, Format, SourceArgs};
 #[cfg(feature = "aws")]
 use crate::cli::io::failure::provider_failure;
 use crate::cli::io::failure::{Exit, Failure};
-use crate::cli::io::files::read_bytes;
+use crate::cli::io::files::{MAX_NODES_BYTES, read_bytes};
 use crate::cli::io::input;
 use crate::cli::io::output::{self, emit};
-use crate::cli::session::{self, Scope};
+use crate::cli::session::{self, Scope, kubernetes as cluster};
 
 /// Largest paste that is read, in bytes.
 const MAX_PASTE_BYTES: u64 = 64 << 20;
@@ -38,6 +41,12 @@ pub(in crate::cli) fn run(args: &WhyArgs) -> Result<Exit, Failure> {
         Some(WhyObject::Node(args)) => {
             object(&args.cluster_id, &args.source, &args.audit, &args.output, &Named::Node(&args.name))
         }
+        Some(WhyObject::Pod(args)) => {
+            let WhyPodArgs { object: of, objects } = &**args;
+            input::check_stdin(&of.audit.evidence, &of.source, objects)?;
+            let given = pod_objects(of, objects)?;
+            object(&of.cluster_id, &of.source, &of.audit, &of.output, &Named::Pod(&of.name, &given))
+        }
     }
 }
 
@@ -46,6 +55,22 @@ enum Named<'n> {
     Service(&'n NamespacedName),
     Ingress(&'n NamespacedName),
     Node(&'n str),
+    Pod(&'n NamespacedName, &'n PodObjects),
+}
+
+/// The Pod and the objects about it, from the cluster and from files.
+fn pod_objects(args: &WhyObjectArgs<NamespacedName>, files: &[PathBuf]) -> Result<PodObjects, Failure> {
+    let live = cluster::pod(&args.audit, &args.name, &args.source.connection, &args.output.terminal)?;
+    let mut all = live.unwrap_or_default();
+    for file in files {
+        let bytes = read_bytes(file, MAX_NODES_BYTES, "file")?;
+        let read = PodObjects::parse(&file.display().to_string(), bytes).map_err(|error| {
+            Failure::from_error(Exit::Usage, &error)
+                .help("write it with `kubectl get pods,pvc,events -n NAMESPACE -o json`")
+        })?;
+        all = all.and(read);
+    }
+    Ok(all)
 }
 
 fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
@@ -150,6 +175,10 @@ fn object(
                 Named::Service(name) => chain::service(&facts, &name.namespace, &name.name),
                 Named::Ingress(name) => chain::ingress(&facts, &name.namespace, &name.name),
                 Named::Node(name) => chain::node(&facts, name),
+                Named::Pod(name, objects) => {
+                    let facts = chain::pod::Facts { audited, objects, aws: Some((&view, &scope.baselines)) };
+                    chain::pod::pod(&facts, &name.namespace, &name.name)
+                }
             }
         }
         Estate::Alibaba(inventory) => {
@@ -158,6 +187,10 @@ fn object(
             match named {
                 Named::Service(name) => chain::alibaba::service(&facts, &name.namespace, &name.name),
                 Named::Node(name) => chain::alibaba::node(&facts, name),
+                Named::Pod(name, objects) => {
+                    let facts = chain::pod::Facts { audited: facts.audited, objects, aws: None };
+                    chain::pod::pod(&facts, &name.namespace, &name.name)
+                }
                 Named::Ingress(_) => {
                     return Err(Failure::usage(
                         "`why ingress` does not support Alibaba Cloud: its ALB Ingress controller is not modelled",
@@ -169,10 +202,15 @@ fn object(
     let chain = chain.map_err(|error| {
         let help = match error {
             ChainError::Missing { .. } => "check the name and the namespace: `NAMESPACE/NAME`",
+            ChainError::NotGiven { .. } if matches!(named, Named::Pod(..)) => {
+                "give --kube-context NAME, or --objects FILE: the output of `kubectl get pods,pvc,events -n NAMESPACE -o json`"
+            }
             ChainError::NotGiven { .. } => "give the state of the cluster: --kube-context NAME, or --kubernetes FILE",
+            ChainError::Unread { .. } => "`tagaudit permissions --kubernetes --why` prints the rights that it needs",
             ChainError::Simulation(_) => "see --controller-version and --region",
         };
-        Failure::from_error(Exit::Usage, &error).help(help)
+        let exit = if matches!(error, ChainError::Unread { .. }) { Exit::Incomplete } else { Exit::Usage };
+        Failure::from_error(exit, &error).help(help)
     })?;
     emit(output.output.as_deref(), &output.terminal, |options, out| match output.format {
         ChainFormat::Table => render::chain(&chain, &options, out),

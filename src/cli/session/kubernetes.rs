@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::kubernetes::pod::PodObjects;
 use crate::kubernetes::{Evidence, Kept, Recording};
 use crate::text;
 
+use crate::cli::args::values::NamespacedName;
 use crate::cli::args::{AuditArgs, ConnectionArgs, TerminalArgs};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files;
@@ -92,6 +94,35 @@ pub(in crate::cli) fn kept(paths: &[PathBuf], terminal: &TerminalArgs) -> Result
         ));
     }
     Ok((!paths.is_empty()).then(|| kept.recording()))
+}
+
+/// Reads a Pod of the only context, with its claims and events; `None` without a context.
+#[cfg(feature = "kubernetes")]
+pub(in crate::cli) fn pod(
+    audit: &AuditArgs,
+    name: &NamespacedName,
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+) -> Result<Option<PodObjects>, Failure> {
+    use crate::provider::kubernetes;
+    let contexts = contexts(&audit.evidence.kube_context)?;
+    let [context] = contexts.as_slice() else { return Ok(None) };
+    let timeout = std::time::Duration::from_secs(connection.timeout);
+    let request = kubernetes::Request { context, timeout, verbose: terminal.verbose };
+    let read = kubernetes::pod(&request, &name.namespace, &name.name);
+    read.map(Some).map_err(crate::cli::io::failure::provider_failure)
+}
+
+#[cfg(not(feature = "kubernetes"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
+pub(in crate::cli) fn pod(
+    _: &AuditArgs,
+    _: &NamespacedName,
+    _: &ConnectionArgs,
+    _: &TerminalArgs,
+) -> Result<Option<PodObjects>, Failure> {
+    // `--kube-context` was refused before.
+    Ok(None)
 }
 
 /// Reads the lists of a context.

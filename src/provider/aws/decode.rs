@@ -6,7 +6,7 @@ use super::call::{CallError, Caller};
 use super::config::{self, Session};
 use super::{Error, Request};
 use crate::provider::signals::until_signal;
-use crate::why::Decoded;
+use crate::why::{Decoded, NotDecoded};
 
 /// Decodes encoded authorization messages, as the caller or as each role to assume until one may. A message that is not
 /// decoded has its reason; the messages themselves are never written anywhere.
@@ -31,7 +31,7 @@ async fn decode_all(request: &Request<'_>, messages: &[String]) -> Result<Decode
     Ok(messages.iter().cloned().zip(decoded).collect())
 }
 
-async fn decode_one(sessions: &[Session], caller: &Caller, message: &str) -> Result<String, String> {
+async fn decode_one(sessions: &[Session], caller: &Caller, message: &str) -> Result<String, NotDecoded> {
     let mut reason = "no credentials".to_owned();
     for session in sessions {
         let client = session.sts();
@@ -43,5 +43,5 @@ async fn decode_one(sessions: &[Session], caller: &Caller, message: &str) -> Res
             Err(error) => reason = format!("{}: {}", error.code, error.message),
         }
     }
-    Err(reason)
+    Err(NotDecoded { reason })
 }

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::chain::{Cause, Chain, Item, ItemState, Link, State};
+use crate::chain::{Chain, Item, ItemState, Link, State};
 use crate::finding::Severity;
+use crate::report::Cause;
 use crate::text;
 
 use super::document::document;

@@ -112,6 +112,17 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(REGISTRY, &["Failed to pull image", ".dkr.ecr.", "no basic auth credentials"], "..1.36", "containerd")
         .rules(&["ecr-credential-provider-missing", "ecr-config-does-not-match", "ecr-config-invalid"])
         .means("the image was pulled without credentials"),
+    defect(
+        REGISTRY,
+        &["failed to pull and unpack image", ".dkr.ecr.", "no basic auth credentials"],
+        "..1.36",
+        "containerd",
+    )
+    .rules(&["ecr-credential-provider-missing", "ecr-config-does-not-match", "ecr-config-invalid"])
+    .means("the image was pulled without credentials"),
+    defect(REGISTRY, &["Back-off pulling image", ".dkr.ecr.", "no basic auth credentials"], "..1.36", "containerd")
+        .rules(&["ecr-credential-provider-missing", "ecr-config-does-not-match", "ecr-config-invalid"])
+        .means("the image was pulled without credentials"),
     defect(REGISTRY, &[".dkr.ecr.", "401 Unauthorized"], "..1.36", "containerd")
         .rules(&["ecr-config-does-not-match", "ecr-credential-provider-missing"])
         .means("the registry got no credentials, or expired ones"),

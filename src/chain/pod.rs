@@ -1,0 +1,392 @@
+//! The chain of a Pod: object, scheduling, node, volumes, images, containers.
+
+use std::collections::BTreeSet;
+
+use crate::aws::companion_requests::RoleGrants;
+use crate::aws::view::{ClusterView, Member};
+use crate::aws::{Account, Role};
+use crate::controller::call_tags::{CallTags, TaggedCall};
+use crate::finding::Severity;
+use crate::kubernetes::images::private_ecr_host;
+use crate::kubernetes::pod::{Claim, Container, Event, Pod, PodObjects, Waiting};
+use crate::model::ObjectName;
+use crate::policy::Verdict;
+use crate::resource::ResourceKind;
+use crate::role_audit::RoleAuditOptions;
+use crate::text;
+use crate::why;
+
+use super::node::{initialization, is_uninitialized, object as node_object};
+use super::{Audited, Chain, ChainError, Link, LinkName, State};
+
+/// Everything that the chain of a Pod is built from.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) audited: Audited<'a>,
+    pub(crate) objects: &'a PodObjects,
+    /// The cluster in AWS, to ask the policies of the Node's role.
+    pub(crate) aws: Option<(&'a ClusterView<'a>, &'a RoleAuditOptions)>,
+}
+
+/// Reasons of a container that waits for its image.
+/// Source: kubernetes/kubernetes `pkg/kubelet/images/types.go`.
+const IMAGE_REASONS: [&str; 7] = [
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+];
+
+/// Reasons of a container that waits for volumes, the network or the containers before it.
+/// Source: kubernetes/kubernetes `pkg/kubelet/kubelet_pods.go#convertToAPIContainerStatuses`.
+const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+
+/// Reasons of events about volumes, and about the network of a Pod.
+/// Source: kubernetes/kubernetes `pkg/kubelet/events/event.go`, `pkg/controller/volume/events/event.go`.
+const OF_VOLUMES: [&str; 6] =
+    ["FailedAttachVolume", "FailedBinding", "FailedMapVolume", "FailedMount", "ProvisioningFailed", "VolumeMismatch"];
+const OF_SANDBOX: [&str; 3] = ["FailedCreatePodSandBox", "FailedPodSandBoxStatus", "NetworkNotReady"];
+
+/// The chain of a Pod.
+///
+/// # Errors
+/// If the Pod was not given.
+pub(crate) fn pod(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<Chain, ChainError> {
+    let missing = || ChainError::Missing { kind: "Pod", name: format!("{namespace}/{name}") };
+    let objects = facts.objects;
+    let pod = match (objects.pod(namespace, name), objects.gaps.first()) {
+        (Some(pod), _) => pod,
+        (None, _) if objects.has_pods => return Err(missing()),
+        (None, Some(reason)) => return Err(ChainError::Unread { reason: reason.clone() }),
+        (None, None) => return Err(ChainError::NotGiven { kind: "Pod" }),
+    };
+    let own = ObjectName { kind: "Pod", namespace: namespace.to_owned(), name: name.to_owned() };
+    let one = One { facts, pod };
+    let links = vec![one.object(), one.scheduling(), one.node(), one.volumes(), one.images(), one.containers()];
+    Ok(Chain::new(&facts.audited, own, links))
+}
+
+struct One<'f> {
+    facts: &'f Facts<'f>,
+    pod: &'f Pod,
+}
+
+impl One<'_> {
+    /// True if the Pod has ended, or all its containers are ready: nothing holds it.
+    fn is_done(&self) -> bool {
+        let status = &self.pod.status;
+        let is_ready = !status.container_statuses.is_empty() && status.container_statuses.iter().all(|one| one.ready);
+        status.phase == "Succeeded" || is_ready
+    }
+
+    /// True if the kubelet has the Pod and has not started its containers.
+    fn is_starting(&self) -> bool {
+        let waiting =
+            |one: &Container| one.state.waiting.as_ref().is_some_and(|why| STARTING.contains(&why.reason.as_str()));
+        !self.pod.spec.node_name.is_empty() && self.pod.status.phase == "Pending" && self.pod.containers().all(waiting)
+    }
+
+    fn object(&self) -> Link {
+        let status = &self.pod.status;
+        let link = Link::new(LinkName::Object);
+        if status.phase.is_empty() {
+            return link.unread("its status was not given: a manifest does not have it");
+        }
+        let link = link.fact(format!("phase `{}`", text::printable(&status.phase)));
+        let link = self.facts.objects.gaps.iter().fold(link, |link, gap| link.unread(gap.clone()));
+        match (status.phase.as_str(), status.reason.as_str()) {
+            ("Failed", reason) => {
+                let reason = if reason.is_empty() { "its containers ended with an error" } else { reason };
+                let message = why::quoted(&status.message);
+                let more = if message.is_empty() { String::new() } else { format!(": {message}") };
+                link.broken(format!("it failed: {}{}", text::printable(reason), text::printable(&more)))
+            }
+            ("Unknown", _) => link.broken("the control plane does not hear from its Node"),
+            _ => link,
+        }
+    }
+
+    fn scheduling(&self) -> Link {
+        let link = Link::new(LinkName::Scheduling);
+        if !self.pod.spec.node_name.is_empty() {
+            return link.fact(format!("it is assigned to Node `{}`", text::printable(&self.pod.spec.node_name)));
+        }
+        if self.is_done() {
+            return link;
+        }
+        let waits = |kind: &str| self.pod.condition(kind).filter(|one| one.status == "False");
+        match waits("PodScheduled") {
+            Some(why) => self.reported(link, &why.reason, &why.message, true),
+            None if self.pod.status.phase.is_empty() => link.unread("its status was not given"),
+            None => link.broken("it has no Node, and the scheduler did not state a reason: does the scheduler run?"),
+        }
+    }
+
+    /// The message of a component, with its meaning and the findings that explain it.
+    fn reported(&self, link: Link, reason: &str, message: &str, breaks: bool) -> Link {
+        let quoted = why::quoted(message);
+        let fact = match (reason, quoted.as_str()) {
+            (reason, "") => text::printable(reason).into_owned(),
+            ("", message) => text::printable(message).into_owned(),
+            (reason, message) => format!("{}: {}", text::printable(reason), text::printable(message)),
+        };
+        let link = if breaks { link.broken(fact) } else { link.fact(fact) };
+        let (meaning, findings) = why::explained(message, &self.facts.audited.report.findings);
+        let link = meaning.into_iter().fold(link, |link, meaning| link.fact(format!("that is: {meaning}")));
+        link.found(findings.into_iter().filter(|one| one.severity > Severity::Info), false)
+    }
+
+    fn node(&self) -> Link {
+        let mut link = Link::new(LinkName::Node);
+        let name = self.pod.spec.node_name.as_str();
+        if name.is_empty() {
+            return if self.is_done() { link } else { link.not_reached() };
+        }
+        let Some(nodes) = &self.facts.audited.evidence.nodes else {
+            return link.unread("the Nodes of the cluster were not given");
+        };
+        let Some(node) = nodes.iter().find(|node| node.name == name) else {
+            return link.broken(format!("Node `{}` does not exist", text::printable(name)));
+        };
+        let own = node_object(&self.facts.audited, node);
+        // An error about a Node that is ready does not hold its Pods.
+        let state = if own.findings.is_empty() { State::Ok } else { State::Degraded };
+        link = Link { name: LinkName::Node, state, ..own };
+        if node.is_ready == Some(false) || node.is_readiness_unknown {
+            link.state = State::Broken;
+        }
+        if is_uninitialized(node) {
+            link = initialization(node).facts.into_iter().fold(link, Link::fact);
+        }
+        let Some((view, _)) = self.facts.aws else { return link };
+        let member = view.members().find(|one| one.node.is_some_and(|node| node.name == name));
+        let ids: BTreeSet<&str> = member.iter().map(|one| one.instance.id.as_str()).collect();
+        link.found(self.facts.audited.findings_on(ResourceKind::Instance, &ids), false)
+    }
+
+    /// Warnings about an object with one of these reasons, each message once.
+    fn warnings(&self, kind: &str, name: &str, reasons: &[&str]) -> Vec<&Event> {
+        let namespace = self.pod.metadata.namespace.as_str();
+        let is_its = |event: &&Event| {
+            let of = &event.involved_object;
+            of.kind == kind && of.name == name && (of.namespace.is_empty() || of.namespace == namespace)
+        };
+        let all = self.facts.objects.events.iter().flatten().filter(is_its);
+        let mut found: Vec<&Event> = Vec::new();
+        for event in all.filter(|event| reasons.contains(&event.reason.as_str())) {
+            if !found.iter().any(|one| one.reason == event.reason && one.message == event.message) {
+                found.push(event);
+            }
+        }
+        found
+    }
+
+    fn volumes(&self) -> Link {
+        let mut link = Link::new(LinkName::Volumes);
+        if self.is_done() {
+            return link.fact("its volumes are mounted");
+        }
+        for (volume, name) in self.pod.claims() {
+            link = self.claim(link, volume, &name);
+        }
+        if !self.is_starting() {
+            return link;
+        }
+        let own = self.warnings("Pod", &self.pod.metadata.name, &OF_VOLUMES);
+        if own.is_empty() && self.facts.objects.events.is_none() {
+            return link.unread("its events were not given: they state what it waits for");
+        }
+        own.into_iter().fold(link, |link, event| self.reported(link, &event.reason, &event.message, true))
+    }
+
+    fn claim(&self, link: Link, volume: &str, name: &str) -> Link {
+        let shown = format!("volume `{}`, claim `{}`", text::printable(volume), text::printable(name));
+        let Some(claims) = &self.facts.objects.claims else {
+            return link.unread(format!("{shown}: the claims were not given"));
+        };
+        let is_its =
+            |claim: &&Claim| claim.metadata.name == name && claim.metadata.namespace == self.pod.metadata.namespace;
+        let Some(claim) = claims.iter().find(is_its) else {
+            return link.broken(format!("{shown}: the claim does not exist"));
+        };
+        let class = claim.spec.storage_class_name.as_deref().unwrap_or_default();
+        let of_class = self.facts.audited.findings_on(ResourceKind::StorageClass, &BTreeSet::from([class]));
+        match claim.status.phase.as_str() {
+            "Bound" => link.fact(format!("{shown}: bound to `{}`", text::printable(&claim.spec.volume_name))),
+            "Lost" => link.broken(format!("{shown}: its volume does not exist any more")),
+            phase => {
+                let warnings = self.warnings("PersistentVolumeClaim", name, &OF_VOLUMES);
+                let class = if class.is_empty() {
+                    ", without a StorageClass".to_owned()
+                } else {
+                    format!(" of StorageClass `{}`", text::printable(class))
+                };
+                let fact = format!("{shown}{class}: {}", text::printable(&phase.to_lowercase()));
+                // A class can wait for the scheduler: `volumeBindingMode: WaitForFirstConsumer`.
+                let waits = warnings.is_empty() && self.pod.spec.node_name.is_empty();
+                let link = if waits { link.fact(fact) } else { link.broken(fact) };
+                let link = link.found(of_class, false);
+                warnings.into_iter().fold(link, |link, event| self.reported(link, &event.reason, &event.message, true))
+            }
+        }
+    }
+
+    fn images(&self) -> Link {
+        let mut link = Link::new(LinkName::Images);
+        let waits = |one: &Container| {
+            one.state.waiting.clone().filter(|waiting| IMAGE_REASONS.contains(&waiting.reason.as_str()))
+        };
+        let waiting: Vec<(&Container, Waiting)> =
+            self.pod.containers().filter_map(|one| Some((one, waits(one)?))).collect();
+        if waiting.is_empty() {
+            let is_open = self.pod.spec.node_name.is_empty() || self.is_starting();
+            return if is_open && !self.is_done() {
+                link.not_reached()
+            } else {
+                link.fact("its images are on the Node")
+            };
+        }
+        for (container, waiting) in waiting {
+            let shown = format!(
+                "container `{}`, image `{}`",
+                text::printable(&container.name),
+                text::printable(&container.image)
+            );
+            link = self.reported(link.fact(shown), &waiting.reason, &waiting.message, true);
+            if let Some(host) = private_ecr_host(&container.image) {
+                link = self.pull(link, host, &container.image);
+            }
+        }
+        link
+    }
+
+    /// The rights of the Node's role on a repository of ECR. The kubelet asks the credential provider as the Node.
+    /// Source: kubernetes/cloud-provider-aws `cmd/ecr-credential-provider/main.go`; Amazon ECR User Guide, "Private
+    /// repository policies".
+    fn pull(&self, link: Link, host: &str, image: &str) -> Link {
+        let secrets = &self.pod.spec.image_pull_secrets;
+        if !secrets.is_empty() {
+            let names: Vec<String> = secrets.iter().map(|one| format!("`{}`", text::printable(&one.name))).collect();
+            return link.fact(format!("it has separate registry credentials: {}", text::list(&names, 3)));
+        }
+        let Some((view, options)) = self.facts.aws else { return link };
+        let name = self.pod.spec.node_name.as_str();
+        let member = view.members().find(|one| one.node.is_some_and(|node| node.name == name));
+        let Some((account, role)) = member.and_then(|member| role_of(view, member)) else {
+            return link.unread("the role of its Node was not read: the right to pull is not checked");
+        };
+        let regions = view.regions.iter().filter(|one| one.account.account_id == account.account_id);
+        let regions = regions.map(|one| one.region.name.clone()).collect();
+        let Some(grants) = RoleGrants::of_role(account, role, regions, options) else {
+            return link.unread(format!("a policy of role `{}` was not read", text::printable(&role.name)));
+        };
+        let parts: Vec<&str> = host.split('.').collect();
+        let owner = parts.first().copied().unwrap_or_default();
+        // `ACCOUNT.dkr.ecr.REGION.…`, or `ACCOUNT.dkr-ecr.REGION.…`.
+        let region = parts.get(if parts.get(1) == Some(&"dkr") { 3 } else { 2 }).copied().unwrap_or("*");
+        let repository = image.split_once('/').map_or("", |(_, rest)| rest);
+        let repository = repository.split(['@', ':']).next().unwrap_or_default();
+        let arn = format!("arn:{}:ecr:{region}:{owner}:repository/{repository}", account.partition);
+        let calls = [
+            ("ecr:GetAuthorizationToken", "*".to_owned()),
+            ("ecr:BatchGetImage", arn.clone()),
+            ("ecr:GetDownloadUrlForLayer", arn.clone()),
+        ];
+        let unknown = CallTags::unknown();
+        let refused = calls.iter().filter(|(action, resource)| {
+            let resources = std::slice::from_ref(resource);
+            let call = TaggedCall { action, resources, creation: None, request: &unknown, resource: &unknown };
+            let verdict = grants.assess(&call, options.catalogue()).verdict;
+            matches!(verdict, Verdict::Missing | Verdict::Denied)
+        });
+        let refused: Vec<&str> = refused.map(|(action, _)| *action).collect();
+        let role_name = text::printable(&role.name);
+        let link = if refused.is_empty() {
+            link.fact(format!("role `{role_name}` of its Node grants the pull from `{}`", text::printable(&arn)))
+        } else {
+            let actions = text::list(&refused, 3);
+            link.broken(format!(
+                "role `{role_name}` of its Node does not grant {actions} on `{}`",
+                text::printable(&arn)
+            ))
+        };
+        if owner == account.account_id {
+            return link;
+        }
+        link.unread(format!(
+            "the repository is in account {owner}: its policy, which must allow the pull too, was not read"
+        ))
+    }
+
+    fn containers(&self) -> Link {
+        let mut link = Link::new(LinkName::Containers);
+        if self.is_done() {
+            return link.fact("its containers are ready, or have ended");
+        }
+        if self.pod.spec.node_name.is_empty() || self.pod.status.phase.is_empty() {
+            return link.not_reached();
+        }
+        if self.is_starting() {
+            let sandbox = self.warnings("Pod", &self.pod.metadata.name, &OF_SANDBOX);
+            if sandbox.is_empty() {
+                return link.not_reached();
+            }
+            return sandbox
+                .into_iter()
+                .fold(link, |link, event| self.reported(link, &event.reason, &event.message, true));
+        }
+        for container in self.pod.containers().filter(|one| !one.ready) {
+            link = self.container(link, container);
+        }
+        link
+    }
+
+    fn container(&self, link: Link, container: &Container) -> Link {
+        let name = text::printable(&container.name);
+        let ended = container.state.terminated.as_ref().or(container.last_state.terminated.as_ref());
+        let ended = ended.filter(|ended| ended.exit_code != 0);
+        match &container.state.waiting {
+            Some(waiting) if IMAGE_REASONS.contains(&waiting.reason.as_str()) => link.not_reached(),
+            Some(waiting) if STARTING.contains(&waiting.reason.as_str()) => link,
+            Some(waiting) => {
+                let times = text::count(usize::try_from(container.restart_count).unwrap_or(usize::MAX), "restart");
+                let link = self.reported(
+                    link.fact(format!("container `{name}`, {times}")),
+                    &waiting.reason,
+                    &waiting.message,
+                    true,
+                );
+                let Some(ended) = ended else { return link };
+                let link = link.fact(format!("it ended with {} ({})", ended.exit_code, text::printable(&ended.reason)));
+                // The text is that of the application: only a message of a known component is repeated.
+                match why::explained(&ended.message, &[]).0 {
+                    Some(_) => self.reported(link, "", &ended.message, true),
+                    None => link.fact(format!("`kubectl logs --previous` shows why: `tagaudit why -` reads the log")),
+                }
+            }
+            None => match ended {
+                Some(ended) if container.state.terminated.is_some() => link.broken(format!(
+                    "container `{name}` ended with {} ({})",
+                    ended.exit_code,
+                    text::printable(&ended.reason)
+                )),
+                // An init container that has ended well is not ready.
+                _ if container.state.terminated.is_some() => link,
+                _ => link.fact(format!("container `{name}` runs, and is not ready")),
+            },
+        }
+    }
+}
+
+/// Role of the instance profile of a Node.
+fn role_of<'a>(view: &'a ClusterView<'a>, member: &Member<'_>) -> Option<(&'a Account, &'a Role)> {
+    let arn = member.instance.instance_profile_arn.as_deref()?;
+    view.regions.iter().find_map(|region| {
+        let profile = region.account.instance_profiles.iter().find(|profile| profile.arn == arn)?;
+        let name = profile.roles.first()?;
+        Some((region.account, region.account.roles.iter().find(|role| role.name == *name)?))
+    })
+}
