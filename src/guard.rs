@@ -1,4 +1,4 @@
-//! Tries a plan of Terraform or OpenTofu on a copy of an account, and compares the findings of all clusters before and
+//! Tries a plan of Terraform or OpenTofu, or a change set of CloudFormation, on a copy of an account, and compares the findings of all clusters before and
 //! after it. A pure function of an inventory and a plan.
 //!
 //! The plan is applied as the difference of each attribute, never as the state after it: an attribute may repeat what
@@ -21,6 +21,7 @@ use crate::rules::Prerequisite;
 
 mod addresses;
 mod change;
+mod change_set;
 mod choices;
 mod copy;
 mod hide;

@@ -319,8 +319,11 @@ impl PreparedPolicies {
                     all.push(Expression::Atom(Atom::Opaque(text)));
                 }
                 if *spoken == Match::Open {
-                    let decision =
-                        format!("statement {} of {} matches it", prepared.compiled.index, prepared.reference.policy);
+                    let decision = format!(
+                        "statement {} of {} matches it",
+                        prepared.compiled.index + 1,
+                        prepared.reference.policy
+                    );
                     conditions.push(OpenCondition { text: decision.clone(), negated: false, key: None });
                     all.push(Expression::Atom(Atom::MatchesAction(prepared.position, decision)));
                 }

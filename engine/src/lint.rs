@@ -193,12 +193,12 @@ pub fn lint_within(
             notes.push(match decision.strip_prefix("condition ") {
                 Some(condition) => format!(
                     "statement {} depends on the stack condition `{condition}`, and is checked as if present",
-                    statement.index
+                    statement.index + 1
                 ),
                 None if statement.is_placeholder => {
-                    format!("statement {} is known only at deployment, and skipped", statement.index)
+                    format!("statement {} is known only at deployment, and skipped", statement.index + 1)
                 }
-                None => format!("statement {} depends on values known only at deployment", statement.index),
+                None => format!("statement {} depends on values known only at deployment", statement.index + 1),
             });
         }
     }

@@ -24,6 +24,8 @@ pub(super) struct Change {
     pub(super) module: Vec<Segment>,
     /// Resource type, such as `aws_subnet`.
     pub(super) kind: String,
+    /// The type in the words of the tool that wrote the plan.
+    pub(super) shown_kind: String,
     pub(super) name: String,
     pub(super) index: Option<Value>,
     /// Absent for an entry that writes nothing.
@@ -86,6 +88,7 @@ impl Change {
             address: raw.address.clone(),
             module: segments(&raw.module_address),
             kind: raw.kind.clone(),
+            shown_kind: raw.shown_kind.as_ref().unwrap_or(&raw.kind).clone(),
             name: raw.name.clone(),
             index: raw.index.clone(),
             action,

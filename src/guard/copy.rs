@@ -143,7 +143,7 @@ fn unmodelled(change: &Change, before: &Inventory, affected: &Affected, effect: 
     let vpc = change.before_text("vpc_id").or_else(|| change.after_text("vpc_id"));
     let is_elsewhere = vpc.is_some_and(|vpc| !affected.vpcs.contains(vpc));
     if ((is_read && !is_elsewhere) || is_gateway) && effect.undecided.is_empty() {
-        effect.undecided.push(format!("changes of `{}` are not modelled", change.kind));
+        effect.undecided.push(format!("changes of `{}` are not modelled", change.shown_kind));
     }
 }
 

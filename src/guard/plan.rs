@@ -37,11 +37,11 @@ impl From<Document> for Plan {
     fn from(document: Document) -> Self {
         let mut plan = Self {
             changes: Vec::new(),
-            open: Vec::new(),
-            notes: Vec::new(),
+            open: document.open.clone(),
+            notes: document.notes.clone(),
             configuration: Configuration::default(),
             variables: BTreeMap::new(),
-            account: caller(&document),
+            account: document.account.clone().or_else(|| caller(&document)),
             version: document.terraform_version.clone(),
         };
         for raw in document.resource_changes.iter().filter(|raw| is_of_aws(&raw.provider_name)) {

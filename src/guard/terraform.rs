@@ -1,4 +1,4 @@
-//! A plan as `terraform show -json` or `tofu show -json` prints it.
+//! A plan as `terraform show -json` or `tofu show -json` prints it, or what a change set of CloudFormation is read as.
 //! Source: hashicorp/terraform `internal/command/jsonplan/plan.go`; developer.hashicorp.com, Terraform, "JSON Output
 //! Format": minor versions only add keys, and a reader must refuse an unknown major version.
 
@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::json_input::{self, JsonError};
+
+use super::change_set::ChangeSet;
 
 /// Newest major version of the format that is understood.
 const MAJOR: u64 = 1;
@@ -33,6 +35,15 @@ pub(crate) struct Document {
     /// Only a change set of CloudFormation has it.
     #[serde(rename = "StackName")]
     stack_name: Option<Value>,
+    /// Account of a change set.
+    #[serde(skip)]
+    pub(super) account: Option<String>,
+    /// Parts that a change set does not hold.
+    #[serde(skip)]
+    pub(super) notes: Vec<String>,
+    /// Changes of a change set that cannot be judged, each with the reason.
+    #[serde(skip)]
+    pub(super) open: Vec<(String, String)>,
     /// Only the machine-readable output of `terraform plan -json` has it.
     #[serde(rename = "@message")]
     message: Option<Value>,
@@ -116,6 +127,9 @@ pub(super) struct RawChange {
     /// A number for `count`, a text for `for_each`; absent for a single resource.
     pub(super) index: Option<Value>,
     pub(super) provider_name: String,
+    /// The type in the words of another tool.
+    #[serde(skip)]
+    pub(super) shown_kind: Option<String>,
     pub(super) change: RawDifference,
 }
 
@@ -155,8 +169,10 @@ pub(crate) enum PlanError {
     Several,
     #[error("this is a state, not a plan")]
     State,
-    #[error("this is a change set of CloudFormation, which is not supported")]
-    ChangeSet,
+    #[error("the change set does not have the values of properties")]
+    WithoutValues,
+    #[error("the change set failed: {0}")]
+    FailedChangeSet(String),
     #[error("this is a JSON document, but not a plan: it has neither `planned_values` nor `configuration`")]
     Other,
     #[error("format version `{0}` is not supported: versions 0.1 to {MAJOR}.x are")]
@@ -181,6 +197,10 @@ impl Document {
         let decoded = decoded(bytes);
         let text = document(decoded.as_deref().unwrap_or(bytes)).ok_or(PlanError::Text)?;
         let document: Self = json_input::parse_first(text)?;
+        if document.stack_name.is_some() {
+            let set: ChangeSet = json_input::parse_first(text)?;
+            return set.into_document();
+        }
         document.check()?;
         if is_followed_by_another(text) {
             return Err(PlanError::Several);
@@ -191,9 +211,6 @@ impl Document {
     fn check(&self) -> Result<(), PlanError> {
         if self.message.is_some() {
             return Err(PlanError::Stream);
-        }
-        if self.stack_name.is_some() {
-            return Err(PlanError::ChangeSet);
         }
         if let Some(version) = &self.format_version {
             let major = version.split('.').next().and_then(|major| major.parse::<u64>().ok());
@@ -273,7 +290,6 @@ mod tests {
             PlanError::State
         );
         assert_eq!(refused(b"{\"format_version\": \"1.0\"}"), PlanError::State);
-        assert_eq!(refused(b"{\"StackName\": \"a\", \"Changes\": []}"), PlanError::ChangeSet);
         assert_eq!(refused(b"{\"items\": []}"), PlanError::Other);
         assert_eq!(
             refused(b"{\"format_version\": \"2.0\", \"planned_values\": {}}"),

@@ -42,7 +42,7 @@ fn plan(changes: &[Value], configuration: &Value) -> Plan {
     Document::from_slice(document.to_string().as_bytes()).unwrap().into()
 }
 
-fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Auditor<'a> {
+pub(super) fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Auditor<'a> {
     Auditor {
         cluster_id: cluster.id,
         kubernetes: evidence,

@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn broken_text_has_its_place() {
-        let text = "kind: ConfigMap\n---\nkind: Pod\nmetadata: [a]\n";
+        let text = "kind: ConfigMap\n---\nkind: Pod\nmetadata: a\n";
         let error = PodObjects::parse("f.yaml", text.as_bytes().to_vec()).unwrap_err().to_string();
         assert!(error.contains("f.yaml") && error.contains('3'), "{error}");
         assert!(PodObjects::parse("f", vec![0xff]).is_err());

@@ -337,10 +337,7 @@ fn open_rights(decision: &Decision, options: &TableOptions) -> Option<String> {
 /// A call that the role may not make, and the statement that decides.
 fn refusal(call: &Call, answer: &CallAnswer, options: &TableOptions) -> String {
     let role = answer.role.rsplit('/').next().unwrap_or_default();
-    let because = answer.because.iter().map(|one| match one.statement {
-        Some(number) => format!("statement {} of `{}`", number + 1, text::printable(&one.policy)),
-        None => format!("`{}`", text::printable(&one.policy)),
-    });
+    let because = answer.because.iter().map(|one| text::printable(&one.describe()).into_owned());
     let because: Vec<String> = because.collect();
     let why = match answer.verdict {
         Verdict::Denied if because.is_empty() => format!("a policy of the role `{role}` denies it"),

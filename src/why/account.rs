@@ -121,8 +121,8 @@ fn statements(because: &[StatementRef]) -> String {
     let names: Vec<String> = because
         .iter()
         .map(|one| match one.statement {
-            Some(number) => format!("statement {} of `{}`", number + 1, text::printable(&one.policy)),
-            None => format!("`{}`, which does not allow it,", text::printable(&one.policy)),
+            Some(_) => text::printable(&one.describe()).into_owned(),
+            None => format!("{}, which does not allow it,", text::printable(&one.describe())),
         })
         .collect();
     if names.is_empty() { "a policy".to_owned() } else { text::list(&names, 3) }

@@ -213,7 +213,7 @@ fn one_question_is_answered_with_its_statements() {
         let arguments = [&["eval", "--policy", WORKER, "--action", "ecr:DescribeRepositories"], extra].concat();
         text(&run(&arguments, ""))
     };
-    let allowed = "Allowed\n  allowed by statement 2 of fixtures/policy/worker.json\n";
+    let allowed = "Allowed\n  allowed by statement 3 of fixtures/policy/worker.json\n";
     assert_eq!(ask(&["--context", "aws:requestedregion=us-east-1"]), (Some(0), allowed.to_owned()));
     assert_eq!(ask(&[]), (Some(1), "ImplicitlyDenied\n".to_owned()));
     let (code, page) = ask(&["--unknown-context"]);

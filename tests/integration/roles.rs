@@ -34,7 +34,7 @@ fn a_control_policy_takes_away_and_is_named() {
     assert_eq!(of_rule(&scan(&[]), "iam-action-denied"), Vec::<String>::new());
     let denied = of_rule(&scan(&["--scp", file.to_str().unwrap()]), "iam-action-denied");
     assert_eq!(denied.len(), 1, "{denied:?}");
-    assert!(denied[0].contains("ec2:DeleteVolume by statement 1 of") && denied[0].contains("guard.json"), "{denied:?}");
+    assert!(denied[0].contains("ec2:DeleteVolume by statement 2 of") && denied[0].contains("guard.json"), "{denied:?}");
     let narrow = guard.replace("\"Action\":\"*\"", "\"Action\":\"ecr:*\"");
     std::fs::write(&file, narrow).unwrap();
     let denied = of_rule(&scan(&["--scp", file.to_str().unwrap()]), "iam-action-denied").join("\n");

@@ -12,6 +12,17 @@ pub struct StatementRef {
     pub statement: Option<usize>,
 }
 
+impl StatementRef {
+    /// "statement 2 of `policy`", counted from one as a reader does, or "`policy`". The name is not escaped.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self.statement {
+            Some(index) => format!("statement {} of `{}`", index + 1, self.policy),
+            None => format!("`{}`", self.policy),
+        }
+    }
+}
+
 /// The answer for one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

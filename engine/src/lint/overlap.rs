@@ -142,7 +142,7 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
                 continue;
             }
             if denies {
-                let message = format!("statement {} denies all that this one allows", outer.index);
+                let message = format!("statement {} denies all that this one allows", outer.index + 1);
                 remarks.report("statement-denied", Some(inner), inner.span, message);
                 break;
             }
@@ -152,7 +152,7 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
                 && inner.conditions.is_empty() == outer.conditions.is_empty()
                 && covers_principals(inner, outer, denies);
             if !mutual {
-                let message = format!("statement {} already covers this one", outer.index);
+                let message = format!("statement {} already covers this one", outer.index + 1);
                 remarks.report("statement-covered", Some(inner), inner.span, message);
                 break;
             }

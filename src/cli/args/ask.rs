@@ -43,7 +43,8 @@ pub(crate) struct SimulateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GuardArgs {
-    /// Plan in JSON, as `terraform show -json PLANFILE` or `tofu show -json PLANFILE` prints it; `-` for standard input
+    /// Plan in JSON, as `terraform show -json PLANFILE` or `tofu show -json PLANFILE` prints it, or a change set of
+    /// CloudFormation, as `aws cloudformation describe-change-set --include-property-values` does; `-` for standard input
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
     /// Judge this cluster; repeatable [default: every cluster that has instances]

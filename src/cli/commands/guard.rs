@@ -82,7 +82,14 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
 
 fn unread(args: &GuardArgs, error: &PlanError) -> Failure {
     let shown = args.plan.display();
-    Failure::usage(format!("cannot read the plan `{shown}`"))
-        .cause(error.to_string())
-        .help("write it with `terraform show -json PLANFILE` or `tofu show -json PLANFILE`, where PLANFILE is the file of `plan -out`")
+    let help = match error {
+        PlanError::WithoutValues => {
+            "write it with `aws cloudformation describe-change-set --include-property-values --change-set-name ARN`"
+        }
+        PlanError::FailedChangeSet(_) => "correct the template, and create the change set again",
+        _ => {
+            "write it with `terraform show -json PLANFILE` or `tofu show -json PLANFILE`, where PLANFILE is the file of `plan -out`"
+        }
+    };
+    Failure::usage(format!("cannot read the plan `{shown}`")).cause(error.to_string()).help(help)
 }

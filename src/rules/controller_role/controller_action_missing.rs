@@ -48,11 +48,11 @@ fn violation(context: &Context<'_>, one: &CompanionRole<'_>, audited: &Companion
         .iter()
         .flat_map(|(_, assessment)| &assessment.because)
         .map(|by| match by.statement {
-            Some(at) => format!("statement {at} of `{}`", text::printable(&by.policy)),
+            Some(_) => text::printable(&by.describe()).into_owned(),
             None if one.role.permissions_boundary.as_ref() == Some(&by.policy) => {
-                format!("the boundary `{}`", text::printable(&by.policy))
+                format!("the boundary {}", text::printable(&by.describe()))
             }
-            None => format!("the control policy `{}`", text::printable(&by.policy)),
+            None => format!("the control policy {}", text::printable(&by.describe())),
         })
         .collect();
     deciders.sort();

@@ -56,11 +56,11 @@ fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a Stateme
     let described: Vec<String> = unique
         .into_iter()
         .map(|reference| match reference.statement {
-            Some(index) => format!("statement {index} of `{}`", reference.policy),
+            Some(_) => reference.describe(),
             None if is_boundary(&reference.policy) => {
-                format!("the boundary `{}`, which does not allow it", reference.policy)
+                format!("the boundary {}, which does not allow it", reference.describe())
             }
-            None => format!("the control policy `{}`, which does not allow it", reference.policy),
+            None => format!("the control policy {}, which does not allow it", reference.describe()),
         })
         .collect();
     text::list(&described, 3)

@@ -168,7 +168,7 @@ fn page(decision: Decision, matched: &Value) -> String {
             let name = entry.get(0).and_then(Value::as_str).unwrap_or_default();
             page.push_str(&format!(
                 "  {what} statement {} of {}\n",
-                entry.get(1).unwrap_or(&Value::Null),
+                entry.get(1).and_then(Value::as_u64).unwrap_or_default() + 1,
                 text::printable(name)
             ));
         }
@@ -221,7 +221,7 @@ pub(super) fn unknown(
     let mut page = if word == "only if" { format!("{word} {}\n", limits.join(", and ")) } else { format!("{word}\n") };
     page = text::printable(page.trim_end()).into_owned() + "\n";
     for reference in &answer.because {
-        let statement = reference.statement.map_or_else(String::new, |index| format!("statement {index} of "));
+        let statement = reference.statement.map_or_else(String::new, |index| format!("statement {} of ", index + 1));
         page.push_str(&format!("  decided by {statement}{}\n", text::printable(&reference.policy)));
     }
     (out.write_all(page.as_bytes()), exit)

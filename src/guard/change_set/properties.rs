@@ -1,0 +1,512 @@
+//! The types of CloudFormation by which a cluster lives, and their properties as the attributes of a plan.
+//! Source: AWS CloudFormation Template Reference Guide, one page for each type.
+
+use serde_json::{Map, Value, json};
+
+use super::UNKNOWN;
+
+/// How a property is written as an attribute.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Plain,
+    /// A number or a truth value, also as the text that templates write.
+    Literal,
+    /// `[{Key, Value}]` as an object.
+    Tags,
+    /// `[{Key, Value, PropagateAtLaunch}]` as blocks.
+    GroupTags,
+    /// A policy as a text.
+    Document,
+    /// The first item of a list.
+    First,
+    Ingress,
+    /// `[{PolicyName, PolicyDocument}]` as blocks.
+    InlinePolicies,
+    /// An object as a block, with names in lower case and underscores.
+    Block,
+    /// A list of objects as blocks.
+    Blocks,
+    /// `LaunchTemplate` of an Auto Scaling group.
+    TemplateReference,
+    /// `TagSpecifications` of a launch template.
+    TagSpecifications,
+}
+
+/// A type, and its attributes: name, JSON pointer of the property, form.
+#[derive(Debug)]
+pub(super) struct Row {
+    cloudformation: &'static str,
+    pub(super) kind: &'static str,
+    attributes: &'static [(&'static str, &'static str, Form)],
+    /// Attributes that are the physical id: a name or an ARN.
+    named_by_id: &'static [&'static str],
+}
+
+const fn new(
+    cloudformation: &'static str,
+    kind: &'static str,
+    attributes: &'static [(&'static str, &'static str, Form)],
+) -> Row {
+    Row { cloudformation, kind, attributes, named_by_id: &[] }
+}
+
+const fn named(
+    cloudformation: &'static str,
+    kind: &'static str,
+    attributes: &'static [(&'static str, &'static str, Form)],
+    named_by_id: &'static [&'static str],
+) -> Row {
+    Row { cloudformation, kind, attributes, named_by_id }
+}
+
+use Form::{
+    Block, Blocks, Document, First, GroupTags, Ingress, InlinePolicies, Literal, Plain, TagSpecifications, Tags,
+};
+
+const TAGS: (&str, &str, Form) = ("tags", "/Tags", Tags);
+const VPC: (&str, &str, Form) = ("vpc_id", "/VpcId", Plain);
+
+/// Attachment of a managed policy to a role, which `AWS::IAM::ManagedPolicy` holds.
+const ATTACHMENT: Row =
+    new("", "aws_iam_role_policy_attachment", &[("role", "/Role", Plain), ("policy_arn", "/PolicyArn", Plain)]);
+
+const INLINE: Row = new(
+    "AWS::IAM::RolePolicy",
+    "aws_iam_role_policy",
+    &[("role", "/RoleName", Plain), ("name", "/PolicyName", Plain), ("policy", "/PolicyDocument", Document)],
+);
+
+/// Types that are read, and those whose changes are undecided.
+const ROWS: &[Row] = &[
+    new(
+        "AWS::EC2::VPC",
+        "aws_vpc",
+        &[
+            ("cidr_block", "/CidrBlock", Plain),
+            ("enable_dns_support", "/EnableDnsSupport", Literal),
+            ("enable_dns_hostnames", "/EnableDnsHostnames", Literal),
+            TAGS,
+        ],
+    ),
+    new(
+        "AWS::EC2::Subnet",
+        "aws_subnet",
+        &[
+            VPC,
+            ("availability_zone", "/AvailabilityZone", Plain),
+            ("cidr_block", "/CidrBlock", Plain),
+            ("ipv6_cidr_block", "/Ipv6CidrBlock", Plain),
+            ("outpost_arn", "/OutpostArn", Plain),
+            TAGS,
+        ],
+    ),
+    new(
+        "AWS::EC2::SecurityGroup",
+        "aws_security_group",
+        &[
+            ("name", "/GroupName", Plain),
+            ("description", "/GroupDescription", Plain),
+            VPC,
+            ("ingress", "/SecurityGroupIngress", Ingress),
+            TAGS,
+        ],
+    ),
+    new(
+        "AWS::EC2::SecurityGroupIngress",
+        "aws_vpc_security_group_ingress_rule",
+        &[
+            ("security_group_id", "/GroupId", Plain),
+            ("ip_protocol", "/IpProtocol", Plain),
+            ("from_port", "/FromPort", Literal),
+            ("to_port", "/ToPort", Literal),
+            ("cidr_ipv4", "/CidrIp", Plain),
+            ("cidr_ipv6", "/CidrIpv6", Plain),
+            ("prefix_list_id", "/SourcePrefixListId", Plain),
+            ("referenced_security_group_id", "/SourceSecurityGroupId", Plain),
+            ("description", "/Description", Plain),
+        ],
+    ),
+    new("AWS::EC2::RouteTable", "aws_route_table", &[VPC, TAGS]),
+    new(
+        "AWS::EC2::Route",
+        "aws_route",
+        &[
+            ("route_table_id", "/RouteTableId", Plain),
+            ("destination_cidr_block", "/DestinationCidrBlock", Plain),
+            ("destination_ipv6_cidr_block", "/DestinationIpv6CidrBlock", Plain),
+            ("destination_prefix_list_id", "/DestinationPrefixListId", Plain),
+            ("gateway_id", "/GatewayId", Plain),
+            ("nat_gateway_id", "/NatGatewayId", Plain),
+            ("transit_gateway_id", "/TransitGatewayId", Plain),
+            ("vpc_endpoint_id", "/VpcEndpointId", Plain),
+            ("vpc_peering_connection_id", "/VpcPeeringConnectionId", Plain),
+            ("egress_only_gateway_id", "/EgressOnlyInternetGatewayId", Plain),
+            ("local_gateway_id", "/LocalGatewayId", Plain),
+            ("carrier_gateway_id", "/CarrierGatewayId", Plain),
+            ("core_network_arn", "/CoreNetworkArn", Plain),
+            ("instance_id", "/InstanceId", Plain),
+            ("network_interface_id", "/NetworkInterfaceId", Plain),
+        ],
+    ),
+    new(
+        "AWS::EC2::SubnetRouteTableAssociation",
+        "aws_route_table_association",
+        &[("subnet_id", "/SubnetId", Plain), ("route_table_id", "/RouteTableId", Plain)],
+    ),
+    new("AWS::EC2::InternetGateway", "aws_internet_gateway", &[TAGS]),
+    new(
+        "AWS::EC2::VPCGatewayAttachment",
+        "aws_internet_gateway_attachment",
+        &[VPC, ("internet_gateway_id", "/InternetGatewayId", Plain)],
+    ),
+    new("AWS::EC2::DHCPOptions", "aws_vpc_dhcp_options", &[("domain_name", "/DomainName", Plain), TAGS]),
+    new(
+        "AWS::EC2::VPCDHCPOptionsAssociation",
+        "aws_vpc_dhcp_options_association",
+        &[VPC, ("dhcp_options_id", "/DhcpOptionsId", Plain)],
+    ),
+    new("AWS::EC2::Volume", "aws_ebs_volume", &[("availability_zone", "/AvailabilityZone", Plain), TAGS]),
+    new(
+        "AWS::EC2::VolumeAttachment",
+        "aws_volume_attachment",
+        &[("volume_id", "/VolumeId", Plain), ("instance_id", "/InstanceId", Plain)],
+    ),
+    new(
+        "AWS::EC2::Instance",
+        "aws_instance",
+        &[
+            ("subnet_id", "/SubnetId", Plain),
+            ("subnet_id", "/NetworkInterfaces/0/SubnetId", Plain),
+            ("vpc_security_group_ids", "/SecurityGroupIds", Plain),
+            ("vpc_security_group_ids", "/NetworkInterfaces/0/GroupSet", Plain),
+            ("iam_instance_profile", "/IamInstanceProfile", Plain),
+            ("source_dest_check", "/SourceDestCheck", Literal),
+            ("private_ip", "/PrivateIpAddress", Plain),
+            ("metadata_options", "/MetadataOptions", Block),
+            TAGS,
+        ],
+    ),
+    new(
+        "AWS::EC2::NetworkInterface",
+        "aws_network_interface",
+        &[
+            ("subnet_id", "/SubnetId", Plain),
+            ("security_groups", "/GroupSet", Plain),
+            ("source_dest_check", "/SourceDestCheck", Literal),
+            ("description", "/Description", Plain),
+            TAGS,
+        ],
+    ),
+    new(
+        "AWS::EC2::LaunchTemplate",
+        "aws_launch_template",
+        &[
+            ("name", "/LaunchTemplateName", Plain),
+            ("iam_instance_profile", "/LaunchTemplateData/IamInstanceProfile", Block),
+            ("vpc_security_group_ids", "/LaunchTemplateData/SecurityGroupIds", Plain),
+            ("network_interfaces", "/LaunchTemplateData/NetworkInterfaces", Blocks),
+            ("metadata_options", "/LaunchTemplateData/MetadataOptions", Block),
+            ("tag_specifications", "/LaunchTemplateData/TagSpecifications", TagSpecifications),
+        ],
+    ),
+    named(
+        "AWS::AutoScaling::AutoScalingGroup",
+        "aws_autoscaling_group",
+        &[
+            ("name", "/AutoScalingGroupName", Plain),
+            ("vpc_zone_identifier", "/VPCZoneIdentifier", Plain),
+            ("availability_zones", "/AvailabilityZones", Plain),
+            ("min_size", "/MinSize", Literal),
+            ("max_size", "/MaxSize", Literal),
+            ("desired_capacity", "/DesiredCapacity", Literal),
+            ("launch_template", "/LaunchTemplate", Form::TemplateReference),
+            ("mixed_instances_policy", "/MixedInstancesPolicy", Block),
+            ("launch_configuration", "/LaunchConfigurationName", Plain),
+            ("target_group_arns", "/TargetGroupARNs", Plain),
+            ("load_balancers", "/LoadBalancerNames", Plain),
+            ("tag", "/Tags", GroupTags),
+        ],
+        &["name"],
+    ),
+    named(
+        "AWS::IAM::Role",
+        "aws_iam_role",
+        &[
+            ("name", "/RoleName", Plain),
+            ("path", "/Path", Plain),
+            ("assume_role_policy", "/AssumeRolePolicyDocument", Document),
+            ("managed_policy_arns", "/ManagedPolicyArns", Plain),
+            ("permissions_boundary", "/PermissionsBoundary", Plain),
+            ("inline_policy", "/Policies", InlinePolicies),
+            TAGS,
+        ],
+        &["name"],
+    ),
+    named(
+        "AWS::IAM::ManagedPolicy",
+        "aws_iam_policy",
+        &[("name", "/ManagedPolicyName", Plain), ("path", "/Path", Plain), ("policy", "/PolicyDocument", Document)],
+        &["arn"],
+    ),
+    INLINE,
+    named(
+        "AWS::IAM::InstanceProfile",
+        "aws_iam_instance_profile",
+        &[("name", "/InstanceProfileName", Plain), ("path", "/Path", Plain), ("role", "/Roles", First)],
+        &["name"],
+    ),
+    named("AWS::IAM::OIDCProvider", "aws_iam_openid_connect_provider", &[("url", "/Url", Plain)], &["arn"]),
+    // Inline policies of several roles, one change for each.
+    new("AWS::IAM::Policy", "aws_iam_role_policy", INLINE.attributes),
+    // Their changes are undecided if they concern the VPC of a cluster.
+    new("AWS::ElasticLoadBalancing::LoadBalancer", "aws_elb", &[("subnet_ids", "/Subnets", Plain)]),
+    new("AWS::ElasticLoadBalancingV2::LoadBalancer", "aws_lb", &[("subnet_ids", "/Subnets", Plain)]),
+    new("AWS::ElasticLoadBalancingV2::TargetGroup", "aws_lb_target_group", &[VPC]),
+    new("AWS::EKS::Cluster", "aws_eks_cluster", &[]),
+    new("AWS::EKS::Nodegroup", "aws_eks_node_group", &[]),
+    new("AWS::EC2::NetworkAcl", "aws_network_acl", &[VPC]),
+    new(
+        "AWS::EC2::SubnetNetworkAclAssociation",
+        "aws_network_acl_association",
+        &[("subnet_id", "/SubnetId", Plain), ("network_acl_id", "/NetworkAclId", Plain)],
+    ),
+    new("AWS::AutoScaling::LaunchConfiguration", "aws_launch_configuration", &[]),
+    new("AWS::EC2::PrefixList", "aws_ec2_managed_prefix_list", &[]),
+    new("AWS::EC2::VPCCidrBlock", "aws_vpc_ipv4_cidr_block_association", &[VPC]),
+];
+
+/// The row of a type, if a cluster can depend on it.
+pub(super) fn row(cloudformation: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.cloudformation == cloudformation)
+}
+
+/// The row of a part of a resource.
+pub(super) fn kind(own: &'static Row, kind: &str) -> &'static Row {
+    if kind == ATTACHMENT.kind { &ATTACHMENT } else { own }
+}
+
+type Properties = Option<Map<String, Value>>;
+
+/// The changes that one resource is: its own, and one for each role that it names. Kind, name, both sides.
+pub(super) fn expanded(
+    row: &'static Row,
+    before: Properties,
+    after: Properties,
+) -> Vec<(&'static str, String, Properties, Properties)> {
+    let roles = |side: &Properties| -> Vec<String> {
+        let listed = side.as_ref().and_then(|one| one.get("Roles")?.as_array().cloned()).unwrap_or_default();
+        listed.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let all = || {
+        let mut all = roles(&before);
+        all.extend(roles(&after).into_iter().filter(|role| !all.contains(role)).collect::<Vec<_>>());
+        all
+    };
+    let part = |side: &Properties, role: &str, fields: fn(&Map<String, Value>, &str) -> Value| -> Properties {
+        let held = side.as_ref().filter(|_| roles(side).iter().any(|one| one == role))?;
+        fields(held, role).as_object().cloned()
+    };
+    match row.cloudformation {
+        "AWS::IAM::Policy" => {
+            let fields = |held: &Map<String, Value>, role: &str| json!({"RoleName": role, "PolicyName": held.get("PolicyName"), "PolicyDocument": held.get("PolicyDocument")});
+            let of = |role: String| {
+                let (old, new) = (part(&before, &role, fields), part(&after, &role, fields));
+                (row.kind, format!("of {role}"), old, new)
+            };
+            all().into_iter().map(of).collect()
+        }
+        "AWS::IAM::ManagedPolicy" => {
+            let fields = |held: &Map<String, Value>, role: &str| json!({"Role": role, "PolicyArn": held.get("Arn").cloned().unwrap_or_else(|| UNKNOWN.into())});
+            let of = |role: String| {
+                let (old, new) = (part(&before, &role, fields), part(&after, &role, fields));
+                (ATTACHMENT.kind, format!("to {role}"), old, new)
+            };
+            let attachments: Vec<_> = all().into_iter().map(of).collect();
+            let mut found = vec![(row.kind, String::new(), before, after)];
+            found.extend(attachments);
+            found
+        }
+        _ => vec![(row.kind, String::new(), before, after)],
+    }
+}
+
+/// Adds the tags of the stack to those of a new resource.
+pub(super) fn add_tags(row: &Row, properties: &mut Map<String, Value>, stack: &Value) {
+    let takes_tags = row.attributes.iter().any(|(_, pointer, _)| *pointer == "/Tags");
+    let of_stack = stack.as_array().map_or(&[][..], Vec::as_slice);
+    if !takes_tags || of_stack.is_empty() {
+        return;
+    }
+    let tags = properties.entry("Tags").or_insert_with(|| json!([]));
+    if let Some(tags) = tags.as_array_mut() {
+        let held: Vec<Value> = tags.iter().filter_map(|tag| tag.get("Key").cloned()).collect();
+        tags.extend(of_stack.iter().filter(|tag| tag.get("Key").is_some_and(|key| !held.contains(key))).cloned());
+    }
+}
+
+impl Row {
+    /// The known attributes, and the flags of the unknown parts.
+    pub(super) fn attributes(&self, properties: &Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
+        let whole = Value::Object(properties.clone());
+        let (mut values, mut unknown) = (Map::new(), Map::new());
+        for (name, pointer, form) in self.attributes {
+            let Some(value) = whole.pointer(pointer).filter(|value| !value.is_null()) else { continue };
+            let (value, flags) = split(form.written(value));
+            values.insert((*name).to_owned(), value);
+            if let Some(flags) = flags {
+                unknown.insert((*name).to_owned(), flags);
+            }
+        }
+        (values, unknown)
+    }
+
+    /// Sets the attributes that are the physical id of a resource that exists.
+    pub(super) fn name_by(&self, id: &str, values: &mut Map<String, Value>, unknown: &mut Map<String, Value>) {
+        for name in self.named_by_id {
+            values.entry(*name).or_insert_with(|| id.into());
+            unknown.remove(*name);
+        }
+    }
+}
+
+impl Form {
+    /// The attribute, with the marks of unknown values.
+    fn written(self, value: &Value) -> Value {
+        if is_unknown(value) {
+            return value.clone();
+        }
+        let items = || value.as_array().map_or(&[][..], Vec::as_slice);
+        match self {
+            Self::Plain => value.clone(),
+            Self::Literal => literal(value),
+            Self::Tags => tags(items()),
+            Self::GroupTags => items().iter().map(snake).collect(),
+            Self::Document if has_unknown(value) => UNKNOWN.into(),
+            Self::Document => value.as_str().map_or_else(|| value.to_string(), str::to_owned).into(),
+            Self::First => items().first().cloned().unwrap_or_default(),
+            Self::Ingress => items().iter().map(ingress).collect(),
+            Self::InlinePolicies => items()
+                .iter()
+                .map(|one| {
+                    let document = one.get("PolicyDocument").map(|one| Self::Document.written(one));
+                    json!({"name": one.get("PolicyName"), "policy": document})
+                })
+                .collect(),
+            Self::Block => json!([snake(value)]),
+            Self::Blocks => items()
+                .iter()
+                .map(|one| {
+                    let mut block = snake(one);
+                    if let Some(groups) = one.get("Groups") {
+                        block["security_groups"] = groups.clone();
+                    }
+                    block
+                })
+                .collect(),
+            Self::TemplateReference => json!([{
+                "id": value.get("LaunchTemplateId"), "name": value.get("LaunchTemplateName"),
+                "version": value.get("Version").map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)),
+            }]),
+            Self::TagSpecifications => items()
+                .iter()
+                .map(|one| {
+                    let held = one.get("Tags").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                    json!({"resource_type": one.get("ResourceType"), "tags": tags(held)})
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A number or a truth value, also as the text that templates write.
+fn literal(value: &Value) -> Value {
+    match value.as_str() {
+        Some("true") => true.into(),
+        Some("false") => false.into(),
+        Some(text) => text.parse::<i64>().map_or_else(|_| value.clone(), Value::from),
+        None => value.clone(),
+    }
+}
+
+fn tags(items: &[Value]) -> Value {
+    let mut all = Map::new();
+    for tag in items {
+        let Some(key) = tag.get("Key").and_then(Value::as_str) else { continue };
+        if key.contains(UNKNOWN) {
+            return UNKNOWN.into();
+        }
+        let value = tag.get("Value").cloned().unwrap_or_default();
+        all.insert(key.to_owned(), value.as_str().map_or_else(|| value.to_string(), str::to_owned).into());
+    }
+    all.into()
+}
+
+/// A rule of a group as a block.
+fn ingress(rule: &Value) -> Value {
+    let listed = |key: &str| rule.get(key).map_or_else(|| json!([]), |value| json!([value]));
+    let number = |key: &str| rule.get(key).map(literal);
+    let protocol = rule.get("IpProtocol").map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned));
+    json!({
+        "protocol": protocol, "from_port": number("FromPort"), "to_port": number("ToPort"),
+        "cidr_blocks": listed("CidrIp"), "ipv6_cidr_blocks": listed("CidrIpv6"),
+        "prefix_list_ids": listed("SourcePrefixListId"), "security_groups": listed("SourceSecurityGroupId"),
+        "description": rule.get("Description"), "self": false,
+    })
+}
+
+/// An object with its names in lower case and underscores: `HttpTokens` is `http_tokens`.
+fn snake(value: &Value) -> Value {
+    let Some(members) = value.as_object() else { return value.clone() };
+    let name = |key: &str| {
+        let mut name = String::new();
+        for one in key.chars() {
+            if one.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(one.to_ascii_lowercase());
+        }
+        name
+    };
+    members.iter().map(|(key, value)| (name(key), literal(value))).collect::<Map<_, _>>().into()
+}
+
+fn is_unknown(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains(UNKNOWN))
+}
+
+fn has_unknown(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_unknown),
+        Value::Object(members) => members.values().any(has_unknown),
+        other => is_unknown(other),
+    }
+}
+
+/// A value without its unknown parts, and their flags, as a plan writes them.
+fn split(value: Value) -> (Value, Option<Value>) {
+    if is_unknown(&value) {
+        return (Value::Null, Some(true.into()));
+    }
+    match value {
+        Value::Array(items) => {
+            let (values, flags): (Vec<Value>, Vec<Option<Value>>) = items.into_iter().map(split).unzip();
+            let has_some = flags.iter().any(Option::is_some);
+            let flags: Vec<Value> = flags.into_iter().map(|one| one.unwrap_or(false.into())).collect();
+            (values.into(), has_some.then(|| flags.into()))
+        }
+        Value::Object(members) => {
+            let (mut values, mut flags) = (Map::new(), Map::new());
+            for (key, value) in members {
+                let (value, flag) = split(value);
+                // An unknown member is absent from the known ones.
+                if flag.as_ref() != Some(&Value::Bool(true)) {
+                    values.insert(key.clone(), value);
+                }
+                flags.extend(flag.map(|flag| (key, flag)));
+            }
+            let has_some = !flags.is_empty();
+            (values.into(), has_some.then(|| flags.into()))
+        }
+        other => (other, None),
+    }
+}
