@@ -30,6 +30,7 @@ mod ingress;
 mod instances;
 mod links;
 mod links_on_copy;
+mod manifests;
 mod objects;
 mod plan;
 mod references;
@@ -40,7 +41,9 @@ mod tags;
 mod terraform;
 mod trial;
 
+pub(crate) use change_set::read_plan;
 pub(crate) use choices::Choice;
+pub(crate) use manifests::Manifests;
 pub(crate) use plan::Plan;
 pub(crate) use terraform::{Document, PlanError};
 
@@ -66,6 +69,9 @@ pub(crate) struct Guard {
     pub(crate) plan_version: Option<String>,
     /// Number of changes to AWS in the plan.
     pub(crate) changes: usize,
+    /// Objects of Kubernetes that are applied: kind and name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) objects: Vec<String>,
     /// Findings that the plan causes or makes worse, worst first.
     pub(crate) new: Vec<Judged>,
     /// Findings of before that concern more resources after the plan, or more permissions of a role.
@@ -129,14 +135,14 @@ impl Guard {
     }
 }
 
-/// Tries a plan on a copy of an inventory, for each of these clusters. `configure` sets the severities that the operator
+/// Tries a plan, and objects of Kubernetes, on a copy of an inventory, for each of these clusters. `configure` sets the severities that the operator
 /// chose, and marks waived findings.
 ///
 /// # Errors
 /// If the plan is about other accounts, or a baseline is broken.
 pub(crate) fn guard(
     inventory: &Inventory,
-    plan: &Plan,
+    (plan, manifests): (&Plan, Option<&Manifests>),
     auditors: &[Auditor<'_>],
     configure: &dyn Fn(&mut [Finding]),
 ) -> Result<Guard, GuardError> {
@@ -148,12 +154,14 @@ pub(crate) fn guard(
     }
     affected.follow(plan);
     let (after, effects) = applied(inventory, plan, &affected, None);
+    let objects = manifests.map(Manifests::addresses).unwrap_or_default();
     let mut guard = Guard {
         schema: SCHEMA,
         clusters: affected.clusters.iter().cloned().collect(),
         collected_at: inventory.collected_at.clone(),
         plan_version: plan.version.clone(),
         changes: plan.effective().count(),
+        objects: objects.iter().map(addresses::ObjectAddress::describe).collect(),
         new: Vec::new(),
         worse: Vec::new(),
         waived: Vec::new(),
@@ -166,7 +174,9 @@ pub(crate) fn guard(
     guard.undecided.extend(plan.open.iter().map(|(address, why)| Told { address: address.clone(), why: why.clone() }));
     for (auditor, view) in auditors.iter().zip(&views) {
         let held = Held::of(view, &affected.clusters);
-        let holding = Auditor { held: Some(&held), ..*auditor };
+        let evidence = manifests.map(|manifests| manifests.applied(auditor.kubernetes));
+        let kubernetes = evidence.as_ref().unwrap_or(auditor.kubernetes);
+        let holding = Auditor { held: Some(&held), kubernetes, ..*auditor };
         let again = |estate: &Inventory| {
             let mut findings = holding.findings(EstateRef::Aws(estate))?;
             configure(&mut findings);
@@ -178,8 +188,10 @@ pub(crate) fn guard(
         configure(&mut found.findings);
         guard.not_audited.extend(before.not_audited.iter().map(|gap| unread(auditor.cluster_id, gap)));
         let lost = lost_rights(&before.roles, &found.roles);
-        let trial = addresses::Trial { inventory, plan, affected: &affected, effects: &effects, again: &again };
-        guard.choices.extend(choices::choices(auditor, view, &holding.view(&after)));
+        let objects = objects.as_slice();
+        let trial =
+            addresses::Trial { objects, inventory, plan, affected: &affected, effects: &effects, again: &again };
+        guard.choices.extend(choices::choices((auditor, view), (&holding, &holding.view(&after))));
         guard.compare(auditor.cluster_id, &before.findings, &found.findings, &lost, &trial)?;
     }
     for (change, effect) in plan.changes.iter().zip(&effects) {

@@ -24,8 +24,36 @@ impl Key {
     }
 }
 
+/// Kind and name of an object that is applied: `Service shop/web`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ObjectAddress {
+    /// `KIND NAMESPACE/NAME`.
+    full: String,
+    /// `NAMESPACE/NAME`.
+    name: String,
+}
+
+impl ObjectAddress {
+    pub(super) fn new(kind: &str, namespace: &str, name: &str) -> Self {
+        let name = format!("{namespace}/{name}");
+        Self { full: format!("{kind} {name}"), name }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        self.full.clone()
+    }
+
+    /// True if a finding names the object, with or without its kind.
+    fn is_named_by(&self, finding: &Finding) -> bool {
+        let mut all = std::iter::once(&finding.resource).chain(&finding.related);
+        all.any(|one| one.id == self.name || one.id == self.full)
+    }
+}
+
 /// A plan that was tried for one cluster.
 pub(super) struct Trial<'t, Again> {
+    /// Objects that are applied with the plan.
+    pub(super) objects: &'t [ObjectAddress],
     pub(super) inventory: &'t Inventory,
     pub(super) plan: &'t Plan,
     pub(super) affected: &'t Affected,
@@ -49,7 +77,8 @@ where
         return Ok(found);
     }
     let causes = causes(trial, findings, is_new)?;
-    let all: Vec<String> = changed(trial).map(|(_, address)| address.to_owned()).collect();
+    let objects = trial.objects.iter().map(ObjectAddress::describe);
+    let all: Vec<String> = changed(trial).map(|(_, address)| address.to_owned()).chain(objects).collect();
     for (finding, addresses) in findings.iter().zip(&mut found) {
         if addresses.is_empty() {
             let of_finding = causes.get(&Key::of(finding)).filter(|addresses| !addresses.is_empty());
@@ -82,7 +111,8 @@ fn touching<Again>(trial: &Trial<'_, Again>, finding: &Finding) -> Vec<String> {
     let own = of(&BTreeSet::from([(finding.resource.kind, finding.resource.id.as_str())]));
     let related = of(&finding.related.iter().map(|one| (one.kind, one.id.as_str())).collect());
     let mut all = own;
-    for address in related {
+    let objects = trial.objects.iter().filter(|one| one.is_named_by(finding)).map(ObjectAddress::describe);
+    for address in related.into_iter().chain(objects) {
         if !all.contains(&address) {
             all.push(address);
         }

@@ -65,6 +65,17 @@ struct Context {
     properties: Map<String, Value>,
 }
 
+/// Reads a plan of Terraform or OpenTofu, or a change set.
+///
+/// # Errors
+/// If the text is anything else, or must not be tried.
+pub(crate) fn read_plan(bytes: &[u8]) -> Result<Document, PlanError> {
+    Document::from_slice(bytes, |text| {
+        let set: ChangeSet = crate::json_input::parse_first(text)?;
+        set.into_document()
+    })
+}
+
 impl ChangeSet {
     /// The changes as those of a plan.
     ///
@@ -145,7 +156,7 @@ impl ResourceChange {
         let address = self.address();
         if self.resource_type == "AWS::CloudFormation::Stack" {
             let name = self.change_set_id.as_deref().unwrap_or(&self.physical_resource_id);
-            let nested = format!("{address}: the change set of the nested stack is a separate one: judge `{name}` too");
+            let nested = format!("{address}: the change set of the nested stack is a separate one, `{name}`");
             document.notes.push(nested);
             return Ok(());
         }

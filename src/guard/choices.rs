@@ -53,18 +53,21 @@ impl Chosen {
 
 /// The decisions about the Services and Ingresses of a cluster that differ after a plan; none without the cluster's
 /// state in Kubernetes. Only what is known on both sides is compared.
-pub(super) fn choices(auditor: &Auditor<'_>, before: &ClusterView<'_>, after: &ClusterView<'_>) -> Vec<Choice> {
+pub(super) fn choices(
+    (auditor, before): (&Auditor<'_>, &ClusterView<'_>),
+    (then, after): (&Auditor<'_>, &ClusterView<'_>),
+) -> Vec<Choice> {
     if auditor.kubernetes.services.is_none() && auditor.kubernetes.documents.is_empty() {
         return Vec::new();
     }
-    let decided = |view: &ClusterView<'_>| -> Vec<Decision> {
+    let decided = |auditor: &Auditor<'_>, view: &ClusterView<'_>| -> Vec<Decision> {
         let objects = Objects::of_cluster(auditor.kubernetes);
         let version = auditor.role_audit.controller_version;
         let versions = version.map(|version| (ModelledController::CloudProviderAws, version)).into_iter().collect();
         let options = Options { versions, ..Options::default() };
         simulate(view, &objects, &options).map(|simulation| simulation.objects).unwrap_or_default()
     };
-    let (old, new) = (decided(before), decided(after));
+    let (old, new) = (decided(auditor, before), decided(then, after));
     let mut found = Vec::new();
     for decision in new.iter().filter(|one| one.handled) {
         let is_it = |one: &&Decision| (&one.object, one.controller) == (&decision.object, decision.controller);

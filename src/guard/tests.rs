@@ -8,7 +8,7 @@ use crate::kubernetes::Evidence;
 use crate::rules::RULES;
 use crate::testing::aws::{self, Cluster};
 
-use super::{Document, Guard, Plan, guard};
+use super::{Guard, Plan, guard, read_plan};
 
 /// An entry of `resource_changes`: its address, actions, values before and after, and what is unknown after.
 fn change(address: &str, actions: &[&str], [before, after, unknown]: [Value; 3]) -> Value {
@@ -39,7 +39,7 @@ fn plan(changes: &[Value], configuration: &Value) -> Plan {
         "format_version": "1.2", "terraform_version": "1.11.4", "planned_values": {}, "resource_changes": changes,
         "configuration": configuration,
     });
-    Document::from_slice(document.to_string().as_bytes()).unwrap().into()
+    read_plan(document.to_string().as_bytes()).unwrap().into()
 }
 
 pub(super) fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Auditor<'a> {
@@ -58,7 +58,7 @@ pub(super) fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Audit
 
 /// Tries a plan on a cluster.
 fn tried(cluster: &Cluster, plan: &Plan) -> Guard {
-    guard(&cluster.inventory, plan, &[auditor(cluster, &Evidence::default())], &|_| {}).unwrap()
+    guard(&cluster.inventory, (plan, None), &[auditor(cluster, &Evidence::default())], &|_| {}).unwrap()
 }
 
 /// Kinds of the resources of the new findings above a note, each with its addresses.
@@ -261,7 +261,7 @@ fn a_failed_plan_is_never_nothing_new() {
             {"address": "module.a.random_id.x", "mode": "managed", "type": "random_id", "provider_name": "registry.opentofu.org/hashicorp/random"},
         ]}]}}},
     });
-    let plan = Document::from_slice(document.to_string().as_bytes()).unwrap().into();
+    let plan = read_plan(document.to_string().as_bytes()).unwrap().into();
     let guard = tried(&Cluster::new(), &plan);
     assert_eq!(undecided(&guard), ["module.a.aws_subnet.x"]);
     assert!(!guard.not_audited.is_empty());
@@ -350,7 +350,7 @@ fn sensitive_values_are_judged_and_hidden() {
 #[test]
 fn several_plans_in_one_text_are_refused() {
     let plan = r#"{"format_version": "1.2", "planned_values": {}}"#;
-    assert_eq!(Document::from_slice(format!("{plan}\n{plan}").as_bytes()).unwrap_err(), super::PlanError::Several);
+    assert_eq!(read_plan(format!("{plan}\n{plan}").as_bytes()).unwrap_err(), super::PlanError::Several);
 }
 
 mod properties {

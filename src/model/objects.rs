@@ -140,7 +140,7 @@ pub(super) fn ingress_name(object: Object<'_>, namespace: &str) -> ObjectName {
 }
 
 /// The name of a document of the Kubernetes API.
-fn document_name(document: &Document, namespace: &str) -> ObjectName {
+pub(crate) fn document_name(document: &Document, namespace: &str) -> ObjectName {
     named(document.object(), document.known_kind().unwrap_or_default(), namespace)
 }
 

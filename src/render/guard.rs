@@ -30,7 +30,12 @@ pub(crate) fn guard(guard: &Guard, options: &TableOptions, out: &mut dyn Write) 
         .as_deref()
         .map(|version| format!(", version {}", text::printable(version)))
         .unwrap_or_default();
-    fact(&mut page, "plan", &format!("{}{version}", text::count(guard.changes, "change")), painter, options);
+    if guard.objects.is_empty() || guard.changes > 0 {
+        fact(&mut page, "plan", &format!("{}{version}", text::count(guard.changes, "change")), painter, options);
+    }
+    if !guard.objects.is_empty() {
+        fact(&mut page, "objects", &text::printable(&text::list(&guard.objects, 6)), painter, options);
+    }
     for finding in &guard.new {
         let word = painter.severity(finding.severity, finding.severity.name());
         block(&mut page, &word, finding, true, painter, options);

@@ -201,3 +201,71 @@ fn secrets_of_a_plan_are_not_printed() {
         assert!(!text(&output.stdout).contains(secret) && !text(&output.stderr).contains(secret), "{format}");
     }
 }
+
+const CHANGE_SET: &str = "fixtures/guard/demo.change-set.json";
+
+/// The change set makes the changes of the plan, under the names of its stack.
+#[test]
+fn a_change_set_is_judged_as_the_plan_of_the_same_changes() {
+    let judged = |plan: &str| -> Value {
+        let output = on_demo(plan, &["--format", "json"]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(schema("guard.schema.json").is_valid(&json), "{json:#}");
+        json
+    };
+    let (of_plan, of_set) = (judged(PLAN), judged(CHANGE_SET));
+    for list in ["new", "worse", "resolved"] {
+        let fingerprints = |json: &Value| -> Vec<Value> {
+            json[list].as_array().unwrap().iter().map(|one| one["fingerprint"].clone()).collect()
+        };
+        assert_eq!(fingerprints(&of_set), fingerprints(&of_plan), "{list}");
+    }
+    insta::assert_snapshot!("change-set", text(&on_demo(CHANGE_SET, &["--format", "markdown"]).stdout));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("set.json");
+    let mut bare: Value = serde_json::from_slice(&std::fs::read(CHANGE_SET).unwrap()).unwrap();
+    bare["Changes"][0]["ResourceChange"].as_object_mut().unwrap().remove("AfterContext");
+    std::fs::write(&path, bare.to_string()).unwrap();
+    let refused = on_demo(path.to_str().unwrap(), &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--include-property-values"), "{}", text(&refused.stderr));
+}
+
+const CLUSTER: &str = "fixtures/guard/cluster.yaml";
+const RELEASE: &str = "fixtures/guard/release.yaml";
+
+fn applied(more: &[&str]) -> Output {
+    run(&[&["guard", "--inventory", "fixtures/demo.json", "--cluster-id", "demo"], more].concat())
+}
+
+#[test]
+fn objects_of_kubernetes_are_judged_against_those_of_today() {
+    let output = applied(&["--kubernetes", CLUSTER, "--manifests", RELEASE]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("manifests", text(&output.stdout));
+    // The same objects again change nothing, and neither does a plan without effect.
+    let same = applied(&["--kubernetes", CLUSTER, "--manifests", CLUSTER]);
+    assert_eq!(same.status.code(), Some(0), "{}", text(&same.stdout));
+    let both = applied(&[HARMLESS, "--kubernetes", CLUSTER, "--manifests", RELEASE, "--format", "json"]);
+    let json: Value = serde_json::from_slice(&both.stdout).unwrap();
+    assert!(schema("guard.schema.json").is_valid(&json), "{json:#}");
+    let of_services = json["new"].as_array().unwrap().iter().filter(|one| one["resource"]["kind"] == "service");
+    assert!(of_services.into_iter().all(|one| one["address"].as_str().unwrap().starts_with("Service shop/")));
+    // An object of another namespace is another object.
+    let elsewhere = applied(&["--kubernetes", CLUSTER, "--manifests", CLUSTER, "--namespace", "other"]);
+    assert_eq!(elsewhere.status.code(), Some(0), "{}", text(&elsewhere.stdout));
+}
+
+#[test]
+fn objects_need_the_state_of_one_cluster() {
+    for (arguments, error) in [
+        (&["--manifests", RELEASE][..], "--manifests needs the Services"),
+        (&[], "required arguments were not provided"),
+        (&["-", "--manifests", "-", "--kubernetes", CLUSTER], "cannot both read standard input"),
+    ] {
+        let output = applied(arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        assert!(text(&output.stderr).contains(error), "{}", text(&output.stderr));
+    }
+}

@@ -45,8 +45,16 @@ pub(crate) struct SimulateArgs {
 pub(crate) struct GuardArgs {
     /// Plan in JSON, as `terraform show -json PLANFILE` or `tofu show -json PLANFILE` prints it, or a change set of
     /// CloudFormation, as `aws cloudformation describe-change-set --include-property-values` does; `-` for standard input
-    #[arg(value_name = "PLAN")]
-    pub(crate) plan: PathBuf,
+    #[arg(value_name = "PLAN", required_unless_present = "manifests")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Objects of Kubernetes that are applied, with a plan or without one, such as the output of `helm template` or
+    /// `kustomize build`: files, folders, or `-` for standard input; repeatable. They replace those of the same name in the
+    /// state of the cluster, which --kube-context or --kubernetes gives
+    #[arg(long, value_name = "PATH")]
+    pub(crate) manifests: Vec<PathBuf>,
+    /// Namespace of objects that state none
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", requires = "manifests")]
+    pub(crate) namespace: String,
     /// Judge this cluster; repeatable [default: every cluster that has instances]
     #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id, help_heading = "Scope")]
     pub(crate) cluster_id: Vec<String>,

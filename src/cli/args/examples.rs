@@ -48,6 +48,10 @@ const EXAMPLES: &[(&[&str], &[Example])] = &[
     (
         &["guard"],
         &[
+            (
+                "helm template shop ./chart | tagaudit guard --manifests - --cluster-id prod --kube-context prod",
+                "what a release breaks",
+            ),
             ("terraform show -json plan.bin | tagaudit guard - --inventory prod.json", "on a recording"),
             (
                 "tofu show -json plan.bin | tagaudit guard - --region eu-central-1 --format markdown",

@@ -1,10 +1,12 @@
 //! `tagaudit guard`.
 
+use std::path::{Path, PathBuf};
+
 use crate::audit::Auditor;
 use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
 use crate::finding::Finding;
-use crate::guard::{Document, GuardError, Plan, PlanError, guard};
+use crate::guard::{self, Document, GuardError, Manifests, Plan, PlanError, guard};
 use crate::kubernetes::Evidence;
 use crate::render;
 use crate::rules::RULES;
@@ -14,8 +16,8 @@ use crate::cli::args::ask::{GuardArgs, GuardFormat};
 use crate::cli::io::clock::today;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
-use crate::cli::io::input;
 use crate::cli::io::output::{self, emit};
+use crate::cli::io::{input, kubernetes_files};
 use crate::cli::session::{self, Scope};
 
 /// Largest plan in bytes; a plan holds every resource of its configuration several times.
@@ -23,11 +25,14 @@ const MAX_PLAN_BYTES: u64 = 1 << 30;
 
 /// Tries a plan on a copy of the account.
 pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
-    input::check_stdin(&args.audit.evidence, &args.source, std::slice::from_ref(&args.plan))?;
+    let files: Vec<PathBuf> = args.plan.iter().chain(&args.manifests).cloned().collect();
+    input::check_stdin(&args.audit.evidence, &args.source, &files)?;
     let config = args::config::read_optional(&args.configuration)?;
-    let bytes = read_bytes(&args.plan, MAX_PLAN_BYTES, "plan")?;
-    let plan = Plan::from(Document::from_slice(&bytes).map_err(|error| unread(args, &error))?);
-    drop(bytes);
+    let plan = Plan::from(args.plan.as_deref().map(document).transpose()?.unwrap_or_default());
+    let manifests = match args.manifests.as_slice() {
+        [] => None,
+        files => Some(Manifests::new(kubernetes_files::evidence(files)?, &args.namespace)),
+    };
     let mut scope = Scope::read("", &args.audit, &args.source.connection, &args.terminal)?;
     let estate = session::collect_whole(&args.source, &args.terminal)?;
     scope.take(&estate);
@@ -45,6 +50,9 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     }
     let evidence = std::mem::take(&mut scope.kubernetes);
     let is_one = ids.len() == 1;
+    if manifests.is_some() {
+        check_state(is_one, &evidence)?;
+    }
     let is_given = !args.audit.evidence.kubernetes.is_empty()
         || args.audit.evidence.nodes.is_some()
         || !args.audit.evidence.kube_context.is_empty();
@@ -61,7 +69,7 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
             config.apply_to_files(findings, today);
         }
     };
-    let judged = guard(inventory, &plan, &auditors, &configure).map_err(|error| match error {
+    let judged = guard(inventory, (&plan, manifests.as_ref()), &auditors, &configure).map_err(|error| match error {
         GuardError::OtherAccount { .. } => {
             Failure::from_error(Exit::Usage, &error).help("give the inventory of that account, or the plan of this one")
         }
@@ -80,8 +88,25 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     Ok(Exit::for_evidence(estate.is_empty_handed(), is_decided || args.allow_undecided))
 }
 
-fn unread(args: &GuardArgs, error: &PlanError) -> Failure {
-    let shown = args.plan.display();
+/// Without the state of today, every defect of the objects would be a new one.
+fn check_state(is_one: bool, evidence: &Evidence) -> Result<(), Failure> {
+    if !is_one {
+        return Err(Failure::usage("--manifests is about one cluster").help("name it with --cluster-id"));
+    }
+    if evidence.services.is_none() {
+        return Err(Failure::usage("--manifests needs the Services that the cluster has today")
+            .help("give --kube-context NAME, or --kubernetes FILE with the output of `kubectl get services,ingresses -A -o json`"));
+    }
+    Ok(())
+}
+
+fn document(path: &Path) -> Result<Document, Failure> {
+    let bytes = read_bytes(path, MAX_PLAN_BYTES, "plan")?;
+    guard::read_plan(&bytes).map_err(|error| unread(path, &error))
+}
+
+fn unread(path: &Path, error: &PlanError) -> Failure {
+    let shown = path.display();
     let help = match error {
         PlanError::WithoutValues => {
             "write it with `aws cloudformation describe-change-set --include-property-values --change-set-name ARN`"

@@ -270,6 +270,8 @@ const ROWS: &[Row] = &[
         "aws_network_acl_association",
         &[("subnet_id", "/SubnetId", Plain), ("network_acl_id", "/NetworkAclId", Plain)],
     ),
+    new("AWS::EC2::EC2Fleet", "aws_ec2_fleet", &[]),
+    new("AWS::EC2::SpotFleet", "aws_spot_fleet_request", &[]),
     new("AWS::AutoScaling::LaunchConfiguration", "aws_launch_configuration", &[]),
     new("AWS::EC2::PrefixList", "aws_ec2_managed_prefix_list", &[]),
     new("AWS::EC2::VPCCidrBlock", "aws_vpc_ipv4_cidr_block_association", &[VPC]),

@@ -7,7 +7,7 @@ use crate::guard::{Guard, Plan, guard};
 use crate::kubernetes::Evidence;
 use crate::testing::aws::Cluster;
 
-use super::UNKNOWN;
+use super::{UNKNOWN, read_plan};
 
 /// A change set of these changes.
 fn change_set(changes: &[Value]) -> Value {
@@ -20,7 +20,7 @@ fn change_set(changes: &[Value]) -> Value {
 }
 
 fn read(changes: &[Value]) -> Document {
-    Document::from_slice(change_set(changes).to_string().as_bytes()).unwrap()
+    read_plan(change_set(changes).to_string().as_bytes()).unwrap()
 }
 
 fn context(properties: &Value) -> String {
@@ -38,7 +38,7 @@ fn modified(kind: &str, id: &str, before: &Value, after: &Value) -> Value {
 fn tried(cluster: &Cluster, document: Document) -> Guard {
     let evidence = Evidence::default();
     let auditors = [crate::guard::tests::auditor(cluster, &evidence)];
-    guard(&cluster.inventory, &Plan::from(document), &auditors, &|_| {}).unwrap()
+    guard(&cluster.inventory, (&Plan::from(document), None), &auditors, &|_| {}).unwrap()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_subnet_that_loses_its_tag_is_as_in_a_plan() {
             "change": {"actions": ["update"], "before": of_plan(map), "after": of_plan(json!({"kubernetes.io/cluster/another": "owned"})), "after_unknown": {}}
         }]
     });
-    let of_terraform = tried(&cluster, Document::from_slice(plan.to_string().as_bytes()).unwrap());
+    let of_terraform = tried(&cluster, read_plan(plan.to_string().as_bytes()).unwrap());
     let of_cloudformation = tried(&cluster, set);
     let fingerprints = |guard: &Guard| guard.new.iter().map(|one| one.fingerprint.clone()).collect::<Vec<_>>();
     assert!(!of_terraform.new.is_empty());
@@ -150,15 +150,15 @@ fn what_is_not_decided_or_not_there_is_told_apart() {
     assert_eq!(in_module.resource_changes[0].address, "Vpc/Public/One");
     let nested = json!({"Action": "Modify", "LogicalResourceId": "Inner", "ResourceType": "AWS::CloudFormation::Stack", "ChangeSetId": "arn:inner"});
     assert!(read(&[nested]).notes[0].contains("arn:inner"));
-    let refused = |set: Value| Document::from_slice(set.to_string().as_bytes()).unwrap_err();
+    let refused = |set: Value| read_plan(set.to_string().as_bytes()).unwrap_err();
     assert_eq!(refused(change_set(&[with(json!({"AfterContext": null}))])), PlanError::WithoutValues);
     let mut failed = change_set(&[]);
     failed["Status"] = "FAILED".into();
     failed["StatusReason"] = "Template error".into();
     assert_eq!(refused(failed.clone()), PlanError::FailedChangeSet("Template error".to_owned()));
     failed["StatusReason"] = "The submitted information didn't contain changes. Submit different information".into();
-    assert!(Document::from_slice(failed.to_string().as_bytes()).unwrap().resource_changes.is_empty());
+    assert!(read_plan(failed.to_string().as_bytes()).unwrap().resource_changes.is_empty());
     let mut first = change_set(&[]);
     first["NextToken"] = "t".into();
-    assert_eq!(Document::from_slice(first.to_string().as_bytes()).unwrap().notes.len(), 1);
+    assert_eq!(read_plan(first.to_string().as_bytes()).unwrap().notes.len(), 1);
 }
