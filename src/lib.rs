@@ -51,6 +51,7 @@ mod testing;
 mod text;
 mod topology;
 mod transition;
+mod upgrade;
 mod why;
 
 use tagaudit_policy as policy;

@@ -337,7 +337,7 @@ impl From<IamReadsName> for IamReads {
 }
 
 /// Target versions of an upgrade.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(in crate::cli) struct TargetArgs {
     /// Kubernetes version to upgrade to: anything that ends on the way there is an error
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]

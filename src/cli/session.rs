@@ -218,7 +218,7 @@ impl<'a> Scope<'a> {
 }
 
 /// Evidence with the versions that the operator gives.
-fn completed(evidence: Evidence, audit: &AuditArgs) -> Evidence {
+pub(super) fn completed(evidence: Evidence, audit: &AuditArgs) -> Evidence {
     evidence.towards((&audit.target).into()).with_companions(audit.companion_versions())
 }
 

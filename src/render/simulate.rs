@@ -11,7 +11,9 @@ use crate::model::{
     Answer, Call, CallAnswer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName,
 };
 use crate::policy::Verdict;
+use crate::report::Cause;
 use crate::text;
+use crate::upgrade::{Step, Upgrade};
 
 use super::style::{Painter, TableOptions, fact, paragraph};
 
@@ -22,8 +24,8 @@ const SHOWN: usize = 8;
 ///
 /// # Errors
 /// When the writer fails.
-pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
-    let Rehearsed { today: simulation, target } = rehearsed;
+pub(crate) fn simulate(upgrade: &Upgrade, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let Rehearsed { today: simulation, target } = &upgrade.rehearsed;
     let painter = Painter { color: options.color };
     let mut page = String::new();
     fact(&mut page, "cluster", &text::printable(&simulation.cluster_id), painter, options);
@@ -95,6 +97,7 @@ pub(crate) fn simulate(rehearsed: &Rehearsed, options: &TableOptions, out: &mut 
     if let Some(target) = target {
         rehearsal(&mut page, target, painter, options);
     }
+    steps(&mut page, &upgrade.steps, painter, options);
     out.write_all(page.as_bytes())?;
     out.flush()
 }
@@ -124,9 +127,65 @@ fn rehearsal(page: &mut String, target: &Rehearsal, painter: Painter, options: &
         let _ = writeln!(page, "\n{} {}", painter.warn("differs"), painter.bold(&named(&difference.object)));
         for field in &difference.fields {
             let name = field.field.replace('_', " ");
-            paragraph(page, "", &format!("{name}: {}", changed(&field.now, &field.then, options)), painter, options);
+            let change = match field.field.as_str() {
+                "calls" => changed(&calls(&field.now), &calls(&field.then), options),
+                _ => changed(&field.now, &field.then, options),
+            };
+            paragraph(page, "", &format!("{name}: {change}"), painter, options);
         }
     }
+}
+
+/// The steps of the upgrade, with the findings that it causes.
+fn steps(page: &mut String, steps: &[Step], painter: Painter, options: &TableOptions) {
+    for (index, step) in steps.iter().enumerate() {
+        let number = index + 1;
+        match step {
+            Step::Correct { findings } => {
+                let count = text::count(findings.len(), "finding");
+                let _ = writeln!(
+                    page,
+                    "\n{}",
+                    painter.bold(&format!("step {number}: correct {count} of the target version"))
+                );
+                for cause in findings {
+                    cause_of(page, cause, painter, options);
+                }
+            }
+            Step::Upgrade { to } => {
+                let to = text::list(to, SHOWN);
+                let _ = writeln!(
+                    page,
+                    "\n{}",
+                    painter.bold(&format!("step {number}: upgrade to {}", text::printable(&to)))
+                );
+            }
+            Step::Expect { load_balancers } => {
+                let what = text::count(*load_balancers, "load balancer");
+                let _ =
+                    writeln!(page, "\n{}", painter.bold(&format!("step {number}: expect changes of {what}, as above")));
+            }
+        }
+    }
+}
+
+fn cause_of(page: &mut String, cause: &Cause, painter: Painter, options: &TableOptions) {
+    let line = format!("{}: {}", cause.rule, cause.message);
+    paragraph(page, cause.severity.noun(), &line, painter, options);
+    paragraph(page, "fix", &cause.fix, painter, options);
+}
+
+/// Calls as their actions, each with the answer of the policies.
+fn calls(value: &Value) -> Value {
+    let short = |call: &Value| {
+        let action = call.get("action").and_then(Value::as_str).unwrap_or_default();
+        let verdict = call.get("verdict").and_then(Value::as_str);
+        verdict.map_or_else(|| action.to_owned(), |verdict| format!("{action} ({verdict})"))
+    };
+    let mut all: Vec<String> = value.as_array().into_iter().flatten().map(short).collect();
+    all.sort();
+    all.dedup();
+    all.into()
 }
 
 /// The change of a field; of two lists, what is lost and gained.

@@ -72,7 +72,7 @@ fn an_upgrade_is_shown_as_what_differs() {
     let at =
         |target: &'static str| on_kubeadm(&[older.as_slice(), &["--target-controller", target, MANIFESTS]].concat());
     insta::assert_snapshot!("target", text(&at("1.36").stdout));
-    assert!(text(&at("1.20").stdout).ends_with("at the target (cloud controller 1.20): nothing differs\n"));
+    assert!(text(&at("1.20").stdout).contains("at the target (cloud controller 1.20): nothing differs\n"));
     let json =
         on_kubeadm(&[older.as_slice(), &["--target-controller", "1.36", MANIFESTS, "--format", "json"]].concat());
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
@@ -198,4 +198,33 @@ fn hostile_names_do_not_reach_the_terminal() {
     let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: \"a\\e[2Jb\"\n  annotations:\n    service.beta.kubernetes.io/aws-load-balancer-subnets: \"x\\e[31m\"\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n";
     let output = on_kubeadm(&["--controller", "ccm", "--color", "never", &manifest(&folder, service)]);
     assert!(!output.stdout.contains(&0x1b), "{}", text(&output.stdout));
+}
+
+/// The steps of an upgrade: what the target version requires comes before it.
+#[test]
+fn an_upgrade_has_its_steps_in_order() {
+    let mut inventory: Value = serde_json::from_slice(&std::fs::read("fixtures/clean-kubeadm.json").unwrap()).unwrap();
+    for policy in inventory["accounts"][0]["managed_policies"].as_array_mut().unwrap() {
+        let document =
+            policy["document"].as_str().unwrap().replace("ec2:DescribeAvailabilityZones", "ec2:DescribeHosts");
+        policy["document"] = document.into();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory.json");
+    std::fs::write(&path, inventory.to_string()).unwrap();
+    let base = ["simulate", "--cluster-id", "kubeadm", "--nodes", "fixtures/clean-kubeadm.nodes.json", "--inventory"];
+    let at = |more: &[&str]| {
+        let output = run(&[&base[..], &[path.to_str().unwrap(), MANIFESTS, "--format", "json"], more].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(schema("simulate.schema.json").is_valid(&json), "{json:#}");
+        json["steps"].clone()
+    };
+    let steps = at(&["--controller-version", "1.26.0", "--target-controller", "1.36"]);
+    assert_eq!(steps[0]["step"], "correct", "{steps:#}");
+    assert!(steps[0]["findings"].to_string().contains("ec2:DescribeAvailabilityZones"), "{steps:#}");
+    let upgrade = serde_json::json!({"step": "upgrade", "to": ["cloud controller 1.36"]});
+    assert_eq!(steps[1], upgrade);
+    let newest = at(&["--controller-version", "1.36", "--target-controller", "1.36", "--target-kubernetes", "1.36"]);
+    assert_eq!(newest, serde_json::json!([{"step": "upgrade", "to": ["Kubernetes 1.36"]}]));
+    assert_eq!(at(&[]), Value::Null);
 }

@@ -6,11 +6,10 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::controller::companion::NamedVersion;
-
 use super::values::{NamespacedName, cluster_id};
 use super::{
-    AuditArgs, ConfigurationArgs, ControllerRightsArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TerminalArgs,
+    AuditArgs, ConfigurationArgs, ControllerRightsArgs, EvidenceArgs, FailOn, OutputArgs, SourceArgs, TargetArgs,
+    TerminalArgs,
 };
 
 #[derive(Debug, Args)]
@@ -28,9 +27,8 @@ pub(crate) struct SimulateArgs {
     /// Ask this controller only [default: those that run in the cluster]
     #[arg(long, value_enum, help_heading = "Scope")]
     pub(crate) controller: Option<ControllerName>,
-    /// Show what differs at this version of the cloud controller, or of another controller, such as `lbc=3.0`; repeatable
-    #[arg(long, value_name = "[NAME=]VERSION", help_heading = "Scope")]
-    pub(crate) target_controller: Vec<NamedVersion>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]

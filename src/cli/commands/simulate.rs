@@ -7,7 +7,7 @@ use crate::audit;
 use crate::aws::view::ClusterView;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{Companion, NamedVersion};
-use crate::estate::Estate;
+use crate::estate::{Estate, SourceKind};
 use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::model::ModelledController;
@@ -17,6 +17,8 @@ use crate::model::rights::Rights;
 use crate::model::simulate::{Options, Simulation, SimulationError, simulate, simulate_alibaba};
 use crate::render;
 use crate::role_audit::RoleAuditOptions;
+use crate::rules::RULES;
+use crate::upgrade::Upgrade;
 
 use crate::cli::args::ask::{ControllerName, SimulateArgs};
 use crate::cli::args::{AuditArgs, Format};
@@ -40,7 +42,8 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
             .help("give the manifests of Services or Ingresses, or none to simulate those of the cluster"));
     }
     let options = options(args, &estate)?;
-    let then = if args.target_controller.is_empty() { None } else { Some(towards(args, &estate, options.clone())?) };
+    let has_target = !args.target.target_controller.is_empty() || args.target.target_kubernetes.is_some();
+    let then = has_target.then(|| towards(args, &estate, options.clone())).transpose()?;
     let (nodes, selectors) = (objects.evidence.nodes.as_deref(), args.evidence.node_role.as_slice());
     let (today, then) = match &estate {
         Estate::Aws(inventory) => {
@@ -74,11 +77,39 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let both = || std::iter::once(&today).chain(&then);
     let (fails, is_undecided) = (both().any(Simulation::has_failures), both().any(Simulation::is_undecided));
     let simulation = Rehearsed::new(today, then.as_ref());
+    let simulation =
+        if has_target { steps(args, &scope, &objects, &estate, simulation)? } else { Upgrade::none(simulation) };
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::simulate(&simulation, &options, out),
         Format::Json => render::json(&simulation, out),
     })?;
     Ok(if fails { Exit::Findings } else { Exit::for_evidence(estate.is_empty_handed(), !is_undecided) })
+}
+
+/// The steps of the upgrade: the findings that the target version adds come first.
+fn steps(
+    args: &SimulateArgs,
+    scope: &Scope<'_>,
+    objects: &Objects<'_>,
+    estate: &Estate,
+    rehearsed: Rehearsed,
+) -> Result<Upgrade, Failure> {
+    let target = args.target.clone();
+    let audit =
+        AuditArgs { evidence: args.evidence.clone(), rights: args.rights.clone(), target, ..AuditArgs::default() };
+    let kind = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let found = |scope: &Scope<'_>| {
+        let found = scope.auditor(&RULES, kind).findings(estate.as_ref());
+        found.map_err(|error| Failure::from_error(Exit::Usage, &error))
+    };
+    let today = scope.for_cluster(scope.cluster_id, objects.evidence.clone().into_owned());
+    let then = Scope {
+        baselines: input::baselines(&audit)?,
+        kubernetes: session::completed(objects.evidence.clone().into_owned(), &audit),
+        audit: &audit,
+        ..scope.for_cluster(scope.cluster_id, Evidence::default())
+    };
+    Ok(Upgrade::new(rehearsed, args.target.target_kubernetes, &found(&today)?, &found(&then)?))
 }
 
 /// The simulation of today, and the one at the target versions.
@@ -120,7 +151,7 @@ fn options(args: &SimulateArgs, estate: &Estate) -> Result<Options, Failure> {
 
 /// The same with the target versions.
 fn towards(args: &SimulateArgs, estate: &Estate, mut options: Options) -> Result<Options, Failure> {
-    for named in &args.target_controller {
+    for named in &args.target.target_controller {
         let Some(controller) = modelled(*named, options.controller, estate) else {
             return Err(Failure::usage("--target-controller names a controller that `simulate` does not model")
                 .help("name the AWS Load Balancer Controller, `lbc=VERSION`, or the cloud controller, `VERSION`"));
