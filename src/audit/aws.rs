@@ -16,6 +16,7 @@ use crate::inventory::{Gap, Provider};
 use crate::membership::Apart;
 use crate::model::existing::Existing;
 use crate::resource::ResourceKind;
+use crate::role_audit::RoleAuditOptions;
 use crate::rules::aws::Context;
 use crate::rules::{self, Outcomes};
 
@@ -31,17 +32,19 @@ pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apar
 
 pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
     let view = view(auditor, inventory);
-    Ok(run(auditor, &view, &gaps(auditor, &view))?.1.findings)
+    let options = with_evidence(auditor);
+    Ok(run(auditor, &options, &view, &gaps(auditor, &view))?.1.findings)
 }
 
 pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
     let view = view(auditor, inventory);
     let gaps = gaps(auditor, &view);
-    let (roles, outcomes, companions) = run(auditor, &view, &gaps)?;
+    let options = with_evidence(auditor);
+    let (roles, outcomes, companions) = run(auditor, &options, &view, &gaps)?;
     let controllers = if roles.audits.is_empty() {
         Vec::new()
     } else {
-        role_overview::controllers(&view, auditor.kubernetes, &companions, auditor.role_audit)
+        role_overview::controllers(&view, auditor.kubernetes, &companions, &options)
     };
     Ok(Examined {
         outcomes,
@@ -57,43 +60,42 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
 
 pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<RoleOverview, BaselineError> {
     let view = view(auditor, inventory);
-    let roles = crate::aws::roles::audit(&view, auditor.role_audit, &on_nodes(auditor, &view))?;
-    let companions = audited_companions(&view, auditor.kubernetes, auditor.role_audit);
-    Ok(role_overview::overview(
-        &view,
-        auditor.kubernetes,
-        &roles,
-        &companions,
-        auditor.role_audit,
-        &gaps(auditor, &view),
-    ))
+    let options = with_evidence(auditor);
+    let roles = crate::aws::roles::audit(&view, &options, &on_nodes(auditor, &view))?;
+    let companions = audited_companions(&view, auditor.kubernetes, &options);
+    Ok(role_overview::overview(&view, auditor.kubernetes, &roles, &companions, &options, &gaps(auditor, &view)))
+}
+
+/// Options, with the version of the cloud controller from its image if none is given.
+fn with_evidence(auditor: &Auditor<'_>) -> RoleAuditOptions {
+    let given = auditor.role_audit;
+    let images = auditor.kubernetes.aws_controllers().filter_map(|one| one.version);
+    RoleAuditOptions { controller_version: given.controller_version.or_else(|| images.max()), ..given.clone() }
 }
 
 /// Compares the roles and runs the rules.
 fn run<'v>(
     auditor: &Auditor<'v>,
+    options: &RoleAuditOptions,
     view: &'v ClusterView<'v>,
     gaps: &[Gap],
 ) -> Result<(RoleAudits<'v>, Outcomes, Vec<AuditedCompanion<'v>>), BaselineError> {
     let selected = rules::for_provider(auditor.rules, Provider::Aws);
     let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
     let companions = on_nodes(auditor, view);
-    let roles = if wants_policies {
-        crate::aws::roles::audit(view, auditor.role_audit, &companions)?
-    } else {
-        RoleAudits::default()
-    };
-    let companions = audited_companions(view, auditor.kubernetes, auditor.role_audit);
-    let existing = Existing::new(view, auditor.kubernetes, auditor.role_audit.controller_version);
+    let roles =
+        if wants_policies { crate::aws::roles::audit(view, options, &companions)? } else { RoleAudits::default() };
+    let companions = audited_companions(view, auditor.kubernetes, options);
+    let existing = Existing::new(view, auditor.kubernetes, options.controller_version);
     let context = Context {
         view,
         gaps,
         roles: &roles,
         companions: &companions,
         existing: &existing,
-        role_options: auditor.role_audit,
-        controller_version: auditor.role_audit.controller_version,
-        credentials_elsewhere: auditor.role_audit.credentials_elsewhere,
+        role_options: options,
+        controller_version: options.controller_version,
+        credentials_elsewhere: options.credentials_elsewhere,
         cloud_routes: auditor.cloud_routes,
         kubernetes: auditor.kubernetes,
     };

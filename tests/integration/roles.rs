@@ -112,3 +112,28 @@ fn roles_with_the_same_policies_get_the_same_answers_under_their_own_names() {
     );
     assert!(named("twin").actions.iter().all(|action| action.verdict == tagaudit::internals::policy::Verdict::Missing));
 }
+
+/// The image of the running cloud controller states the version whose calls the role must have.
+#[test]
+fn the_version_of_the_cloud_controller_is_that_of_its_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ccm.yaml");
+    let message = |tag: &str| {
+        let image = format!("registry.k8s.io/provider-aws/cloud-controller-manager:{tag}");
+        let text = format!(
+            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: aws-cloud-controller-manager, namespace: kube-system}}\nspec: {{template: {{spec: {{containers: [{{name: c, image: '{image}', args: [--v=2]}}]}}}}}}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let words = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "json"];
+        let output = command().args(words).arg("--kubernetes").arg(&path).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let findings = report["findings"].as_array().unwrap();
+        let found = findings.iter().find(|one| one["rule"] == "iam-controller-action-missing");
+        found.map(|one| one["message"].as_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    let new = message("v1.33.1");
+    assert!(new.contains("1.33.1") && new.contains("ec2:DescribeInstanceTopology"), "{new}");
+    // It does not call that yet.
+    assert!(!message("v1.25.0").contains("ec2:DescribeInstanceTopology"));
+    assert!(message("latest").contains("version not given"));
+}
