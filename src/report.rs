@@ -14,6 +14,7 @@ mod read;
 mod set;
 mod v1;
 mod view;
+mod waivers;
 
 pub(crate) use crate::audit::{ActionReport, Configuration, RoleReport};
 pub use crate::estate::SourceKind;
@@ -35,3 +36,4 @@ pub use set::{MergeInput, MergeLimits, PresentShard, ReportSet, Shards, TargetOu
 pub(crate) use v1::{Comparison, GoneFinding, RuleOutcome, Summary, Tool};
 pub use v1::{NotAudited, Report};
 pub(crate) use view::{Found, Gone, ReportView};
+pub(crate) use waivers::waivers;

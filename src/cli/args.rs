@@ -24,7 +24,7 @@ pub(super) mod policy;
 pub(super) mod said;
 pub(super) mod values;
 
-use values::region;
+use values::{days, region};
 
 /// Source of the evidence.
 #[derive(Debug, Args)]
@@ -156,6 +156,13 @@ pub(in crate::cli) struct VerdictArgs {
     /// Exit with 1 if fewer clusters than this are found
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub(in crate::cli) expect_clusters: Option<usize>,
+    /// Write a new configuration in which every open finding that is at least as bad as --fail-on is waived: the next scan
+    /// with --config FILE fails only for what is new
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(in crate::cli) write_waivers: Option<PathBuf>,
+    /// Number of days after which the waivers expire
+    #[arg(long, value_name = "DAYS", default_value = "90", value_parser = days, help_heading = "Output", requires = "write_waivers")]
+    pub(in crate::cli) expires: u16,
 }
 
 /// Configuration to read.

@@ -25,6 +25,7 @@ use crate::text;
 
 pub(super) mod fleet;
 pub(super) mod kubernetes;
+pub(super) mod waivers;
 
 use crate::cli::args::command::ScanArgs;
 use crate::cli::args::{AuditArgs, ConnectionArgs, ProviderName, SourceArgs, TerminalArgs, VerdictArgs};

@@ -438,7 +438,17 @@ fn everything_that_the_flags_can_say_the_file_can_say() {
     for line in before_fix.lines().filter_map(|line| line.trim().split_once("--")) {
         let name: String = line.1.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
         let is_line = line.0.is_empty() || line.0.ends_with(", ");
-        let by_hand = ["config", "no-config", "endpoint-url", "insecure-endpoint", "output", "help", "version"];
+        let by_hand = [
+            "config",
+            "no-config",
+            "endpoint-url",
+            "insecure-endpoint",
+            "output",
+            "write-waivers",
+            "expires",
+            "help",
+            "version",
+        ];
         if is_line && !by_hand.contains(&name.as_str()) {
             assert!(in_file.contains(&name), "--{name}");
         }
@@ -623,4 +633,45 @@ fn the_example_of_the_document_is_one_that_the_tool_takes() {
     let said = String::from_utf8(checked.stdout.clone()).unwrap();
     assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
     assert!(said.starts_with("tagaudit.toml: 5 options, 1 severity, 1 waiver, 1 target\n"), "{said}");
+}
+
+/// What is accepted today fails nothing tomorrow, and what is new does.
+#[test]
+fn waivers_of_a_scan_accept_what_was_open_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("accepted.toml");
+    let accepted = file.to_str().unwrap();
+    let base = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--fail-on", "warning"];
+    let scan = |more: &[&str]| run(&[&base[..], more].concat());
+    let first = scan(&["--write-waivers", accepted, "--expires", "30d"]);
+    assert_eq!(first.status.code(), Some(1));
+    let note = String::from_utf8(first.stderr).unwrap();
+    assert!(note.contains("accepted.toml` waives 7 findings until "), "{note}");
+    let again = scan(&["--config", accepted]);
+    assert_eq!(again.status.code(), Some(0), "{}", String::from_utf8_lossy(&again.stdout));
+    // A file that exists may hold the decisions of others.
+    assert_eq!(scan(&["--write-waivers", accepted]).status.code(), Some(2));
+    let mut inventory: serde_json::Value = serde_json::from_slice(&fs::read("fixtures/demo.json").unwrap()).unwrap();
+    let subnets = inventory["accounts"][0]["regions"][0]["subnets"].as_array_mut().unwrap();
+    for subnet in subnets.iter_mut().filter(|subnet| subnet["id"] == "subnet-puba0d1") {
+        subnet["tags"] = serde_json::json!([]);
+    }
+    let changed = folder.path().join("changed.json");
+    fs::write(&changed, inventory.to_string()).unwrap();
+    let words = ["scan", "--cluster-id", "demo", "--inventory", changed.to_str().unwrap(), "--fail-on", "warning"];
+    assert_eq!(run(&[&words[..], &["--config", accepted]].concat()).status.code(), Some(1));
+    // Errors alone: the warnings stay open.
+    let errors = folder.path().join("errors.toml");
+    let of_errors = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--write-waivers"];
+    run(&[&of_errors[..], &[errors.to_str().unwrap()]].concat());
+    assert_eq!(scan(&["--config", errors.to_str().unwrap()]).status.code(), Some(1));
+    let check = |days: &str| run(&["config", "check", accepted, "--expiring", days]);
+    assert_eq!((check("29").status.code(), check("31d").status.code()), (Some(0), Some(1)));
+    let listed = String::from_utf8(check("31").stdout).unwrap();
+    assert!(listed.contains("the waiver of `sg-multiple-tagged-on-instance` for `i-0d1w0` expires on"), "{listed}");
+    for wrong in ["0", "9999", "x", "-1"] {
+        assert_eq!(check(wrong).status.code(), Some(2), "{wrong}");
+    }
+    let fix = ["--fix", "--dry-run", "--write-waivers", "/tmp/never.toml"];
+    assert_eq!(scan(&fix).status.code(), Some(2));
 }

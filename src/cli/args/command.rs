@@ -262,6 +262,9 @@ pub(crate) enum ConfigCommand {
         /// Configuration file [default: tagaudit.toml]
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
+        /// Exit with 1 if a waiver has expired, or expires within this number of days
+        #[arg(long, value_name = "DAYS", value_parser = super::values::days)]
+        expiring: Option<u16>,
     },
     /// Print the JSON Schema of a configuration, for editors
     Schema,

@@ -21,8 +21,17 @@ use crate::cli::io::files;
 
 /// Options that no file can set: those that write, redirect requests with the operator's credentials, or select the
 /// file to read.
-const SAID_BY_HAND: [&str; 7] =
-    ["help", "version", "config", "no-config", "endpoint-url", "insecure-endpoint", "output"];
+const SAID_BY_HAND: [&str; 9] = [
+    "help",
+    "version",
+    "config",
+    "no-config",
+    "endpoint-url",
+    "insecure-endpoint",
+    "output",
+    "write-waivers",
+    "expires",
+];
 
 /// Options that a fix accepts only from the command line, its variables, or a file that is named: they decide whose
 /// resources are written to, with whose permissions, and what policies grant. A file that was merely found lies in a

@@ -21,6 +21,8 @@ pub(crate) enum InvalidValue {
     Wildcard,
     #[error("not the ARN of a role")]
     RoleArn,
+    #[error("not a number of days from 1 to 3650, such as 90d")]
+    Days,
 }
 
 /// Namespace and name of an object.
@@ -91,6 +93,12 @@ pub(in crate::cli) fn role_arn(text: &str) -> Result<String, InvalidValue> {
     let is_role =
         parts.next() == Some("arn") && text.splitn(6, ':').nth(5).is_some_and(|name| name.starts_with("role/"));
     if is_role { Ok(text.to_owned()) } else { Err(InvalidValue::RoleArn) }
+}
+
+/// A number of days, `90` or `90d`: at most ten years.
+pub(in crate::cli) fn days(value: &str) -> Result<u16, InvalidValue> {
+    let number = value.strip_suffix('d').unwrap_or(value).parse::<u16>().ok();
+    number.filter(|days| (1..=3_650).contains(days)).ok_or(InvalidValue::Days)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser;
+use jiff::ToSpan;
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Waiver};
 use crate::text;
 
 use crate::cli::args::command::{Cli, Command, ConfigCommand};
@@ -18,7 +19,7 @@ use crate::cli::io::output;
 /// `tagaudit config`.
 pub(in crate::cli) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
     match command {
-        ConfigCommand::Check { file } => check(file.as_deref().unwrap_or(Path::new(config::FILE))),
+        ConfigCommand::Check { file, expiring } => check(file.as_deref().unwrap_or(Path::new(config::FILE)), *expiring),
         ConfigCommand::Schema => output::printed(|out| Ok(out.write_all(config_schema().as_bytes()))),
     }
 }
@@ -29,12 +30,15 @@ pub fn config_schema() -> String {
     format!("{:#}\n", config::schema(&options()))
 }
 
-fn check(path: &Path) -> Result<Exit, Failure> {
+fn check(path: &Path, expiring: Option<u16>) -> Result<Exit, Failure> {
     let config = read(path)?;
     try_together(&config)?;
     let today = today();
-    let over: Vec<_> = config.waivers.iter().filter(|waiver| waiver.expires < today).collect();
-    output::printed(|out| {
+    let until = today.checked_add(i64::from(expiring.unwrap_or_default()).days());
+    let until = until.map_err(|error| Failure::usage("--expiring is out of range").cause(error.to_string()))?;
+    let ends = |waiver: &&Waiver| waiver.expires < today || expiring.is_some() && waiver.expires <= until;
+    let over: Vec<_> = config.waivers.iter().filter(ends).collect();
+    let exit = output::printed(|out| {
         let mut lines = vec![format!(
             "{}: {}, {}, {}, {}",
             text::printable(&config.file),
@@ -47,10 +51,14 @@ fn check(path: &Path) -> Result<Exit, Failure> {
             text::count(config.targets.len(), "target")
         )];
         lines.extend(over.iter().map(|waiver| {
-            format!("line {}: the waiver of `{}` expired on {}", waiver.place.line, waiver.rule, waiver.expires)
+            let verb = if waiver.expires < today { "expired" } else { "expires" };
+            let (line, expires) = (waiver.place.line, waiver.expires);
+            let (rule, resource) = (text::printable(&waiver.rule), text::printable(&waiver.resource));
+            format!("line {line}: the waiver of `{rule}` for `{resource}` {verb} on {expires}")
         }));
         Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
-    })
+    })?;
+    Ok(if expiring.is_some() && !over.is_empty() { Exit::Findings } else { exit })
 }
 
 /// Checks the options as a scan would: options that conflict, rules and baselines that do not exist.

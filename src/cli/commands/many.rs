@@ -84,6 +84,7 @@ pub(in crate::cli) fn scan(
         Some(shard) => output::write_set(&args.output.of_shard(shard.index), &set)?,
         None => output::write_set(&args.output, &set)?,
     }
+    session::waivers::write(&args.verdict, set.reports().flat_map(|report| &report.findings))?;
     Ok(session::ended(&set, &args.verdict, shard.is_some()))
 }
 

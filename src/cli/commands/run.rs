@@ -186,6 +186,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
         return many::scan(args, &rules, configured);
     }
     let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
+    session::waivers::check(&args.verdict)?;
     let read = Scope::read(cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
     let mut scope = Scope { config: configured, ..read };
     // An invalid earlier report fails before an account is read; the cloud of an inventory is known only from its file.
@@ -215,6 +216,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let mut report = scope.written(&audit);
     session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
     output::write(&args.output, &report)?;
+    session::waivers::write(&args.verdict, &report.findings)?;
     let exit = if session::fails(&report, &args.verdict) {
         Exit::Findings
     } else {

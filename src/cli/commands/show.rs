@@ -15,6 +15,7 @@ pub(in crate::cli) fn show(args: &ReportArgs, mut report: Report) -> Result<Exit
     let earlier = session::earlier(&args.verdict, &report.cluster_id, report.provider)?;
     session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
     output::write(&args.output, &report)?;
+    session::waivers::write(&args.verdict, &report.findings)?;
     Ok(if session::fails(&report, &args.verdict) {
         Exit::Findings
     } else {
@@ -32,5 +33,6 @@ pub(in crate::cli) fn show_set(
         session::compare_set(&mut set, &input::report_set(path)?, verdict)?;
     }
     output::write_set(outputs, &set)?;
+    session::waivers::write(verdict, set.reports().flat_map(|report| &report.findings))?;
     Ok(session::ended(&set, verdict, false))
 }

@@ -1,0 +1,63 @@
+//! The open findings of reports as waivers of a configuration: accepted today, for a time.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+
+use crate::finding::Severity;
+use crate::text;
+
+use super::Finding;
+
+/// Most characters of a reason.
+const REASON: usize = 160;
+
+/// The `[[waiver]]` tables for the open findings of at least a severity, and the number of these findings. A finding is waived
+/// only if every resource that it affects is, so each has a waiver.
+pub(crate) fn waivers<'f>(
+    findings: impl IntoIterator<Item = &'f Finding>,
+    threshold: Severity,
+    today: Date,
+    expires: Date,
+) -> (String, usize) {
+    let open: Vec<&Finding> = findings.into_iter().filter(|one| one.is_open() && one.severity >= threshold).collect();
+    let mut written: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut page = format!("# Findings that were open on {today}. Each waiver ends with its last day, {expires}.\n");
+    for finding in &open {
+        let same_kind = finding.related.iter().filter(|one| one.kind == finding.resource.kind);
+        for resource in std::iter::once(&finding.resource).chain(same_kind) {
+            if !written.insert((&finding.rule, &resource.id)) {
+                continue;
+            }
+            let reason: String = format!("open on {today}: {}", finding.message).chars().take(REASON).collect();
+            page.push_str(&format!(
+                "\n[[waiver]]\nrule = {}\nresource = {}\nreason = {}\nexpires = {expires}\n",
+                quoted(&finding.rule),
+                quoted(&resource.id),
+                quoted(&reason)
+            ));
+        }
+    }
+    (page, open.len())
+}
+
+/// A basic string of TOML: its escapes are those of JSON, and control characters that JSON allows are escaped too.
+fn quoted(value: &str) -> String {
+    let json = serde_json::Value::from(value).to_string();
+    text::json_printable(&json).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn hostile_names_stay_within_their_string() {
+        for name in ["a\"\n[[waiver]]\nrule = \"x", "\u{7f}\u{1b}[2J", "\\", "\u{202e}", "a\tb"] {
+            let text = format!("v = {}", quoted(name));
+            let table: toml::Table = text.parse().unwrap();
+            assert_eq!(table["v"].as_str(), Some(name), "{text}");
+            assert_eq!(text.lines().count(), 1);
+        }
+    }
+}
