@@ -287,8 +287,11 @@ impl Link {
         self.fact(fact)
     }
 
+    /// A link that is broken stays broken.
     fn not_reached(mut self) -> Self {
-        self.state = State::NotReached;
+        if self.state != State::Broken {
+            self.state = State::NotReached;
+        }
         self
     }
 

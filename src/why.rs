@@ -82,9 +82,9 @@ pub(crate) struct LineAnswer {
     /// What an inventory shows about it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) here: Vec<String>,
-    /// True if it names resources or an account that the inventory does not hold.
+    /// True if no rule excludes a cause: it names what the inventory does not hold, or the cause is known already.
     #[serde(skip)]
-    pub(crate) is_foreign: bool,
+    pub(crate) excludes_nothing: bool,
     /// Ids, names and codes in the message.
     pub(crate) fields: BTreeMap<&'static str, Value>,
 }
@@ -172,7 +172,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         conditions: Vec::new(),
         checked: Vec::new(),
         here: Vec::new(),
-        is_foreign: false,
+        excludes_nothing: false,
         fields: BTreeMap::new(),
     };
     match (messages::find(&bare, line), &refused) {
@@ -205,9 +205,11 @@ fn answer_record(record: &Record) -> LineAnswer {
 
 /// Values that no answer may repeat: encoded messages, and what signs a request.
 static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?i)((?:encoded authorization failure message:\s*|(?:accesskeyid|signature|securitytoken|x-amz-[a-z-]+|password|token)=))[^\s&\x22']+",
-    )
+    expression(concat!(
+        r"(?i)(encoded authorization failure message:\s*|authorization:\s*(?:bearer|basic)\s+|://[^/\s:@]+:|",
+        r"(?:accesskeyid|access[_-]?key|secret[a-z_-]*|signature|sig|securitytoken|x-amz-[a-z-]+|pass(?:word|wd)?|token|api[_-]?key)",
+        r"[\x22']?\s*[=:]\s*[\x22']?)[^\s&\x22',}]+",
+    ))
 });
 
 /// A message of a component, on one line, without what must not be repeated, and cut.
@@ -258,6 +260,25 @@ E0415 02:54:14.222212       1 controller.go:302] error processing service web/fr
     fn a_refusal_counts_more_than_what_wraps_it() {
         let line = "error creating load balancer: \"operation error Elastic Load Balancing v2: CreateLoadBalancer, https response error StatusCode: 403, api error AccessDenied: User: arn:aws:sts::111122223333:assumed-role/cp/i-0a is not authorized to perform: elasticloadbalancing:CreateLoadBalancer on resource: * because no permissions boundary allows the elasticloadbalancing:CreateLoadBalancer action\"";
         assert_eq!(rules(line), ["iam-action-denied"]);
+    }
+
+    #[test]
+    fn what_signs_and_unlocks_is_not_quoted() {
+        for text in [
+            "Authorization: Bearer SECRETVALUE",
+            "authorization: Basic SECRETVALUE",
+            "postgres://admin:SECRETVALUE@db.example/prod",
+            "{\"password\":\"SECRETVALUE\"}",
+            "AWS_SECRET_ACCESS_KEY: SECRETVALUE",
+            "x-amz-security-token: SECRETVALUE",
+            "https://h/?sig=SECRETVALUE&a=b",
+            "Encoded authorization failure message: SECRETVALUE",
+        ] {
+            assert!(!quoted(text).contains("SECRETVALUE"), "{}", quoted(text));
+        }
+        let plain = "no basic auth credentials; the token expired";
+        assert_eq!(quoted(plain), plain);
+        assert_eq!(quoted(&"a".repeat(1_000)).chars().count(), 401);
     }
 
     #[test]

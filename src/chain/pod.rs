@@ -48,7 +48,11 @@ const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// Source: kubernetes/kubernetes `pkg/kubelet/events/event.go`, `pkg/controller/volume/events/event.go`.
 const OF_VOLUMES: [&str; 6] =
     ["FailedAttachVolume", "FailedBinding", "FailedMapVolume", "FailedMount", "ProvisioningFailed", "VolumeMismatch"];
-const OF_SANDBOX: [&str; 3] = ["FailedCreatePodSandBox", "FailedPodSandBoxStatus", "NetworkNotReady"];
+const OF_SANDBOX: [&str; 4] =
+    ["FailedCreatePodContainer", "FailedCreatePodSandBox", "FailedPodSandBoxStatus", "NetworkNotReady"];
+
+/// Reasons of events by which the kubelet got further than volumes and network.
+const PROGRESS: [&str; 4] = ["Created", "Pulled", "Pulling", "Started"];
 
 /// The chain of a Pod.
 ///
@@ -78,15 +82,20 @@ impl One<'_> {
     /// True if the Pod has ended, or all its containers are ready: nothing holds it.
     fn is_done(&self) -> bool {
         let status = &self.pod.status;
-        let is_ready = !status.container_statuses.is_empty() && status.container_statuses.iter().all(|one| one.ready);
+        let all_ready = !status.container_statuses.is_empty() && status.container_statuses.iter().all(|one| one.ready);
+        // Readiness gates and sidecars count too: the condition knows them.
+        let is_ready = self.pod.condition("Ready").map_or(all_ready, |one| one.status == "True");
         status.phase == "Succeeded" || is_ready
     }
 
-    /// True if the kubelet has the Pod and has not started its containers.
+    /// True if the kubelet has the Pod and has not started its containers, or starts one of them again.
     fn is_starting(&self) -> bool {
-        let waiting =
-            |one: &Container| one.state.waiting.as_ref().is_some_and(|why| STARTING.contains(&why.reason.as_str()));
-        !self.pod.spec.node_name.is_empty() && self.pod.status.phase == "Pending" && self.pod.containers().all(waiting)
+        let waits = |one: &Container| {
+            one.state.waiting.as_ref().is_some_and(|why| STARTING.contains(&why.reason.as_str()))
+                || one.state.terminated.is_some()
+        };
+        let mut containers = self.pod.containers().peekable();
+        !self.pod.spec.node_name.is_empty() && !self.is_done() && (containers.peek().is_none() || containers.any(waits))
     }
 
     fn object(&self) -> Link {
@@ -96,6 +105,10 @@ impl One<'_> {
             return link.unread("its status was not given: a manifest does not have it");
         }
         let link = link.fact(format!("phase `{}`", text::printable(&status.phase)));
+        let link = match &self.pod.metadata.deletion_timestamp {
+            Some(since) => link.fact(format!("it is being deleted since {}", text::printable(since))),
+            None => link,
+        };
         let link = self.facts.objects.gaps.iter().fold(link, |link, gap| link.unread(gap.clone()));
         match (status.phase.as_str(), status.reason.as_str()) {
             ("Failed", reason) => {
@@ -129,6 +142,7 @@ impl One<'_> {
     fn reported(&self, link: Link, reason: &str, message: &str, breaks: bool) -> Link {
         let quoted = why::quoted(message);
         let fact = match (reason, quoted.as_str()) {
+            ("", "") => "no reason is stated".to_owned(),
             (reason, "") => text::printable(reason).into_owned(),
             ("", message) => text::printable(message).into_owned(),
             (reason, message) => format!("{}: {}", text::printable(reason), text::printable(message)),
@@ -144,6 +158,9 @@ impl One<'_> {
         let name = self.pod.spec.node_name.as_str();
         if name.is_empty() {
             return if self.is_done() { link } else { link.not_reached() };
+        }
+        if self.pod.status.phase == "Succeeded" {
+            return link.fact("it has ended");
         }
         let Some(nodes) = &self.facts.audited.evidence.nodes else {
             return link.unread("the Nodes of the cluster were not given");
@@ -172,11 +189,21 @@ impl One<'_> {
         let namespace = self.pod.metadata.namespace.as_str();
         let is_its = |event: &&Event| {
             let of = &event.involved_object;
-            of.kind == kind && of.name == name && (of.namespace.is_empty() || of.namespace == namespace)
+            // A StatefulSet gives each successor the name of the Pod before it.
+            let own = self.pod.metadata.uid.as_str();
+            let is_of_another = kind == "Pod" && !own.is_empty() && !of.uid.is_empty() && of.uid != own;
+            of.kind == kind
+                && of.name == name
+                && (of.namespace.is_empty() || of.namespace == namespace)
+                && !is_of_another
         };
+        let progress = self.facts.objects.events.iter().flatten().filter(is_its);
+        let progress = progress.filter(|event| PROGRESS.contains(&event.reason.as_str()));
+        let passed = progress.filter_map(Event::last_seen).max();
         let all = self.facts.objects.events.iter().flatten().filter(is_its);
         let mut found: Vec<&Event> = Vec::new();
-        for event in all.filter(|event| reasons.contains(&event.reason.as_str())) {
+        let is_over = |event: &Event| passed.is_some_and(|passed| event.last_seen().is_some_and(|at| at <= passed));
+        for event in all.filter(|event| reasons.contains(&event.reason.as_str()) && !is_over(event)) {
             if !found.iter().any(|one| one.reason == event.reason && one.message == event.message) {
                 found.push(event);
             }
@@ -268,10 +295,12 @@ impl One<'_> {
     /// repository policies".
     fn pull(&self, link: Link, host: &str, image: &str) -> Link {
         let secrets = &self.pod.spec.image_pull_secrets;
-        if !secrets.is_empty() {
-            let names: Vec<String> = secrets.iter().map(|one| format!("`{}`", text::printable(&one.name))).collect();
-            return link.fact(format!("it has separate registry credentials: {}", text::list(&names, 3)));
-        }
+        let names: Vec<String> = secrets.iter().map(|one| format!("`{}`", text::printable(&one.name))).collect();
+        let link = if names.is_empty() {
+            link
+        } else {
+            link.fact(format!("it has registry credentials in Secrets, which are not read: {}", text::list(&names, 3)))
+        };
         let Some((view, options)) = self.facts.aws else { return link };
         let name = self.pod.spec.node_name.as_str();
         let member = view.members().find(|one| one.node.is_some_and(|node| node.name == name));
@@ -289,30 +318,49 @@ impl One<'_> {
         let region = parts.get(if parts.get(1) == Some(&"dkr") { 3 } else { 2 }).copied().unwrap_or("*");
         let repository = image.split_once('/').map_or("", |(_, rest)| rest);
         let repository = repository.split(['@', ':']).next().unwrap_or_default();
-        let arn = format!("arn:{}:ecr:{region}:{owner}:repository/{repository}", account.partition);
+        let partition = if region.starts_with("cn-") {
+            "aws-cn"
+        } else if region.starts_with("us-gov-") {
+            "aws-us-gov"
+        } else {
+            account.partition.as_str()
+        };
+        if partition != account.partition {
+            return link
+                .broken(format!("the registry is in the partition `{partition}`, where no role of the Node counts"));
+        }
+        let arn = format!("arn:{partition}:ecr:{region}:{owner}:repository/{repository}");
         let calls = [
             ("ecr:GetAuthorizationToken", "*".to_owned()),
             ("ecr:BatchGetImage", arn.clone()),
             ("ecr:GetDownloadUrlForLayer", arn.clone()),
         ];
         let unknown = CallTags::unknown();
-        let refused = calls.iter().filter(|(action, resource)| {
+        let (mut refused, mut open) = (Vec::new(), Vec::new());
+        for (action, resource) in &calls {
             let resources = std::slice::from_ref(resource);
             let call = TaggedCall { action, resources, creation: None, request: &unknown, resource: &unknown };
-            let verdict = grants.assess(&call, options.catalogue()).verdict;
-            matches!(verdict, Verdict::Missing | Verdict::Denied)
-        });
-        let refused: Vec<&str> = refused.map(|(action, _)| *action).collect();
+            match grants.assess(&call, options.catalogue()).verdict {
+                Verdict::Granted => {}
+                Verdict::Missing | Verdict::Denied => {
+                    refused.push(format!("{action} on `{}`", text::printable(resource)));
+                }
+                Verdict::Partial | Verdict::Undecided => open.push(*action),
+            }
+        }
         let role_name = text::printable(&role.name);
-        let link = if refused.is_empty() {
+        let mut link = if !refused.is_empty() {
+            let refused = text::list(&refused, 3);
+            link.broken(format!("role `{role_name}` of its Node does not grant {refused}"))
+        } else if open.is_empty() {
             link.fact(format!("role `{role_name}` of its Node grants the pull from `{}`", text::printable(&arn)))
         } else {
-            let actions = text::list(&refused, 3);
-            link.broken(format!(
-                "role `{role_name}` of its Node does not grant {actions} on `{}`",
-                text::printable(&arn)
-            ))
+            link
         };
+        if !open.is_empty() {
+            let open = text::list(&open, 3);
+            link = link.unread(format!("role `{role_name}` of its Node grants {open} only under conditions"));
+        }
         if owner == account.account_id {
             return link;
         }
@@ -331,17 +379,32 @@ impl One<'_> {
         }
         if self.is_starting() {
             let sandbox = self.warnings("Pod", &self.pod.metadata.name, &OF_SANDBOX);
-            if sandbox.is_empty() {
+            if !sandbox.is_empty() {
+                return sandbox
+                    .into_iter()
+                    .fold(link, |link, event| self.reported(link, &event.reason, &event.message, true));
+            }
+            if self.pod.status.phase == "Pending" {
                 return link.not_reached();
             }
-            return sandbox
-                .into_iter()
-                .fold(link, |link, event| self.reported(link, &event.reason, &event.message, true));
         }
         for container in self.pod.containers().filter(|one| !one.ready) {
             link = self.container(link, container);
         }
-        link
+        let waits_for_image = |one: &Container| {
+            one.state.waiting.as_ref().is_some_and(|why| IMAGE_REASONS.contains(&why.reason.as_str()))
+        };
+        if self.pod.containers().any(waits_for_image) {
+            return link.not_reached();
+        }
+        // A readiness gate, such as that of the AWS Load Balancer Controller, or containers that are not ready.
+        let waits = self.pod.condition("Ready").filter(|one| one.status == "False");
+        match waits {
+            Some(why) if link.state == State::Ok && self.pod.metadata.deletion_timestamp.is_none() => {
+                self.reported(link, &why.reason, &why.message, true)
+            }
+            _ => link,
+        }
     }
 
     fn container(&self, link: Link, container: &Container) -> Link {
@@ -349,7 +412,7 @@ impl One<'_> {
         let ended = container.state.terminated.as_ref().or(container.last_state.terminated.as_ref());
         let ended = ended.filter(|ended| ended.exit_code != 0);
         match &container.state.waiting {
-            Some(waiting) if IMAGE_REASONS.contains(&waiting.reason.as_str()) => link.not_reached(),
+            Some(waiting) if IMAGE_REASONS.contains(&waiting.reason.as_str()) => link,
             Some(waiting) if STARTING.contains(&waiting.reason.as_str()) => link,
             Some(waiting) => {
                 let times = text::count(usize::try_from(container.restart_count).unwrap_or(usize::MAX), "restart");
@@ -362,12 +425,16 @@ impl One<'_> {
                 let Some(ended) = ended else { return link };
                 let link = link.fact(format!("it ended with {} ({})", ended.exit_code, text::printable(&ended.reason)));
                 // The text is that of the application: only a message of a known component is repeated.
-                match why::explained(&ended.message, &[]).0 {
-                    Some(_) => self.reported(link, "", &ended.message, true),
-                    None => link.fact(format!("`kubectl logs --previous` shows why: `tagaudit why -` reads the log")),
+                match why::explained(&ended.message, &self.facts.audited.report.findings) {
+                    (Some(meaning), findings) => {
+                        let findings = findings.into_iter().filter(|one| one.severity > Severity::Info);
+                        link.fact(format!("its last message is: {meaning}")).found(findings, false)
+                    }
+                    (None, _) => link.fact("`kubectl logs --previous` shows why: `tagaudit why -` reads the log"),
                 }
             }
             None => match ended {
+                Some(_) if self.pod.metadata.deletion_timestamp.is_some() => link,
                 Some(ended) if container.state.terminated.is_some() => link.broken(format!(
                     "container `{name}` ended with {} ({})",
                     ended.exit_code,
@@ -375,7 +442,16 @@ impl One<'_> {
                 )),
                 // An init container that has ended well is not ready.
                 _ if container.state.terminated.is_some() => link,
-                _ => link.fact(format!("container `{name}` runs, and is not ready")),
+                ended => {
+                    let before = ended.map(|ended| {
+                        format!("; it ended before with {} ({})", ended.exit_code, text::printable(&ended.reason))
+                    });
+                    let times = text::count(usize::try_from(container.restart_count).unwrap_or(usize::MAX), "restart");
+                    link.broken(format!(
+                        "container `{name}` runs, and is not ready ({times}{})",
+                        before.unwrap_or_default()
+                    ))
+                }
             },
         }
     }

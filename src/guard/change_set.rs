@@ -11,7 +11,7 @@ use super::terraform::{Document, PlanError, RawChange, RawDifference};
 
 mod properties;
 
-use properties::{Row, expanded, row};
+use properties::{Part, Row, expanded, row};
 
 /// A value that is known only after the change set is executed.
 pub(super) const UNKNOWN: &str = "{{changeSet:KNOWN_AFTER_APPLY}}";
@@ -25,6 +25,7 @@ pub(super) struct ChangeSet {
     stack_id: String,
     status: String,
     status_reason: String,
+    execution_status: String,
     changes: Vec<Entry>,
     tags: Value,
     next_token: Option<String>,
@@ -46,6 +47,8 @@ struct ResourceChange {
     physical_resource_id: String,
     resource_type: String,
     replacement: String,
+    /// Attributes that change: `Properties`, `Tags`, `Metadata` and others.
+    scope: Vec<String>,
     change_set_id: Option<String>,
     module_info: Option<ModuleInfo>,
     before_context: Option<String>,
@@ -82,8 +85,15 @@ impl ChangeSet {
     /// # Errors
     /// If the change set failed, or does not have the values of properties.
     pub(super) fn into_document(self) -> Result<Document, PlanError> {
-        if self.status == "FAILED" && self.changes.is_empty() && !is_empty_by_reason(&self.status_reason) {
-            return Err(PlanError::FailedChangeSet(self.status_reason));
+        match self.status.as_str() {
+            "FAILED" if self.changes.is_empty() && is_empty_by_reason(&self.status_reason) => {}
+            "FAILED" => return Err(PlanError::FailedChangeSet(self.status_reason)),
+            "" | "CREATE_COMPLETE" => {}
+            other => return Err(PlanError::UnreadyChangeSet(format!("its status is {other}"))),
+        }
+        if !matches!(self.execution_status.as_str(), "" | "AVAILABLE" | "UNAVAILABLE") {
+            let reason = format!("its execution status is {}", self.execution_status);
+            return Err(PlanError::UnreadyChangeSet(reason));
         }
         // `arn:PARTITION:cloudformation:REGION:ACCOUNT:stack/NAME/ID`
         let parts: Vec<&str> = self.stack_id.split(':').collect();
@@ -138,7 +148,7 @@ impl ResourceChange {
             ("Remove", ..) => Verb::Actions(&["delete"]),
             ("Modify", "True", _) => Verb::Actions(&["create", "delete"]),
             ("Modify", "Conditional", _) => {
-                Verb::Open("if it is replaced is known only after the change set is executed")
+                Verb::Open("its replacement is known only after the change set is executed")
             }
             ("Modify", ..) => Verb::Actions(&["update"]),
             ("Dynamic", ..) => Verb::Open("its change is known only after the change set is executed"),
@@ -177,7 +187,17 @@ impl ResourceChange {
         if let Some(after) = after.as_mut().filter(|_| actions != ["update"]) {
             properties::add_tags(row, after, stack_tags);
         }
-        for (kind, name, before, after) in expanded(row, before, after) {
+        let tags = |side: &Option<Map<String, Value>>| side.as_ref().and_then(|one| one.get("Tags").cloned());
+        if self.scope.iter().any(|one| one == "Tags") && row.takes_tags() && tags(&before) == tags(&after) {
+            let why = "the tags of the stack change, and the change set does not show which of them it gets";
+            document.open.push((address.clone(), why.to_owned()));
+        }
+        if properties::has_unknown_roles(row, after.as_ref()) {
+            let why = "its roles are known only after the change set is executed";
+            document.open.push((address.clone(), why.to_owned()));
+        }
+        let (logical, id) = (self.logical_resource_id.as_str(), self.physical_resource_id.as_str());
+        for Part { kind, name, before, after } in expanded(row, (logical, id), before, after) {
             let row = properties::kind(row, kind);
             document.resource_changes.push(self.raw(
                 &address,
@@ -221,7 +241,12 @@ impl ResourceChange {
         let (after, after_unknown) = after.map(|properties| side(properties, !is_new)).unzip();
         let after_unknown: Map<String, Value> = after_unknown.unwrap_or_default();
         let expressions = after.iter().flatten().map(|(key, _)| key).chain(after_unknown.keys());
-        let expressions: Map<String, Value> = expressions.map(|key| (key.clone(), json!({"references": []}))).collect();
+        let references = |key: &str| match key {
+            // The policy of the same resource.
+            "policy_arn" => json!({"references": [format!("aws_iam_policy.{}", self.logical_resource_id)]}),
+            _ => json!({"references": []}),
+        };
+        let expressions: Map<String, Value> = expressions.map(|key| (key.clone(), references(key))).collect();
         configured.push(json!({
             "address": address, "mode": "managed", "type": row.kind, "name": name, "expressions": expressions
         }));

@@ -25,6 +25,8 @@ pub(crate) struct Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Chosen {
+    /// The load balancer itself: the controller no longer takes the object.
+    LoadBalancer,
     Subnets,
     SecurityGroups,
     Targets,
@@ -36,17 +38,19 @@ impl Chosen {
     /// The words of a report.
     pub(crate) fn describe(self) -> &'static str {
         match self {
+            Self::LoadBalancer => "load balancer",
             Self::Subnets => "subnets",
             Self::SecurityGroups => "security groups",
             Self::Targets => "targets",
         }
     }
 
-    fn of(self, decision: &Decision) -> &Answer<Vec<String>> {
+    fn of(self, decision: &Decision) -> Option<&Answer<Vec<String>>> {
         match self {
-            Self::Subnets => &decision.subnets,
-            Self::SecurityGroups => &decision.lb_groups,
-            Self::Targets => &decision.targets,
+            Self::LoadBalancer => None,
+            Self::Subnets => Some(&decision.subnets),
+            Self::SecurityGroups => Some(&decision.lb_groups),
+            Self::Targets => Some(&decision.targets),
         }
     }
 }
@@ -69,11 +73,27 @@ pub(super) fn choices(
     };
     let (old, new) = (decided(auditor, before), decided(then, after));
     let mut found = Vec::new();
+    let given_up = |one: &&Decision| {
+        let is_it = |other: &&Decision| (&one.object, one.controller) == (&other.object, other.controller);
+        one.handled && new.iter().find(is_it).is_none_or(|then| !then.handled)
+    };
+    for decision in old.iter().filter(given_up) {
+        let name = decision.name.known().cloned();
+        found.push(Choice {
+            cluster: auditor.cluster_id.to_owned(),
+            object: decision.object.clone(),
+            controller: decision.controller,
+            what: Chosen::LoadBalancer,
+            lost: vec![name.unwrap_or_else(|| decision.kind.known().copied().unwrap_or("load balancer").to_owned())],
+            gained: Vec::new(),
+        });
+    }
     for decision in new.iter().filter(|one| one.handled) {
         let is_it = |one: &&Decision| (&one.object, one.controller) == (&decision.object, decision.controller);
         let Some(was) = old.iter().filter(|one| one.handled).find(is_it) else { continue };
         for what in Chosen::ALL {
-            let (Some(old), Some(new)) = (what.of(was).known(), what.of(decision).known()) else { continue };
+            let chosen = |decision| what.of(decision).and_then(Answer::known);
+            let (Some(old), Some(new)) = (chosen(was), chosen(decision)) else { continue };
             let without = |some: &[String], others: &[String]| -> Vec<String> {
                 some.iter().filter(|id| !others.contains(id)).cloned().collect()
             };

@@ -44,7 +44,9 @@ pub(super) fn role(trial: &mut Trial<'_>) {
         let is_computed = matches!(key, "inline_policy" | "managed_policy_arns")
             && change.after(key) == Setting::Unknown
             && !trial.plan.is_configured(change, key);
-        if is_computed || !change.differs(key) {
+        // A new role has nothing of the one that it replaces.
+        let is_replaced = change.is(Action::Replace);
+        if is_computed || !is_replaced && !change.differs(key) {
             continue;
         }
         let after = match (change.after(key), change.has_unknown(key)) {
@@ -62,7 +64,10 @@ pub(super) fn role(trial: &mut Trial<'_>) {
                 }
             }
         };
-        let before = change.before(key).cloned();
+        let before = change.before(key).filter(|_| !is_replaced).cloned();
+        if key == "managed_policy_arns" {
+            are_read(trial, &name, before.as_ref(), after.as_ref());
+        }
         on_role(trial, &name, |role| match key {
             "assume_role_policy" => role.trust_policy = after.and_then(|text| text.as_str().map(str::to_owned)),
             "permissions_boundary" => {
@@ -131,7 +136,25 @@ fn put_attached(role: &mut Role, before: Option<&Value>, after: Option<&Value>) 
     let (before, after) = (texts(before), texts(after));
     let held = role.attached_policies.get_or_insert_default();
     held.retain(|arn| !before.contains(arn) || after.contains(arn));
-    held.extend(after.into_iter().filter(|arn| !before.contains(arn)));
+    for arn in after {
+        if !before.contains(&arn) && !held.contains(&arn) {
+            held.push(arn);
+        }
+    }
+}
+
+/// An added policy whose document was not read may deny anything.
+fn are_read(trial: &mut Trial<'_>, name: &str, before: Option<&Value>, after: Option<&Value>) {
+    if !trial.affected.roles.contains(name) {
+        return;
+    }
+    let before = texts(before);
+    for arn in texts(after).into_iter().filter(|arn| !before.contains(arn)) {
+        let is_read = |policy: &ManagedPolicy| policy.arn == arn && policy.document.is_some();
+        if !trial.account.managed_policies.iter().any(is_read) {
+            trial.undecided(format!("the document of the policy `{arn}` is not in the inventory"));
+        }
+    }
 }
 
 /// Removes a role.

@@ -229,10 +229,16 @@ fn references(trial: &Trial<'_>, change: &Change) -> Option<Vec<TemplateReferenc
         _ => reference.id.clone(),
     };
     // An unknown version of a template of the plan is the one that the plan makes.
-    let version = match &reference.version {
-        Some(version) => Some(version.clone()),
-        None => target("version").map(|_| "$Latest".to_owned()),
+    let is_made = || {
+        let mut changes = trial.plan.effective().map(|(_, one)| one);
+        changes.any(|one| one.kind == "aws_launch_template" && Some(one.identity()) == id)
     };
+    let version = match &reference.version {
+        Some(version) => version.clone(),
+        None if target("version").is_some() || is_made() => "$Latest".to_owned(),
+        None => return None,
+    };
+    let version = Some(version);
     Some(vec![TemplateReference { id, name: reference.name, version }])
 }
 

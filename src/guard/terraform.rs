@@ -171,6 +171,8 @@ pub(crate) enum PlanError {
     WithoutValues,
     #[error("the change set failed: {0}")]
     FailedChangeSet(String),
+    #[error("the change set cannot be executed: {0}")]
+    UnreadyChangeSet(String),
     #[error("this is a JSON document, but not a plan: it has neither `planned_values` nor `configuration`")]
     Other,
     #[error("format version `{0}` is not supported: versions 0.1 to {MAJOR}.x are")]

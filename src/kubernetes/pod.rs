@@ -1,6 +1,7 @@
 //! A Pod with what decides if it starts: its claims, their volumes, and its events. Read by name for `tagaudit why pod`
 //! alone: a scan does not keep them. Environments, commands and mounts are not read.
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -17,6 +18,12 @@ pub(crate) struct Metadata {
     pub(crate) name: String,
     #[serde(default)]
     pub(crate) namespace: String,
+    #[serde(default)]
+    pub(crate) uid: String,
+    #[serde(default, rename = "deletionTimestamp")]
+    pub(crate) deletion_timestamp: Option<String>,
+    #[serde(default, rename = "creationTimestamp")]
+    creation_timestamp: Option<String>,
 }
 
 /// A Pod.
@@ -135,6 +142,7 @@ pub(crate) struct Phase {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Event {
+    metadata: Metadata,
     #[serde(alias = "regarding")]
     pub(crate) involved_object: Involved,
     #[serde(rename = "type")]
@@ -142,11 +150,33 @@ pub(crate) struct Event {
     pub(crate) reason: String,
     #[serde(alias = "note")]
     pub(crate) message: String,
+    #[serde(alias = "deprecatedLastTimestamp")]
+    last_timestamp: Option<String>,
+    event_time: Option<String>,
+    series: Option<Series>,
+}
+
+/// Repetitions of an event.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Series {
+    last_observed_time: Option<String>,
+}
+
+impl Event {
+    /// The last time that it occurred, if it is known.
+    pub(crate) fn last_seen(&self) -> Option<Timestamp> {
+        let series = self.series.as_ref().and_then(|series| series.last_observed_time.as_ref());
+        let times = [series, self.last_timestamp.as_ref(), self.event_time.as_ref()];
+        let known = times.into_iter().flatten().filter_map(|time| time.parse().ok()).max();
+        known.or_else(|| self.metadata.creation_timestamp.as_ref()?.parse().ok())
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Involved {
+    pub(crate) uid: String,
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: String,

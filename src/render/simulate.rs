@@ -60,7 +60,8 @@ pub(crate) fn simulate(upgrade: &Upgrade, options: &TableOptions, out: &mut dyn 
     }
     if !others.is_empty() {
         let count = text::count(others.len(), "Service");
-        let _ = writeln!(page, "\n{}", painter.dim(&format!("{count} of other types ask for no load balancer")));
+        let verb = if others.len() == 1 { "asks" } else { "ask" };
+        let _ = writeln!(page, "\n{}", painter.dim(&format!("{count} of another type {verb} for no load balancer")));
     }
     for object in &simulation.not_modelled {
         let _ = writeln!(page, "\n{} {}", painter.warn("not modelled"), painter.bold(&named(object)));
@@ -223,8 +224,8 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
     let title = named(&decision.object);
     let (word, paint): (&str, fn(Painter, &str) -> String) = match (&decision.error, decision.handled) {
         (Answer::Is(Some(_)), _) => ("fails", Painter::bad),
+        (Answer::Unknown | Answer::Is(None), true) if decision.refused().next().is_some() => ("refused", Painter::bad),
         (Answer::Unknown | Answer::NotReached, _) => ("undecided", Painter::warn),
-        (Answer::Is(None), true) if decision.refused().next().is_some() => ("refused", Painter::bad),
         (Answer::Is(None), true) if decision.unproved().next().is_some() => ("undecided", Painter::warn),
         (Answer::Is(None), true) => ("succeeds", Painter::good),
         (Answer::Is(None), false) => ("ignored", Painter::dim),
@@ -247,7 +248,10 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         let version = &decision.version;
         match (&decision.error, decision.created) {
             (Answer::Is(None), _) if decision.refused().next().is_some() => {
-                line("asks", &format!("for {what} from the {by} {version}, whose role may not make all calls"));
+                line(
+                    "asks",
+                    &format!("for {what} from the {by} {version}, whose role lacks the permission for some calls"),
+                );
             }
             (Answer::Is(None), _) if decision.unproved().next().is_some() => {
                 line("asks", &format!("for {what} from the {by} {version}, which may be refused"));

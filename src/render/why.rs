@@ -111,9 +111,10 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
         }
         let title = rules::find(rule).map_or("", |rule| rule.title);
         match (checked.outcome, checked.elsewhere) {
-            (Outcome::NotAudited, _) => {
+            (Outcome::NotAudited | Outcome::NotApplicable, 0) => {
                 let reason = checked.reason.as_deref().unwrap_or("what it reads was not read");
-                paragraph(page, "or", &format!("{title} ({rule}): not audited: {reason}"), painter, options);
+                let outcome = checked.outcome.words();
+                paragraph(page, "or", &format!("{title} ({rule}): {outcome}: {reason}"), painter, options);
             }
             (_, 0) => excluded.push(rule),
             (_, others) => {
@@ -124,9 +125,8 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
         }
     }
     if !excluded.is_empty() {
-        let none =
-            if excluded.len() == rules.len() { "today none of the causes is found: " } else { "found today: none of " };
-        paragraph(page, "not", &format!("{none}{}", excluded.join(", ")), painter, options);
+        let names = excluded.join(", ");
+        paragraph(page, "excluded", &format!("checked today, without a finding: {names}"), painter, options);
     }
 }
 

@@ -16,13 +16,19 @@ pub(crate) mod refusals {
     pub(crate) const RAM: &[&str] =
         &["ram-action-missing", "ram-action-denied", "ram-action-partial", "ram-controller-principal-assumed"];
     /// No policy of the role allows the action.
-    pub(crate) const NOTHING_ALLOWS: &[&str] =
-        &["iam-action-missing", "iam-action-partial", "controller-action-missing", "controller-condition-unmet"];
+    pub(crate) const NOTHING_ALLOWS: &[&str] = &[
+        "iam-action-missing",
+        "iam-action-partial",
+        "iam-controller-action-missing",
+        "controller-action-missing",
+        "controller-condition-unmet",
+    ];
     /// The line does not state which policy refused.
     pub(crate) const UNSTATED: &[&str] = &[
         "iam-action-missing",
         "iam-action-partial",
         "iam-action-denied",
+        "iam-controller-action-missing",
         "controller-action-missing",
         "controller-condition-unmet",
     ];

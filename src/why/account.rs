@@ -19,14 +19,18 @@ impl Why {
         let regions = || inventory.accounts.iter().flat_map(|account| &account.regions);
         let is_here = |id: &str| {
             regions().any(|region| {
-                region.instance(id).is_some() || region.subnet(id).is_some() || region.security_group(id).is_some()
+                region.find(id).is_some()
+                    || region.instance(id).is_some()
+                    || region.network_interfaces.iter().any(|one| one.id == id)
             })
         };
         for line in self.lines.iter_mut().filter(|line| line.known) {
             let rights = rights(line, inventory, options);
+            // The answer of the policies is the cause, or it is not known.
+            line.excludes_nothing = rights.is_some();
             line.here.extend(rights);
             let principal = field(line, "principal").and_then(role_of);
-            line.is_foreign = principal.is_some_and(|(account, _)| !accounts.contains(&account));
+            line.excludes_nothing |= principal.is_some_and(|(account, _)| !accounts.contains(&account));
             note_missing(line, is_here);
         }
     }
@@ -47,13 +51,14 @@ impl Why {
 
 /// Notes the subnets, groups and instances of the line that the inventory does not hold.
 fn note_missing(line: &mut LineAnswer, is_here: impl Fn(&str) -> bool) {
-    let ids = ["instance", "subnets", "security_groups"].into_iter().filter_map(|name| line.fields.get(name));
+    let ids = ["instance", "subnets", "security_groups", "volume", "vpc", "eni"];
+    let ids = ids.into_iter().filter_map(|name| line.fields.get(name));
     let missing: Vec<String> = ids
         .flat_map(texts)
         .filter(|id| !is_here(id))
         .map(|id| format!("`{}` is not in the inventory", text::printable(id)))
         .collect();
-    line.is_foreign |= !missing.is_empty();
+    line.excludes_nothing |= !missing.is_empty();
     line.here.extend(missing);
 }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::nodes::KubernetesNode;
 use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
@@ -49,12 +50,13 @@ const NAMED: [(&str, ResourceKind); 13] = [
 impl Why {
     /// Adds what the rules of each known line found in an audit, the certain causes first. Rules of another cloud are not part
     /// of the audit, and are not added.
-    pub(crate) fn check(&mut self, report: &Report) {
+    pub(crate) fn check(&mut self, report: &Report, nodes: Option<&[KubernetesNode]>) {
         for line in self.lines.iter_mut().filter(|line| line.known) {
             let rules = line.rules.iter().chain(&line.conditions);
             let mut checked: Vec<CheckedRule> = rules.filter_map(|rule| checked(line, rule, report)).collect();
             // What is not in the evidence was not checked: nothing is excluded.
-            if line.is_foreign || is_of_other_cluster(line, report) {
+            let is_elsewhere = is_of_other_cluster(line, report) || names_no_node(line, nodes);
+            if line.excludes_nothing || report.nothing_to_audit || is_elsewhere {
                 checked.retain(|one| one.rank() == FOUND);
             }
             checked.sort_by_key(CheckedRule::rank);
@@ -73,7 +75,8 @@ impl CheckedRule {
             _ if !self.findings.is_empty() => FOUND,
             Outcome::NotAudited => 1,
             _ if self.elsewhere > 0 => 2,
-            Outcome::Failed | Outcome::Passed | Outcome::NotApplicable => 3,
+            Outcome::NotApplicable => 3,
+            Outcome::Failed | Outcome::Passed => 4,
         }
     }
 }
@@ -82,6 +85,12 @@ impl CheckedRule {
 fn is_of_other_cluster(line: &LineAnswer, report: &Report) -> bool {
     let named = line.fields.get("cluster_id");
     named.is_some_and(|named| texts(named).all(|id| id != report.cluster_id))
+}
+
+/// True if the line names a Node that is not among the Nodes, or these are not known.
+fn names_no_node(line: &LineAnswer, nodes: Option<&[KubernetesNode]>) -> bool {
+    let Some(named) = line.fields.get("node") else { return false };
+    nodes.is_none_or(|nodes| texts(named).all(|name| !nodes.iter().any(|node| node.name == name)))
 }
 
 fn checked(line: &LineAnswer, rule: &'static str, report: &Report) -> Option<CheckedRule> {

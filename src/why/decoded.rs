@@ -1,5 +1,5 @@
 //! Encoded authorization messages of EC2, and what is in them once STS has decoded them.
-//! Source: AWS STS API Reference, "DecodeAuthorizationMessage".
+//! Source: AWS STS API Reference, `DecodeAuthorizationMessage`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -258,6 +258,33 @@ fn objects_of_kubernetes_are_judged_against_those_of_today() {
 }
 
 #[test]
+fn the_last_of_several_documents_and_a_load_balancer_that_ends_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release.yaml");
+    let service = |kind: &str, subnets: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop, annotations: {{service.beta.kubernetes.io/aws-load-balancer-type: nlb{subnets}}}}}\nspec: {{type: {kind}, ports: [{{name: https, port: 443, nodePort: 30443}}]}}\n---\n"
+        )
+    };
+    let judged = |text: &str| -> (Option<i32>, Value) {
+        std::fs::write(&path, text).unwrap();
+        let output = applied(&["--kubernetes", CLUSTER, "--manifests", path.to_str().unwrap(), "--format", "json"]);
+        (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+    };
+    let (good, bad) = (
+        service("LoadBalancer", ""),
+        service("LoadBalancer", ", service.beta.kubernetes.io/aws-load-balancer-subnets: none"),
+    );
+    assert_eq!(judged(&(good.clone() + &bad)).0, Some(1));
+    assert_eq!(judged(&(bad + &good)).0, Some(0));
+    let (code, json) = judged(&service("ClusterIP", ""));
+    assert_eq!((code, &json["choices"][0]["what"]), (Some(0), &Value::from("load_balancer")));
+    assert!(schema("guard.schema.json").is_valid(&json), "{json:#}");
+    // Objects that decide nothing are no error.
+    assert_eq!(judged("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n").0, Some(0));
+}
+
+#[test]
 fn objects_need_the_state_of_one_cluster() {
     for (arguments, error) in [
         (&["--manifests", RELEASE][..], "--manifests needs the Services"),

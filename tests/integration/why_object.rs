@@ -341,7 +341,7 @@ fn the_role_of_the_node_decides_a_pull_from_ecr() {
         PODS,
     ]);
     let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    let refused = "role `rke2-agent` of its Node does not grant ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer";
+    let refused = "role `rke2-agent` of its Node does not grant ecr:GetAuthorizationToken on `*`, ecr:BatchGetImage on";
     assert!(shown.contains(refused), "{shown}");
 }
 
@@ -365,4 +365,34 @@ fn a_pod_that_was_not_given_is_a_usage_error() {
     let output = pod("b/a", &["--objects", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
     assert!(text(&output.stdout).contains("its events were not given"), "{}", text(&output.stdout));
+}
+
+/// Pods in states that look alike: sidecars, readiness gates, restarts, successors, and what is over.
+#[test]
+fn a_pod_is_judged_by_its_present_state() {
+    let states = "fixtures/why/pod-states.json";
+    for (name, code, broken) in [
+        ("sidecar", 1, Some("containers")),
+        ("gate", 1, Some("containers")),
+        ("reboot", 1, Some("containers")),
+        ("waitrun", 1, Some("volumes")),
+        ("two", 1, Some("images")),
+        ("oom", 1, Some("containers")),
+        ("cgroup", 1, Some("containers")),
+        ("secret", 1, Some("containers")),
+        // The event is of the Pod before it, and the attachment succeeded since.
+        ("web-0", 3, None),
+        ("attached", 3, None),
+        ("initwait", 3, None),
+        ("deleting", 3, None),
+        ("job", 0, None),
+    ] {
+        let output = pod(&format!("shop/{name}"), &["--objects", states, "--format", "json"]);
+        let chain: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), chain["first_broken"].as_str()), (Some(code), broken), "{name}: {chain:#}");
+    }
+    let shown = text(&pod("shop/secret", &["--objects", states]).stdout);
+    assert!(!shown.contains("hunter2") && shown.contains("its last message is"), "{shown}");
+    let both = text(&pod("shop/two", &["--objects", states]).stdout);
+    assert!(both.ends_with("first broken link: images; also broken: containers\n"), "{both}");
 }

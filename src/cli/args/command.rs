@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Show what a Terraform or OpenTofu plan breaks: it is tried on a copy of the account, and all clusters are audited before and after
     Guard(Box<GuardArgs>),
     /// Show why a Service, Ingress, Node or Pod waits, or explain lines of a log, events or a pasted error
-    Why(WhyArgs),
+    Why(Box<WhyArgs>),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),
     /// Check manifests and cluster configurations, without an account or a cluster
@@ -293,6 +293,7 @@ pub(crate) enum BaselineCommand {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct PermissionsArgs {
     /// Cloud provider: `aws` or `alibaba`
     #[arg(long, value_enum, default_value_t = ProviderName::Aws)]

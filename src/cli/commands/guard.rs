@@ -31,7 +31,7 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let plan = Plan::from(args.plan.as_deref().map(document).transpose()?.unwrap_or_default());
     let manifests = match args.manifests.as_slice() {
         [] => None,
-        files => Some(Manifests::new(kubernetes_files::evidence(files)?, &args.namespace)),
+        files => Some(Manifests::new(kubernetes_files::manifests(files)?, &args.namespace)),
     };
     let mut scope = Scope::read("", &args.audit, &args.source.connection, &args.terminal)?;
     let estate = session::collect_whole(&args.source, &args.terminal)?;
@@ -110,6 +110,9 @@ fn unread(path: &Path, error: &PlanError) -> Failure {
     let help = match error {
         PlanError::WithoutValues => {
             "write it with `aws cloudformation describe-change-set --include-property-values --change-set-name ARN`"
+        }
+        PlanError::UnreadyChangeSet(_) => {
+            "create it again, and wait: `aws cloudformation wait change-set-create-complete`"
         }
         PlanError::FailedChangeSet(_) => "correct the template, and create the change set again",
         _ => {

@@ -115,7 +115,7 @@ fn check(answers: &mut why::Why, args: &WhyArgs) -> Result<(), Failure> {
     }
     let kind = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let (audited, _) = scope.audited_for(estate.as_ref(), &RULES, kind, Purpose::Report)?;
-    answers.check(&scope.written(&audited));
+    answers.check(&scope.written(&audited), scope.nodes());
     Ok(())
 }
 

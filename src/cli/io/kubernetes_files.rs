@@ -24,6 +24,22 @@ const HOW_TO_WRITE: &str =
 /// Largest cloud configuration that is read; a real one has a few lines.
 const MAX_CLOUD_CONFIG_BYTES: u64 = 64 << 10;
 
+/// Evidence of objects that are applied: other kinds, and files without objects, are ignored.
+pub(in crate::cli) fn manifests(paths: &[PathBuf]) -> Result<Evidence, Failure> {
+    let mut read = Read::default();
+    for path in paths {
+        read.path(path)?;
+    }
+    if let Some(broken) = read.broken {
+        return Err(broken.help("give the output of `helm template` or `kustomize build`"));
+    }
+    if let Some(skipped) = read.lint.skipped.first() {
+        return Err(Failure::usage(format!("cannot read all of --manifests: {skipped}")));
+    }
+    let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
+    Ok(all.without_sources())
+}
+
 /// Evidence of all `--kubernetes` paths; files of folders that hold none are ignored.
 pub(in crate::cli) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     let mut read = Read::default();

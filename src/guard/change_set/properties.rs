@@ -220,7 +220,12 @@ const ROWS: &[Row] = &[
             ("max_size", "/MaxSize", Literal),
             ("desired_capacity", "/DesiredCapacity", Literal),
             ("launch_template", "/LaunchTemplate", Form::TemplateReference),
-            ("mixed_instances_policy", "/MixedInstancesPolicy", Block),
+            (
+                "launch_template",
+                "/MixedInstancesPolicy/LaunchTemplate/LaunchTemplateSpecification",
+                Form::TemplateReference,
+            ),
+            ("mixed_instances_policy", "/MixedInstancesPolicy", Plain),
             ("launch_configuration", "/LaunchConfigurationName", Plain),
             ("target_group_arns", "/TargetGroupARNs", Plain),
             ("load_balancers", "/LoadBalancerNames", Plain),
@@ -270,6 +275,13 @@ const ROWS: &[Row] = &[
         "aws_network_acl_association",
         &[("subnet_id", "/SubnetId", Plain), ("network_acl_id", "/NetworkAclId", Plain)],
     ),
+    new("AWS::EC2::NetworkAclEntry", "aws_network_acl_rule", &[("network_acl_id", "/NetworkAclId", Plain)]),
+    new(
+        "AWS::EC2::NetworkInterfaceAttachment",
+        "aws_network_interface_attachment",
+        &[("instance_id", "/InstanceId", Plain), ("network_interface_id", "/NetworkInterfaceId", Plain)],
+    ),
+    new("AWS::Organizations::Policy", "aws_organizations_policy_attachment", &[("target_id", "/TargetIds", First)]),
     new("AWS::EC2::EC2Fleet", "aws_ec2_fleet", &[]),
     new("AWS::EC2::SpotFleet", "aws_spot_fleet_request", &[]),
     new("AWS::AutoScaling::LaunchConfiguration", "aws_launch_configuration", &[]),
@@ -289,54 +301,66 @@ pub(super) fn kind(own: &'static Row, kind: &str) -> &'static Row {
 
 type Properties = Option<Map<String, Value>>;
 
-/// The changes that one resource is: its own, and one for each role that it names. Kind, name, both sides.
+/// A change that a resource is, or a part of it.
+pub(super) struct Part {
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    pub(super) before: Properties,
+    pub(super) after: Properties,
+}
+
+/// True if a policy does not state the roles that it is for.
+pub(super) fn has_unknown_roles(row: &Row, properties: Option<&Map<String, Value>>) -> bool {
+    let takes_roles = matches!(row.cloudformation, "AWS::IAM::Policy" | "AWS::IAM::ManagedPolicy");
+    takes_roles && properties.and_then(|one| one.get("Roles")).is_some_and(is_unknown)
+}
+
+/// The changes that one resource is: its own, and one for each role that it names. `id` is that of the resource, if it exists.
 pub(super) fn expanded(
     row: &'static Row,
+    (logical, id): (&str, &str),
     before: Properties,
     after: Properties,
-) -> Vec<(&'static str, String, Properties, Properties)> {
+) -> Vec<Part> {
     let roles = |side: &Properties| -> Vec<String> {
         let listed = side.as_ref().and_then(|one| one.get("Roles")?.as_array().cloned()).unwrap_or_default();
         listed.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let all = || {
-        let mut all = roles(&before);
-        all.extend(roles(&after).into_iter().filter(|role| !all.contains(role)).collect::<Vec<_>>());
-        all
+    let arn: Value = if id.is_empty() { UNKNOWN.into() } else { id.into() };
+    let fields = |held: &Map<String, Value>, role: &str| match row.cloudformation {
+        "AWS::IAM::Policy" => {
+            json!({"RoleName": role, "PolicyName": held.get("PolicyName"), "PolicyDocument": held.get("PolicyDocument")})
+        }
+        _ => json!({"Role": role, "PolicyArn": arn}),
     };
-    let part = |side: &Properties, role: &str, fields: fn(&Map<String, Value>, &str) -> Value| -> Properties {
+    let of_role = |side: &Properties, role: &str| -> Properties {
         let held = side.as_ref().filter(|_| roles(side).iter().any(|one| one == role))?;
         fields(held, role).as_object().cloned()
     };
-    match row.cloudformation {
-        "AWS::IAM::Policy" => {
-            let fields = |held: &Map<String, Value>, role: &str| json!({"RoleName": role, "PolicyName": held.get("PolicyName"), "PolicyDocument": held.get("PolicyDocument")});
-            let of = |role: String| {
-                let (old, new) = (part(&before, &role, fields), part(&after, &role, fields));
-                (row.kind, format!("of {role}"), old, new)
-            };
-            all().into_iter().map(of).collect()
-        }
-        "AWS::IAM::ManagedPolicy" => {
-            let fields = |held: &Map<String, Value>, role: &str| json!({"Role": role, "PolicyArn": held.get("Arn").cloned().unwrap_or_else(|| UNKNOWN.into())});
-            let of = |role: String| {
-                let (old, new) = (part(&before, &role, fields), part(&after, &role, fields));
-                (ATTACHMENT.kind, format!("to {role}"), old, new)
-            };
-            let attachments: Vec<_> = all().into_iter().map(of).collect();
-            let mut found = vec![(row.kind, String::new(), before, after)];
-            found.extend(attachments);
-            found
-        }
-        _ => vec![(row.kind, String::new(), before, after)],
-    }
+    let kind = match row.cloudformation {
+        "AWS::IAM::Policy" => row.kind,
+        "AWS::IAM::ManagedPolicy" => ATTACHMENT.kind,
+        _ => return vec![Part { kind: row.kind, name: logical.to_owned(), before, after }],
+    };
+    let mut all = roles(&before);
+    all.extend(roles(&after).into_iter().filter(|role| !all.contains(role)).collect::<Vec<_>>());
+    let parts: Vec<Part> = all
+        .iter()
+        .map(|role| Part {
+            kind,
+            name: format!("{logical} of {role}"),
+            before: of_role(&before, role),
+            after: of_role(&after, role),
+        })
+        .collect();
+    let own = (kind != row.kind).then(|| Part { kind: row.kind, name: logical.to_owned(), before, after });
+    own.into_iter().chain(parts).collect()
 }
 
 /// Adds the tags of the stack to those of a new resource.
 pub(super) fn add_tags(row: &Row, properties: &mut Map<String, Value>, stack: &Value) {
-    let takes_tags = row.attributes.iter().any(|(_, pointer, _)| *pointer == "/Tags");
     let of_stack = stack.as_array().map_or(&[][..], Vec::as_slice);
-    if !takes_tags || of_stack.is_empty() {
+    if !row.takes_tags() || of_stack.is_empty() {
         return;
     }
     let tags = properties.entry("Tags").or_insert_with(|| json!([]));
@@ -347,6 +371,11 @@ pub(super) fn add_tags(row: &Row, properties: &mut Map<String, Value>, stack: &V
 }
 
 impl Row {
+    /// True if its resources have tags.
+    pub(super) fn takes_tags(&self) -> bool {
+        self.attributes.iter().any(|(_, pointer, _)| *pointer == "/Tags")
+    }
+
     /// The known attributes, and the flags of the unknown parts.
     pub(super) fn attributes(&self, properties: &Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
         let whole = Value::Object(properties.clone());
@@ -399,8 +428,8 @@ impl Form {
                 .iter()
                 .map(|one| {
                     let mut block = snake(one);
-                    if let Some(groups) = one.get("Groups") {
-                        block["security_groups"] = groups.clone();
+                    if let (Some(groups), Some(block)) = (one.get("Groups"), block.as_object_mut()) {
+                        block.insert("security_groups".to_owned(), groups.clone());
                     }
                     block
                 })

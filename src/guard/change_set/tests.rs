@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::finding::Severity;
 use crate::guard::terraform::{Document, PlanError};
 use crate::guard::{Guard, Plan, guard};
 use crate::kubernetes::Evidence;
@@ -161,4 +162,53 @@ fn what_is_not_decided_or_not_there_is_told_apart() {
     let mut first = change_set(&[]);
     first["NextToken"] = "t".into();
     assert_eq!(read_plan(first.to_string().as_bytes()).unwrap().notes.len(), 1);
+}
+
+/// A document that denies everything.
+const DENY: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"*","Resource":"*"}]}"#;
+
+fn undecided(guard: &Guard) -> Vec<&str> {
+    guard.undecided.iter().map(|one| one.address.as_str()).collect()
+}
+
+#[test]
+fn roles_lose_and_gain_the_policies_that_name_them() {
+    let mut cluster = Cluster::new();
+    let role = crate::testing::aws::SERVER_ROLE;
+    let attached = cluster.role(role).attached_policies.clone().unwrap_or_default();
+    let arn = attached.first().cloned().unwrap_or_else(|| "arn:aws:iam::111122223333:policy/none".to_owned());
+    let policy = |roles: &[&str]| json!({"PolicyDocument": {"Statement": []}, "Roles": roles});
+    let detached = read(&[modified("AWS::IAM::ManagedPolicy", &arn, &policy(&[role]), &policy(&[]))]);
+    let change = detached.resource_changes.iter().find(|one| one.kind == "aws_iam_role_policy_attachment").unwrap();
+    assert_eq!(change.change.before.as_ref().unwrap()["policy_arn"], arn);
+    // A new policy of the same change set is followed to its document.
+    let deny: Value = serde_json::from_str(DENY).unwrap();
+    let added = json!({
+        "Action": "Add", "LogicalResourceId": "Deny", "ResourceType": "AWS::IAM::ManagedPolicy",
+        "AfterContext": context(&json!({"PolicyDocument": deny, "Roles": [role]}))
+    });
+    let found = tried(&cluster, read(&[added]));
+    let is_denied = |one: &crate::guard::Judged| one.severity == Severity::Error && one.resource.id.ends_with(role);
+    assert!(found.new.iter().any(is_denied), "{found:?}");
+    // One that was not read may deny anything.
+    let with = |arns: &[&str]| json!({"RoleName": role, "ManagedPolicyArns": arns});
+    let unread = "arn:aws:iam::aws:policy/AWSDenyAll";
+    let found = tried(&cluster, read(&[modified("AWS::IAM::Role", role, &with(&[]), &with(&[unread]))]));
+    assert_eq!(undecided(&found), ["One"]);
+    let unknown = json!({"PolicyName": "p", "PolicyDocument": {"Statement": []}, "Roles": UNKNOWN});
+    let found = tried(&cluster, read(&[modified("AWS::IAM::Policy", "p", &policy(&[]), &unknown)]));
+    assert_eq!(undecided(&found), ["One"]);
+}
+
+#[test]
+fn a_change_set_that_cannot_be_executed_is_refused() {
+    for (key, value) in [("Status", "CREATE_IN_PROGRESS"), ("ExecutionStatus", "EXECUTE_COMPLETE")] {
+        let mut set = change_set(&[]);
+        set[key] = value.into();
+        let refused = read_plan(set.to_string().as_bytes()).unwrap_err();
+        assert!(matches!(&refused, PlanError::UnreadyChangeSet(reason) if reason.contains(value)), "{refused:?}");
+    }
+    let mut change = modified("AWS::EC2::Subnet", "subnet-1", &json!({"VpcId": "vpc-1"}), &json!({"VpcId": "vpc-1"}));
+    change["Scope"] = json!(["Tags"]);
+    assert_eq!(read(&[change]).open.len(), 1);
 }
