@@ -15,6 +15,7 @@ use crate::provider::IamReads;
 use crate::rules::alibaba::Installer;
 
 pub(super) mod ask;
+pub(super) mod catalogue;
 pub(super) mod command;
 pub(super) mod config;
 mod examples;

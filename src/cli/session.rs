@@ -20,11 +20,11 @@ use crate::provider::aws;
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
-use crate::target::{Shard, ShardArgument};
 use crate::text;
 
 pub(super) mod fleet;
 pub(super) mod kubernetes;
+mod shard;
 pub(super) mod waivers;
 
 use crate::cli::args::command::ScanArgs;
@@ -36,6 +36,7 @@ use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::input;
 use fleet::Fleet;
 use kubernetes as cluster;
+pub(super) use shard::shard;
 
 /// Options and evidence of an audit, read once and used for every audit of a command.
 pub(super) struct Scope<'a> {
@@ -281,29 +282,6 @@ pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &Verdict
     }
     Exit::for_audit(report.nothing_to_audit && !args.allow_empty, is_empty_handed, report.complete)
 }
-
-/// `--shard`, with the index that a Job gives to its processes.
-pub(super) fn shard(argument: ShardArgument) -> Result<Shard, Failure> {
-    let wrong = |reason: String| Failure::usage("cannot determine the shard").cause(reason);
-    let Some(index) = argument.index else {
-        let said = INDEX_VARIABLES.into_iter().find_map(|name| {
-            #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
-            let value = std::env::var_os(name)?;
-            Some((name, value.to_string_lossy().into_owned()))
-        });
-        let Some((name, value)) = said else {
-            return Err(wrong(format!("neither {} is set", INDEX_VARIABLES.join(" nor ")))
-                .help("run it in an Indexed Job or an array job, or name the index: --shard 0/8"));
-        };
-        let index = value.parse().map_err(|_| wrong(format!("{name} is `{value}`, not an index")))?;
-        return argument.with_index(index).map_err(|error| wrong(error.to_string()));
-    };
-    argument.with_index(index).map_err(|error| wrong(error.to_string()))
-}
-
-/// Variables in which a process of a Job finds its index: Kubernetes, "Indexed Job for Parallel Processing with Static
-/// Work Assignment"; AWS Batch User Guide, "Array jobs".
-const INDEX_VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX"];
 
 /// The report to compare with, checked to be one of this cluster.
 pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) -> Result<Option<Report>, Failure> {

@@ -10,8 +10,10 @@ use serde_json::{Map, Value, json};
 use super::terraform::{Document, PlanError, RawChange, RawDifference};
 
 mod properties;
+mod types;
 
-use properties::{Part, Row, expanded, row};
+use properties::{Part, expanded};
+use types::{Row, row};
 
 /// A value that is known only after the change set is executed.
 pub(super) const UNKNOWN: &str = "{{changeSet:KNOWN_AFTER_APPLY}}";

@@ -9,7 +9,7 @@ use crate::inventory::Provider;
 use crate::policy::{Document, RAM};
 use crate::render::layout;
 
-use crate::cli::args::command::BaselineCommand;
+use crate::cli::args::catalogue::BaselineCommand;
 use crate::cli::io::failure::Failure;
 use crate::cli::io::input;
 

@@ -15,7 +15,7 @@ use crate::text;
 use crate::why;
 
 use crate::cli::args::ProviderName;
-use crate::cli::args::command::{
+use crate::cli::args::catalogue::{
     ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat, SeverityName,
 };
 use crate::cli::io::failure::Failure;

@@ -9,7 +9,8 @@ use jiff::ToSpan;
 use crate::config::{self, Config, Waiver};
 use crate::text;
 
-use crate::cli::args::command::{Cli, Command, ConfigCommand};
+use crate::cli::args::catalogue::ConfigCommand;
+use crate::cli::args::command::{Cli, Command};
 use crate::cli::args::config::{first_line, options, read, said};
 use crate::cli::io::clock::today;
 use crate::cli::io::failure::{Exit, Failure};
