@@ -9,7 +9,7 @@ use crate::role_audit::RoleAuditOptions;
 
 use super::roles::policy_set;
 
-/// What one role of the nodes grants a controller.
+/// The rights of a controller from one node role.
 pub(crate) struct RoleRights {
     /// True if it grants a change that only this controller makes.
     grants_changes: bool,
@@ -19,7 +19,7 @@ pub(crate) struct RoleRights {
     pub(crate) lacking: Vec<&'static str>,
 }
 
-/// What the roles of the nodes grant a controller together.
+/// The rights of a controller from all node roles.
 pub(crate) struct NodeRights<'a> {
     /// Names of the roles.
     pub(crate) roles: Vec<&'a str>,

@@ -68,17 +68,17 @@ pub(crate) fn pod(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<Chai
         (None, None) => return Err(ChainError::NotGiven { kind: "Pod" }),
     };
     let own = ObjectName { kind: "Pod", namespace: namespace.to_owned(), name: name.to_owned() };
-    let one = One { facts, pod };
+    let one = PodChain { facts, pod };
     let links = vec![one.object(), one.scheduling(), one.node(), one.volumes(), one.images(), one.containers()];
     Ok(Chain::new(&facts.audited, own, links))
 }
 
-struct One<'f> {
+struct PodChain<'f> {
     facts: &'f Facts<'f>,
     pod: &'f Pod,
 }
 
-impl One<'_> {
+impl PodChain<'_> {
     /// True if the Pod has ended, or all its containers are ready: nothing holds it.
     fn is_done(&self) -> bool {
         let status = &self.pod.status;
@@ -106,18 +106,18 @@ impl One<'_> {
         }
         let link = link.fact(format!("phase `{}`", text::printable(&status.phase)));
         let link = match &self.pod.metadata.deletion_timestamp {
-            Some(since) => link.fact(format!("it is being deleted since {}", text::printable(since))),
+            Some(since) => link.fact(format!("it is terminating: deletion timestamp {}", text::printable(since))),
             None => link,
         };
         let link = self.facts.objects.gaps.iter().fold(link, |link, gap| link.unread(gap.clone()));
         match (status.phase.as_str(), status.reason.as_str()) {
             ("Failed", reason) => {
-                let reason = if reason.is_empty() { "its containers ended with an error" } else { reason };
+                let reason = if reason.is_empty() { "a container terminated with an error" } else { reason };
                 let message = why::quoted(&status.message);
                 let more = if message.is_empty() { String::new() } else { format!(": {message}") };
                 link.broken(format!("it failed: {}{}", text::printable(reason), text::printable(&more)))
             }
-            ("Unknown", _) => link.broken("the control plane does not hear from its Node"),
+            ("Unknown", _) => link.broken("the control plane has lost contact with its Node"),
             _ => link,
         }
     }
@@ -134,7 +134,9 @@ impl One<'_> {
         match waits("PodScheduled") {
             Some(why) => self.reported(link, &why.reason, &why.message, true),
             None if self.pod.status.phase.is_empty() => link.unread("its status was not given"),
-            None => link.broken("it has no Node, and the scheduler did not state a reason: does the scheduler run?"),
+            None => link.broken(
+                "it has no Node, and the scheduler did not report a reason: check that the scheduler is running",
+            ),
         }
     }
 
@@ -149,7 +151,7 @@ impl One<'_> {
         };
         let link = if breaks { link.broken(fact) } else { link.fact(fact) };
         let (meaning, findings) = why::explained(message, &self.facts.audited.report.findings);
-        let link = meaning.into_iter().fold(link, |link, meaning| link.fact(format!("that is: {meaning}")));
+        let link = meaning.into_iter().fold(link, |link, meaning| link.fact(format!("meaning: {meaning}")));
         link.found(findings.into_iter().filter(|one| one.severity > Severity::Info), false)
     }
 
@@ -160,7 +162,7 @@ impl One<'_> {
             return if self.is_done() { link } else { link.not_reached() };
         }
         if self.pod.status.phase == "Succeeded" {
-            return link.fact("it has ended");
+            return link.fact("the Pod has ended");
         }
         let Some(nodes) = &self.facts.audited.evidence.nodes else {
             return link.unread("the Nodes of the cluster were not given");
@@ -214,7 +216,7 @@ impl One<'_> {
     fn volumes(&self) -> Link {
         let mut link = Link::new(LinkName::Volumes);
         if self.is_done() {
-            return link.fact("its volumes are mounted");
+            return link.fact("its volumes were mounted");
         }
         for (volume, name) in self.pod.claims() {
             link = self.claim(link, volume, &name);
@@ -243,7 +245,7 @@ impl One<'_> {
         let of_class = self.facts.audited.findings_on(ResourceKind::StorageClass, &BTreeSet::from([class]));
         match claim.status.phase.as_str() {
             "Bound" => link.fact(format!("{shown}: bound to `{}`", text::printable(&claim.spec.volume_name))),
-            "Lost" => link.broken(format!("{shown}: its volume does not exist any more")),
+            "Lost" => link.broken(format!("{shown}: its volume no longer exists")),
             phase => {
                 let warnings = self.warnings("PersistentVolumeClaim", name, &OF_VOLUMES);
                 let class = if class.is_empty() {
@@ -305,7 +307,7 @@ impl One<'_> {
         let name = self.pod.spec.node_name.as_str();
         let member = view.members().find(|one| one.node.is_some_and(|node| node.name == name));
         let Some((account, role)) = member.and_then(|member| role_of(view, member)) else {
-            return link.unread("the role of its Node was not read: the right to pull is not checked");
+            return link.unread("the role of its Node was not read: the permission to pull is not checked");
         };
         let regions = view.regions.iter().filter(|one| one.account.account_id == account.account_id);
         let regions = regions.map(|one| one.region.name.clone()).collect();
@@ -326,8 +328,9 @@ impl One<'_> {
             account.partition.as_str()
         };
         if partition != account.partition {
-            return link
-                .broken(format!("the registry is in the partition `{partition}`, where no role of the Node counts"));
+            return link.broken(format!(
+                "the registry is in the partition `{partition}`, where the role of the Node grants nothing"
+            ));
         }
         let arn = format!("arn:{partition}:ecr:{region}:{owner}:repository/{repository}");
         let calls = [
@@ -359,13 +362,15 @@ impl One<'_> {
         };
         if !open.is_empty() {
             let open = text::list(&open, 3);
-            link = link.unread(format!("role `{role_name}` of its Node grants {open} only under conditions"));
+            link = link.unread(format!(
+                "role `{role_name}` of its Node grants {open} only on some resources or under conditions"
+            ));
         }
         if owner == account.account_id {
             return link;
         }
         link.unread(format!(
-            "the repository is in account {owner}: its policy, which must allow the pull too, was not read"
+            "the repository is in account {owner}: the repository policy, which must also allow the pull, was not read"
         ))
     }
 
@@ -423,12 +428,16 @@ impl One<'_> {
                     true,
                 );
                 let Some(ended) = ended else { return link };
-                let link = link.fact(format!("it ended with {} ({})", ended.exit_code, text::printable(&ended.reason)));
+                let link = link.fact(format!(
+                    "it terminated with exit code {} ({})",
+                    ended.exit_code,
+                    text::printable(&ended.reason)
+                ));
                 // The text is that of the application: only a message of a known component is repeated.
                 match why::explained(&ended.message, &self.facts.audited.report.findings) {
                     (Some(meaning), findings) => {
                         let findings = findings.into_iter().filter(|one| one.severity > Severity::Info);
-                        link.fact(format!("its last message is: {meaning}")).found(findings, false)
+                        link.fact(format!("its termination message means: {meaning}")).found(findings, false)
                     }
                     (None, _) => link.fact("`kubectl logs --previous` shows why: `tagaudit why -` reads the log"),
                 }
@@ -436,7 +445,7 @@ impl One<'_> {
             None => match ended {
                 Some(_) if self.pod.metadata.deletion_timestamp.is_some() => link,
                 Some(ended) if container.state.terminated.is_some() => link.broken(format!(
-                    "container `{name}` ended with {} ({})",
+                    "container `{name}` terminated with exit code {} ({})",
                     ended.exit_code,
                     text::printable(&ended.reason)
                 )),
@@ -444,11 +453,15 @@ impl One<'_> {
                 _ if container.state.terminated.is_some() => link,
                 ended => {
                     let before = ended.map(|ended| {
-                        format!("; it ended before with {} ({})", ended.exit_code, text::printable(&ended.reason))
+                        format!(
+                            "; its last run terminated with exit code {} ({})",
+                            ended.exit_code,
+                            text::printable(&ended.reason)
+                        )
                     });
                     let times = text::count(usize::try_from(container.restart_count).unwrap_or(usize::MAX), "restart");
                     link.broken(format!(
-                        "container `{name}` runs, and is not ready ({times}{})",
+                        "container `{name}` is running but not ready ({times}{})",
                         before.unwrap_or_default()
                     ))
                 }

@@ -30,8 +30,9 @@ use values::{days, region};
 /// Source of the evidence.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SourceArgs {
-    /// Read a recorded inventory (`-` for standard input), or a folder of AWS CLI or `aliyun` output, instead of a live
-    /// account
+    /// Read a recording, or a folder of AWS CLI or `aliyun` output, instead of a live account
+    ///
+    /// `-` reads the recording from standard input.
     #[arg(long, value_name = "PATH", help_heading = "Source", conflicts_with_all = ["profile", "endpoint_url", "assume_role"])]
     pub(in crate::cli) inventory: Option<PathBuf>,
     /// Cloud provider [default: aws, or the cloud of the inventory]
@@ -157,7 +158,7 @@ pub(in crate::cli) struct VerdictArgs {
     /// Exit with 1 if fewer clusters than this are found
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub(in crate::cli) expect_clusters: Option<usize>,
-    /// Write a new configuration in which every open finding that is at least as bad as --fail-on is waived: the next scan
+    /// Write a new configuration in which every open finding at or above --fail-on is waived: the next scan
     /// with --config FILE fails only for what is new
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(in crate::cli) write_waivers: Option<PathBuf>,
@@ -183,15 +184,16 @@ pub(in crate::cli) struct EvidenceArgs {
     /// Output of `kubectl get nodes -o json` (`-` for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub(in crate::cli) nodes: Option<PathBuf>,
-    /// Cluster state and the files that the cluster is created from, in YAML or JSON: output of `kubectl get … -A -o
-    /// json`, manifests, configurations of RKE2, K3s, RKE, Rancher and kubeadm; a file, a folder, or `-` for standard
-    /// input; repeatable. In a scan of many clusters, each file, and each file or folder in a named folder, is about one
-    /// cluster
+    /// Cluster state and configurations, in YAML or JSON: a file, a folder, or `-` for standard input; repeatable
+    ///
+    /// They are output of `kubectl get … -A -o json`, manifests, and configurations of RKE2, K3s, RKE, Rancher and kubeadm. In a
+    /// scan of many clusters, each file, and each file or folder in a named folder, is about one cluster.
     #[arg(long, value_name = "PATH", help_heading = "Scope")]
     pub(in crate::cli) kubernetes: Vec<PathBuf>,
-    /// Read the cluster itself, through this context of the kubeconfig (KUBECONFIG, or ~/.kube/config), or through the
-    /// service account of this pod: `in-cluster`. In a scan of many clusters repeatable, and a pattern such as `prod-*`.
-    /// `tagaudit permissions --kubernetes` prints the permissions that are needed
+    /// Read the cluster itself, through this context of the kubeconfig, or `in-cluster` in a pod
+    ///
+    /// The kubeconfig is KUBECONFIG, or ~/.kube/config. In a scan of many clusters the option is repeatable and accepts patterns such as
+    /// `prod-*`. `tagaudit permissions --kubernetes` prints the permissions that are needed.
     #[arg(long, value_name = "NAME", help_heading = "Scope", conflicts_with = "nodes")]
     pub(in crate::cli) kube_context: Vec<String>,
     /// Assign roles to nodes: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`

@@ -63,7 +63,7 @@ struct ModuleInfo {
     logical_id_hierarchy: String,
 }
 
-/// What a context holds of a resource.
+/// The part of a context that is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 struct Context {
@@ -123,8 +123,8 @@ fn is_empty_by_reason(reason: &str) -> bool {
         .any(|text| reason.contains(text))
 }
 
-/// What happens to a resource.
-enum Verb {
+/// The change of a resource, as actions of a plan.
+enum Planned {
     /// Terraform's names of the actions.
     Actions(&'static [&'static str]),
     /// Nothing in the account changes.
@@ -143,18 +143,18 @@ impl ResourceChange {
         }
     }
 
-    fn verb(&self) -> Verb {
+    fn planned(&self) -> Planned {
         match (self.action.as_str(), self.replacement.as_str(), self.policy_action.as_str()) {
-            ("Import", ..) | ("Remove", _, "Retain") => Verb::Nothing,
-            ("Add", ..) => Verb::Actions(&["create"]),
-            ("Remove", ..) => Verb::Actions(&["delete"]),
-            ("Modify", "True", _) => Verb::Actions(&["create", "delete"]),
+            ("Import", ..) | ("Remove", _, "Retain") => Planned::Nothing,
+            ("Add", ..) => Planned::Actions(&["create"]),
+            ("Remove", ..) => Planned::Actions(&["delete"]),
+            ("Modify", "True", _) => Planned::Actions(&["create", "delete"]),
             ("Modify", "Conditional", _) => {
-                Verb::Open("its replacement is known only after the change set is executed")
+                Planned::Open("its replacement is known only after the change set is executed")
             }
-            ("Modify", ..) => Verb::Actions(&["update"]),
-            ("Dynamic", ..) => Verb::Open("its change is known only after the change set is executed"),
-            _ => Verb::Open("its action is not known"),
+            ("Modify", ..) => Planned::Actions(&["update"]),
+            ("Dynamic", ..) => Planned::Open("its change is known only after the change set is executed"),
+            _ => Planned::Open("its action is not known"),
         }
     }
 
@@ -168,15 +168,15 @@ impl ResourceChange {
         let address = self.address();
         if self.resource_type == "AWS::CloudFormation::Stack" {
             let name = self.change_set_id.as_deref().unwrap_or(&self.physical_resource_id);
-            let nested = format!("{address}: the change set of the nested stack is a separate one, `{name}`");
+            let nested = format!("{address}: the nested stack has a separate change set, `{name}`");
             document.notes.push(nested);
             return Ok(());
         }
         let Some(row) = row(&self.resource_type) else { return Ok(()) };
-        let actions = match self.verb() {
-            Verb::Nothing => return Ok(()),
-            Verb::Actions(actions) => actions,
-            Verb::Open(why) => {
+        let actions = match self.planned() {
+            Planned::Nothing => return Ok(()),
+            Planned::Actions(actions) => actions,
+            Planned::Open(why) => {
                 document.open.push((address, why.to_owned()));
                 return Ok(());
             }
@@ -191,7 +191,7 @@ impl ResourceChange {
         }
         let tags = |side: &Option<Map<String, Value>>| side.as_ref().and_then(|one| one.get("Tags").cloned());
         if self.scope.iter().any(|one| one == "Tags") && row.takes_tags() && tags(&before) == tags(&after) {
-            let why = "the tags of the stack change, and the change set does not show which of them it gets";
+            let why = "the stack tags change, and the change set does not show which of them the resource gets";
             document.open.push((address.clone(), why.to_owned()));
         }
         if properties::has_unknown_roles(row, after.as_ref()) {

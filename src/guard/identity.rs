@@ -66,7 +66,7 @@ pub(super) fn role(trial: &mut Trial<'_>) {
         };
         let before = change.before(key).filter(|_| !is_replaced).cloned();
         if key == "managed_policy_arns" {
-            are_read(trial, &name, before.as_ref(), after.as_ref());
+            note_unread_policies(trial, &name, before.as_ref(), after.as_ref());
         }
         on_role(trial, &name, |role| match key {
             "assume_role_policy" => role.trust_policy = after.and_then(|text| text.as_str().map(str::to_owned)),
@@ -144,7 +144,7 @@ fn put_attached(role: &mut Role, before: Option<&Value>, after: Option<&Value>) 
 }
 
 /// An added policy whose document was not read may deny anything.
-fn are_read(trial: &mut Trial<'_>, name: &str, before: Option<&Value>, after: Option<&Value>) {
+fn note_unread_policies(trial: &mut Trial<'_>, name: &str, before: Option<&Value>, after: Option<&Value>) {
     if !trial.affected.roles.contains(name) {
         return;
     }

@@ -54,7 +54,7 @@ impl From<Document> for Plan {
         let of_cluster = document.resource_changes.iter().filter(|raw| makes_load_balancers(raw));
         for raw in of_cluster.filter(|raw| meaning(&raw.change.actions) != Meaning::Nothing) {
             plan.notes.push(format!(
-                "{}: objects of Kubernetes in a plan are not read: give them as `--manifests`",
+                "{}: Kubernetes objects in a plan are not read: pass them rendered with `--manifests`",
                 raw.address
             ));
         }

@@ -167,7 +167,7 @@ pub(crate) enum PlanError {
     Several,
     #[error("this is a state, not a plan")]
     State,
-    #[error("the change set does not have the values of properties")]
+    #[error("the change set has no property values")]
     WithoutValues,
     #[error("the change set failed: {0}")]
     FailedChangeSet(String),
@@ -185,7 +185,7 @@ pub(crate) enum PlanError {
 pub(super) type ReadChangeSet = fn(&[u8]) -> Result<Document, PlanError>;
 
 impl Document {
-    /// Reads a plan. `change_set` reads what is one of CloudFormation.
+    /// Reads a plan. `change_set` reads a CloudFormation change set.
     ///
     /// # Errors
     /// If the text is anything else.

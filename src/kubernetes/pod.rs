@@ -272,7 +272,7 @@ impl PodObjects {
         Ok(())
     }
 
-    /// An empty list of a kind is a list.
+    /// Records that a kind was read, even if its list is empty.
     fn note_list(&mut self, kind: &str) {
         match kind {
             "Pod" => self.has_pods = true,

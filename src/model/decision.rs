@@ -456,8 +456,8 @@ impl Decision {
         self.calls.iter().filter(|call| call.is_refused())
     }
 
-    /// Calls of which it is not known if the role of the controller may make them.
-    pub(crate) fn unproved(&self) -> impl Iterator<Item = &Call> {
+    /// Calls that the role of the controller is not known to allow.
+    pub(crate) fn undecided_calls(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().filter(|call| call.is_open())
     }
 

@@ -311,7 +311,7 @@ impl Simulation {
 
     /// True if it is not known if a controller finishes or may make its calls, or an object is not modelled.
     pub(crate) fn is_undecided(&self) -> bool {
-        let is_open = |one: &Decision| one.error == Answer::Unknown || one.unproved().next().is_some();
+        let is_open = |one: &Decision| one.error == Answer::Unknown || one.undecided_calls().next().is_some();
         self.objects.iter().any(is_open) || !self.not_modelled.is_empty()
     }
 }

@@ -147,7 +147,7 @@ fn steps(page: &mut String, steps: &[Step], painter: Painter, options: &TableOpt
                 let _ = writeln!(
                     page,
                     "\n{}",
-                    painter.bold(&format!("step {number}: correct {count} of the target version"))
+                    painter.bold(&format!("step {number}: correct {count} caused by the target version"))
                 );
                 for cause in findings {
                     cause_of(page, cause, painter, options);
@@ -164,7 +164,7 @@ fn steps(page: &mut String, steps: &[Step], painter: Painter, options: &TableOpt
             Step::Expect { load_balancers } => {
                 let what = text::count(*load_balancers, "load balancer");
                 let _ =
-                    writeln!(page, "\n{}", painter.bold(&format!("step {number}: expect changes of {what}, as above")));
+                    writeln!(page, "\n{}", painter.bold(&format!("step {number}: expect changes to {what}, as above")));
             }
         }
     }
@@ -226,7 +226,7 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
         (Answer::Is(Some(_)), _) => ("fails", Painter::bad),
         (Answer::Unknown | Answer::Is(None), true) if decision.refused().next().is_some() => ("refused", Painter::bad),
         (Answer::Unknown | Answer::NotReached, _) => ("undecided", Painter::warn),
-        (Answer::Is(None), true) if decision.unproved().next().is_some() => ("undecided", Painter::warn),
+        (Answer::Is(None), true) if decision.undecided_calls().next().is_some() => ("undecided", Painter::warn),
         (Answer::Is(None), true) => ("succeeds", Painter::good),
         (Answer::Is(None), false) => ("ignored", Painter::dim),
     };
@@ -253,8 +253,8 @@ fn block(page: &mut String, decision: &Decision, painter: Painter, options: &Tab
                     &format!("for {what} from the {by} {version}, whose role lacks the permission for some calls"),
                 );
             }
-            (Answer::Is(None), _) if decision.unproved().next().is_some() => {
-                line("asks", &format!("for {what} from the {by} {version}, which may be refused"));
+            (Answer::Is(None), _) if decision.undecided_calls().next().is_some() => {
+                line("asks", &format!("for {what} from the {by} {version}, but some of its calls may be refused"));
             }
             (Answer::Is(None), _) => line("gets", &format!("{what} from the {by} {version}")),
             (Answer::Is(Some(_)), true) => line("gets", &format!("{what} from the {by} {version}, which then stops")),
@@ -376,7 +376,7 @@ fn explanations(line: &mut impl FnMut(&str, &str), decision: &Decision, options:
 /// The calls of which it is not known if the role may make them, and why.
 fn open_rights(decision: &Decision, options: &TableOptions) -> Option<String> {
     let is_compared = |call: &&Call| call.answer.is_some();
-    let (conditional, unknown): (Vec<&Call>, Vec<&Call>) = decision.unproved().partition(is_compared);
+    let (conditional, unknown): (Vec<&Call>, Vec<&Call>) = decision.undecided_calls().partition(is_compared);
     let names = |calls: &[&Call]| {
         let mut names: Vec<String> = calls.iter().map(|call| call.action.to_owned()).collect();
         names.dedup();

@@ -87,7 +87,7 @@ fn block(page: &mut String, line: &LineAnswer, painter: Painter, options: &Table
     let _ = writeln!(page);
 }
 
-/// Most findings of a rule that are shown.
+/// Maximum number of findings shown for a rule.
 const SHOWN: usize = 3;
 
 /// The causes, as an audit of the cluster found them.
@@ -112,21 +112,21 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
         let title = rules::find(rule).map_or("", |rule| rule.title);
         match (checked.outcome, checked.elsewhere) {
             (Outcome::NotAudited | Outcome::NotApplicable, 0) => {
-                let reason = checked.reason.as_deref().unwrap_or("what it reads was not read");
+                let reason = checked.reason.as_deref().unwrap_or("its evidence was not read");
                 let outcome = checked.outcome.words();
                 paragraph(page, "or", &format!("{title} ({rule}): {outcome}: {reason}"), painter, options);
             }
             (_, 0) => excluded.push(rule),
             (_, others) => {
                 let others = text::count(others, "finding");
-                let body = format!("{title} ({rule}): {others}, but about other resources");
+                let body = format!("{title} ({rule}): {others}, but only on other resources");
                 paragraph(page, "or", &body, painter, options);
             }
         }
     }
     if !excluded.is_empty() {
         let names = excluded.join(", ");
-        paragraph(page, "excluded", &format!("checked today, without a finding: {names}"), painter, options);
+        paragraph(page, "excluded", &format!("checked, without a finding: {names}"), painter, options);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::text;
 
 use super::Finding;
 
-/// Most characters of a reason.
+/// Maximum length of a reason in characters.
 const REASON: usize = 160;
 
 /// The `[[waiver]]` tables for the open findings of at least a severity, and the number of these findings. A finding is waived
@@ -22,7 +22,7 @@ pub(crate) fn waivers<'f>(
 ) -> (String, usize) {
     let open: Vec<&Finding> = findings.into_iter().filter(|one| one.is_open() && one.severity >= threshold).collect();
     let mut written: BTreeSet<(&str, &str)> = BTreeSet::new();
-    let mut page = format!("# Findings that were open on {today}. Each waiver ends with its last day, {expires}.\n");
+    let mut page = format!("# Findings that were open on {today}. The last day of each waiver is {expires}.\n");
     for finding in &open {
         let same_kind = finding.related.iter().filter(|one| one.kind == finding.resource.kind);
         for resource in std::iter::once(&finding.resource).chain(same_kind) {

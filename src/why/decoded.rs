@@ -11,7 +11,7 @@ use crate::text;
 
 use super::paste::{Record, expression};
 
-/// Most messages of a paste that are decoded: each is a call.
+/// Maximum number of messages decoded from a paste: each is a call.
 #[cfg(any(feature = "aws", test))]
 const MOST: usize = 20;
 
@@ -47,7 +47,7 @@ fn message(record: &Record) -> Option<String> {
     found.map(|one| one.as_str().to_owned()).max_by_key(String::len)
 }
 
-/// What a decoded message states about a refusal, as far as it is read.
+/// The parts of a decoded message about a refusal, as far as it is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Message {

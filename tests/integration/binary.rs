@@ -72,6 +72,15 @@ fn help_of_every_command() {
     }
 }
 
+/// The short help of the main command is read at once.
+#[test]
+fn the_short_help_of_a_scan_fits_a_screen() {
+    let short = stdout(&["scan", "-h"]);
+    assert!(short.lines().count() <= 50, "{short}");
+    assert!(short.contains("--cluster-id") && short.contains("--help") && !short.contains("--iam-reads"), "{short}");
+    insta::assert_snapshot!("short-help-scan", short);
+}
+
 #[test]
 fn the_table_of_the_demo() {
     let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"];

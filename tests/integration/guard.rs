@@ -296,3 +296,56 @@ fn objects_need_the_state_of_one_cluster() {
         assert!(text(&output.stderr).contains(error), "{}", text(&output.stderr));
     }
 }
+
+/// The state of a cluster: its Nodes, and a Service whose annotation names subnets.
+fn state(cluster: &str, first: u8, subnets: &str) -> String {
+    let node = |number: u8, instance: &str, zone: char| {
+        format!(
+            "apiVersion: v1\nkind: Node\nmetadata: {{name: ip-10-0-1-{number}.ec2.internal}}\nspec: {{providerID: 'aws:///us-east-1{zone}/{instance}'}}\n---\n"
+        )
+    };
+    let nodes =
+        node(first, &format!("i-0{cluster}worker0"), 'a') + &node(first + 2, &format!("i-0{cluster}worker1"), 'b');
+    let service = format!(
+        "apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop, annotations: {{service.beta.kubernetes.io/aws-load-balancer-type: nlb, service.beta.kubernetes.io/aws-load-balancer-subnets: '{subnets}'}}}}\nspec: {{type: LoadBalancer, ports: [{{port: 443, nodePort: 30443}}]}}\n"
+    );
+    nodes + &service
+}
+
+/// The Nodes of each piece of evidence decide which cluster it is about.
+#[test]
+fn services_of_all_clusters_of_an_account_are_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let states = folder.path().join("states");
+    std::fs::create_dir(&states).unwrap();
+    std::fs::write(states.join("a.yaml"), state("alpha", 11, "subnet-puba0gg1,subnet-pubb0gg1")).unwrap();
+    std::fs::write(states.join("b.yaml"), state("bravo", 15, "subnet-pubb0gg1")).unwrap();
+    let subnet = serde_json::json!({"id": "subnet-puba0gg1", "vpc_id": "vpc-0gg1", "availability_zone": "us-east-1a", "tags": {}});
+    let plan = serde_json::json!({
+        "format_version": "1.2", "terraform_version": "1.11.4", "planned_values": {}, "configuration": {},
+        "resource_changes": [{
+            "address": "aws_subnet.a", "mode": "managed", "type": "aws_subnet", "name": "a",
+            "provider_name": "registry.terraform.io/hashicorp/aws",
+            "change": {"actions": ["delete"], "before": subnet, "after": null, "after_unknown": {}}
+        }]
+    });
+    let path = folder.path().join("plan.json");
+    std::fs::write(&path, plan.to_string()).unwrap();
+    let judged = || -> (Option<i32>, Value) {
+        let words = ["guard", path.to_str().unwrap(), "--inventory", "fixtures/clean-two-clusters.json"];
+        let output = run(&[&words[..], &["--kubernetes", states.to_str().unwrap(), "--format", "json"]].concat());
+        (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+    };
+    let (code, json) = judged();
+    assert_eq!(json["clusters"], serde_json::json!(["alpha", "bravo"]));
+    let new = json["new"].as_array().unwrap();
+    let of_services: Vec<&Value> = new.iter().filter(|one| one["resource"]["kind"] == "service").collect();
+    assert!(code == Some(1) && !of_services.is_empty(), "{json:#}");
+    assert!(of_services.iter().all(|one| one["cluster"] == "alpha"), "{json:#}");
+    assert_eq!(json["not_audited"], serde_json::json!([]));
+    // Evidence about another account is named.
+    let elsewhere = state("alpha", 11, "x").replace("i-0alpha", "i-0other").replace("ip-10-0", "ip-10-9");
+    std::fs::write(states.join("c.yaml"), elsewhere).unwrap();
+    let (_, json) = judged();
+    assert!(json["not_audited"][0].as_str().unwrap().contains("c.yaml"), "{json:#}");
+}

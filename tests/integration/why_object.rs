@@ -392,7 +392,7 @@ fn a_pod_is_judged_by_its_present_state() {
         assert_eq!((output.status.code(), chain["first_broken"].as_str()), (Some(code), broken), "{name}: {chain:#}");
     }
     let shown = text(&pod("shop/secret", &["--objects", states]).stdout);
-    assert!(!shown.contains("hunter2") && shown.contains("its last message is"), "{shown}");
+    assert!(!shown.contains("hunter2") && shown.contains("its termination message means"), "{shown}");
     let both = text(&pod("shop/two", &["--objects", states]).stdout);
     assert!(both.ends_with("first broken link: images; also broken: containers\n"), "{both}");
 }

@@ -21,7 +21,7 @@ pub(crate) struct SimulateArgs {
     /// Cluster id: the part after `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists the ids)
     #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
     pub(crate) cluster_id: String,
-    /// Namespace of the objects in the files that state none
+    /// Namespace of objects in the files that do not set one
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default", help_heading = "Scope")]
     pub(crate) namespace: String,
     /// Ask this controller only [default: those that run in the cluster]
@@ -45,12 +45,12 @@ pub(crate) struct GuardArgs {
     /// CloudFormation, as `aws cloudformation describe-change-set --include-property-values` does; `-` for standard input
     #[arg(value_name = "PLAN", required_unless_present = "manifests")]
     pub(crate) plan: Option<PathBuf>,
-    /// Objects of Kubernetes that are applied, with a plan or without one, such as the output of `helm template` or
+    /// Kubernetes objects to apply, with or without a plan, such as the output of `helm template` or
     /// `kustomize build`: files, folders, or `-` for standard input; repeatable. They replace those of the same name in the
     /// state of the cluster, which --kube-context or --kubernetes gives
     #[arg(long, value_name = "PATH")]
     pub(crate) manifests: Vec<PathBuf>,
-    /// Namespace of objects that state none
+    /// Namespace of objects that do not set one
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default", requires = "manifests")]
     pub(crate) namespace: String,
     /// Judge this cluster; repeatable [default: every cluster that has instances]
@@ -109,12 +109,12 @@ pub(crate) struct WhyArgs {
     /// `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) file: Option<PathBuf>,
-    /// Check the rules that find the causes, in this cluster: with --inventory in a recording, else in the live account. An
-    /// inventory of one cluster needs no id
+    /// Check the rules that find the causes in this cluster, in the recording of --inventory or in the live account. Not
+    /// needed if the inventory has one cluster
     #[arg(long, value_name = "ID", value_parser = cluster_id)]
     pub(crate) cluster_id: Option<String>,
-    /// Decode the encoded authorization messages of EC2 with `sts:DecodeAuthorizationMessage`, as a caller of the same
-    /// account (`tagaudit permissions --why`)
+    /// Decode encoded EC2 authorization failure messages with `sts:DecodeAuthorizationMessage`, with credentials of the
+    /// same account (`tagaudit permissions --why` prints the permission)
     #[arg(long)]
     pub(crate) decode: bool,
     #[command(flatten)]

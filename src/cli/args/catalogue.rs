@@ -136,7 +136,7 @@ pub(crate) struct PermissionsArgs {
     /// Print the permissions to apply and undo a fix instead of those of a scan
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Add those of `tagaudit why --decode`; with --kubernetes, those of `tagaudit why pod`
+    /// Add the permissions of `tagaudit why --decode`; with --kubernetes, those of `tagaudit why pod`
     #[arg(long, conflicts_with_all = ["fix", "target_role"])]
     pub(crate) why: bool,
     /// Print the cluster permissions that --kube-context needs, as roles and bindings for a `ServiceAccount`

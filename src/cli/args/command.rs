@@ -48,9 +48,9 @@ pub(crate) enum Command {
     Roles(Box<RolesArgs>),
     /// Show what the controllers do with Services and Ingresses: subnets, security groups, rules, targets, or the error
     Simulate(Box<SimulateArgs>),
-    /// Show what a Terraform or OpenTofu plan breaks: it is tried on a copy of the account, and all clusters are audited before and after
+    /// Show what a Terraform plan, a CloudFormation change set or a Kubernetes release breaks: it is tried on a copy of the account, and all clusters are audited before and after
     Guard(Box<GuardArgs>),
-    /// Show why a Service, Ingress, Node or Pod waits, or explain lines of a log, events or a pasted error
+    /// Show why a Service, Ingress, Node or Pod is not ready, or explain log lines, events or a pasted error
     Why(Box<WhyArgs>),
     /// Record an inventory, to audit it elsewhere
     Record(RecordArgs),

@@ -94,9 +94,31 @@ pub(in crate::cli) fn command_line(arguments: &[OsString]) -> Result<(Cli, Optio
     Ok((cli, Some(config)))
 }
 
+/// Options of `scan` in its short help; `--help` has all of them.
+const COMMON: [&str; 16] = [
+    "all-clusters",
+    "cluster-id",
+    "config",
+    "dry-run",
+    "fail-on",
+    "fix",
+    "format",
+    "help",
+    "inventory",
+    "kube-context",
+    "kubernetes",
+    "output",
+    "profile",
+    "provider",
+    "region",
+    "rule",
+];
+
 /// The command, with an environment variable for every scan option that a file may hold.
 pub(in crate::cli) fn command_with_environment() -> clap::Command {
     with_examples(Cli::command()).mut_subcommand("scan", |scan| {
+        let is_common = |arg: &Arg| arg.get_long().is_some_and(|name| COMMON.contains(&name));
+        let scan = scan.mut_args(|arg| if is_common(&arg) { arg } else { arg.hide_short_help(true) });
         scan.mut_args(|arg| match name_in_file(&arg) {
             Some(name) => {
                 let variable = format!("TAGAUDIT_{}", name.replace('-', "_").to_uppercase());

@@ -64,7 +64,10 @@ const EXAMPLES: &[(&[&str], &[Example])] = &[
         &[
             ("tagaudit why service shop/web --cluster-id prod --kube-context prod", "a Service that is pending"),
             ("kubectl describe service web | tagaudit why -", "what the events mean"),
-            ("tagaudit why ccm.log --inventory prod.json", "a log, with what policies and rules answer in the account"),
+            (
+                "tagaudit why ccm.log --inventory prod.json",
+                "a log, checked with the policies and rules of a recorded account",
+            ),
             ("tagaudit why ebs.log --decode", "with the encoded messages of EC2"),
         ],
     ),
@@ -177,6 +180,9 @@ pub(super) fn with_examples(command: Command) -> Command {
     within(command, &mut Vec::new())
 }
 
+/// Number of examples in the short help.
+const FIRST: usize = 2;
+
 fn within(mut command: Command, path: &mut Vec<String>) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     for name in names {
@@ -185,7 +191,10 @@ fn within(mut command: Command, path: &mut Vec<String>) -> Command {
         path.pop();
     }
     match EXAMPLES.iter().find(|(names, _)| names.iter().eq(path.iter())) {
-        Some((_, examples)) => command.after_help(text(examples)),
+        Some((_, examples)) => {
+            let first = examples.get(..FIRST).unwrap_or(examples);
+            command.after_help(text(first)).after_long_help(text(examples))
+        }
         None => command,
     }
 }

@@ -43,8 +43,9 @@ pub(in crate::cli) struct FixArgs {
     /// Answer the question of a finding; repeatable
     #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix", requires = "fix")]
     pub(in crate::cli) choose: Vec<Answer>,
-    /// Show the plan without applying it, and ask EC2 if this caller may make its calls; Alibaba Cloud has no such
-    /// check
+    /// Show the plan without applying it
+    ///
+    /// EC2 is asked if this caller may make the calls; Alibaba Cloud has no such check.
     ///
     /// As with --plan-out and --emit, the exit code is that of the scan: 1 as long as there are findings, 5 if
     /// something in the plan was refused.

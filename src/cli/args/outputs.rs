@@ -43,12 +43,14 @@ pub(in crate::cli) struct Output<F> {
 /// The arguments as they are declared; [`Outputs`] is their meaning.
 #[derive(Debug, Args)]
 struct OutputArgs<F: ValueEnum + Send + Sync + 'static> {
-    /// Output format; by default the one that the file name implies, else a table. Repeatable: `-o FILE` belongs to the
-    /// --format before it, and one --format may have no file
+    /// Output format [default: that of the file name, else a table]; repeatable
+    ///
+    /// `-o FILE` belongs to the --format before it, and one --format may have no file.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
     format: Vec<F>,
-    /// Write to this file instead of standard output; repeatable. Without its own --format, its name implies the
-    /// format: `.html`, `.json`, `.md`, `.sarif`, `.xml` (`JUnit`), `.csv`, …
+    /// Write to this file instead of standard output; repeatable
+    ///
+    /// Without a --format before it, its name implies the format: `.html`, `.json`, `.md`, `.sarif`, `.xml` (`JUnit`), `.csv`, …
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Vec<PathBuf>,
     #[command(flatten)]

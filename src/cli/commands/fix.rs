@@ -76,9 +76,7 @@ pub(in crate::cli) fn check(args: &ScanArgs) -> Result<(), Failure> {
         .help("scan with --compare first, or save the report after fixing and compare it: `tagaudit report`"));
     }
     if fix.fix && args.verdict.write_waivers.is_some() {
-        return Err(Failure::usage(
-            "--write-waivers accepts findings, and --fix repairs them: scan without one of them",
-        ));
+        return Err(Failure::usage("--write-waivers accepts findings, and --fix repairs them: use only one of them"));
     }
     if fix.fix && args.source.connection.assume_role.len() > 1 {
         return Err(Failure::usage("--fix works in one account at a time, but --assume-role is given several times"));

@@ -1,14 +1,17 @@
 //! `tagaudit guard`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::audit::Auditor;
+use crate::aws::Inventory;
 use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
 use crate::finding::Finding;
 use crate::guard::{self, Document, GuardError, Manifests, Plan, PlanError, guard};
 use crate::kubernetes::Evidence;
 use crate::render;
+use crate::report::NotAudited;
 use crate::rules::RULES;
 
 use crate::cli::args;
@@ -16,8 +19,9 @@ use crate::cli::args::ask::{GuardArgs, GuardFormat};
 use crate::cli::io::clock::today;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
-use crate::cli::io::output::{self, emit};
+use crate::cli::io::output::emit;
 use crate::cli::io::{input, kubernetes_files};
+use crate::cli::session::fleet::{Fleet, Unplaced};
 use crate::cli::session::{self, Scope};
 
 /// Largest plan in bytes; a plan holds every resource of its configuration several times.
@@ -33,34 +37,31 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
         [] => None,
         files => Some(Manifests::new(kubernetes_files::manifests(files)?, &args.namespace)),
     };
-    let mut scope = Scope::read("", &args.audit, &args.source.connection, &args.terminal)?;
     let estate = session::collect_whole(&args.source, &args.terminal)?;
-    scope.take(&estate);
     let Estate::Aws(inventory) = &estate else {
         return Err(Failure::usage("`guard` does not support Alibaba Cloud yet"));
     };
-    let ids = if args.cluster_id.is_empty() {
+    let ids: Vec<String> = if args.cluster_id.is_empty() {
         Clusters::from_inventory(inventory).with_instances().into_iter().collect()
     } else {
         args.cluster_id.clone()
     };
-    if ids.is_empty() {
-        return Err(Failure::new(Exit::Nothing, "the inventory holds no cluster: nothing can break")
-            .help("name the cluster with --cluster-id, or check account and region"));
-    }
-    let evidence = std::mem::take(&mut scope.kubernetes);
-    let is_one = ids.len() == 1;
+    let mut states = match ids.as_slice() {
+        [] => {
+            return Err(Failure::new(Exit::Nothing, "the inventory has no clusters: nothing to audit")
+                .help("name the cluster with --cluster-id, or check account and region"));
+        }
+        [one] => state_of_one(args, one, &estate)?,
+        _ => states_of_many(args, &ids, inventory, &estate)?,
+    };
     if manifests.is_some() {
-        check_state(is_one, &evidence)?;
+        check_state(&ids, &states)?;
     }
-    let is_given = !args.audit.evidence.kubernetes.is_empty()
-        || args.audit.evidence.nodes.is_some()
-        || !args.audit.evidence.kube_context.is_empty();
-    if !is_one && is_given && !args.terminal.quiet {
-        output::warn("the state of a cluster in Kubernetes is used only with a single --cluster-id");
+    let scope = Scope::of_many(&args.audit, None)?;
+    let mut scopes: Vec<Scope<'_>> = Vec::new();
+    for id in &ids {
+        scopes.push(scope.for_cluster(id, states.clusters.remove(id).unwrap_or_default()));
     }
-    let of_cluster = |id| scope.for_cluster(id, if is_one { evidence.clone() } else { Evidence::default() });
-    let scopes: Vec<Scope<'_>> = ids.iter().map(|id| of_cluster(id.as_str())).collect();
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let auditors: Vec<Auditor<'_>> = scopes.iter().map(|scope| scope.auditor(&RULES, source)).collect();
     let today = today();
@@ -69,12 +70,15 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
             config.apply_to_files(findings, today);
         }
     };
-    let judged = guard(inventory, (&plan, manifests.as_ref()), &auditors, &configure).map_err(|error| match error {
-        GuardError::OtherAccount { .. } => {
-            Failure::from_error(Exit::Usage, &error).help("give the inventory of that account, or the plan of this one")
-        }
-        GuardError::Baseline(_) => Failure::from_error(Exit::Usage, &error),
-    })?;
+    let mut judged =
+        guard(inventory, (&plan, manifests.as_ref()), &auditors, &configure).map_err(|error| match error {
+            GuardError::OtherAccount { .. } => {
+                Failure::from_error(Exit::Usage, &error).help("use an inventory and a plan of the same account")
+            }
+            GuardError::Baseline(_) => Failure::from_error(Exit::Usage, &error),
+        })?;
+    judged.not_audited.extend(states.not_audited);
+    judged.not_audited.sort();
     emit(args.output.as_deref(), &args.terminal, |options, out| match args.format {
         GuardFormat::Table => render::guard(&judged, &options, out),
         GuardFormat::Json => render::json(&judged, out),
@@ -88,12 +92,54 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     Ok(Exit::for_evidence(estate.is_empty_handed(), is_decided || args.allow_undecided))
 }
 
-/// Without the state of today, every defect of the objects would be a new one.
-fn check_state(is_one: bool, evidence: &Evidence) -> Result<(), Failure> {
-    if !is_one {
-        return Err(Failure::usage("--manifests is about one cluster").help("name it with --cluster-id"));
+/// The state of clusters in Kubernetes.
+struct States {
+    /// By cluster id.
+    clusters: BTreeMap<String, Evidence>,
+    /// Evidence that could not be read, or that is about none of the clusters.
+    not_audited: Vec<String>,
+}
+
+fn state_of_one(args: &GuardArgs, id: &str, estate: &Estate) -> Result<States, Failure> {
+    let mut scope = Scope::read(id, &args.audit, &args.source.connection, &args.terminal)?;
+    scope.take(estate);
+    let clusters = BTreeMap::from([(id.to_owned(), std::mem::take(&mut scope.kubernetes))]);
+    Ok(States { clusters, not_audited: Vec::new() })
+}
+
+/// The Nodes of each piece of evidence decide which cluster it is about, as in a scan of many clusters.
+fn states_of_many(args: &GuardArgs, ids: &[String], inventory: &Inventory, estate: &Estate) -> Result<States, Failure> {
+    let given = &args.audit.evidence;
+    if given.nodes.is_some() {
+        return Err(
+            Failure::usage("--nodes supports only one cluster").help("name it with --cluster-id, or use --kubernetes")
+        );
     }
-    if evidence.services.is_none() {
+    let mut fleet = Fleet::read(given, &args.source.connection, &args.terminal, &[])?;
+    if let Some(recording) = estate.kubernetes() {
+        fleet.add_recorded(recording);
+    }
+    let placed = fleet.place(inventory, None, &ids.iter().cloned().collect());
+    let shown = |gap: &NotAudited| {
+        let of = gap.resource.as_deref().unwrap_or("evidence of Kubernetes");
+        format!("{of}: {}", gap.message)
+    };
+    let mut not_audited: Vec<String> = placed.not_audited.iter().map(shown).collect();
+    for entry in fleet.unplaced() {
+        match entry {
+            Unplaced::NotAudited(gap) => not_audited.push(shown(&gap)),
+            Unplaced::OfOtherCloud { .. } => {}
+        }
+    }
+    Ok(States { clusters: placed.clusters, not_audited })
+}
+
+/// Without the state of today, every defect of the objects would be a new one.
+fn check_state(ids: &[String], states: &States) -> Result<(), Failure> {
+    let [id] = ids else {
+        return Err(Failure::usage("--manifests supports only one cluster").help("name it with --cluster-id"));
+    };
+    if states.clusters.get(id).is_none_or(|evidence| evidence.services.is_none()) {
         return Err(Failure::usage("--manifests needs the Services that the cluster has today")
             .help("give --kube-context NAME, or --kubernetes FILE with the output of `kubectl get services,ingresses -A -o json`"));
     }
@@ -112,7 +158,7 @@ fn unread(path: &Path, error: &PlanError) -> Failure {
             "write it with `aws cloudformation describe-change-set --include-property-values --change-set-name ARN`"
         }
         PlanError::UnreadyChangeSet(_) => {
-            "create it again, and wait: `aws cloudformation wait change-set-create-complete`"
+            "wait until it is created (`aws cloudformation wait change-set-create-complete`); if it was executed, create a new one"
         }
         PlanError::FailedChangeSet(_) => "correct the template, and create the change set again",
         _ => {

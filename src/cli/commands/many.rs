@@ -110,7 +110,10 @@ struct Run<'r> {
 impl<'r> Run<'r> {
     /// Audits every cluster of one inventory, live or recorded.
     fn audit_all_clusters(&mut self) -> Result<(), Failure> {
-        self.fleet = Fleet::read(self.args, &[])?;
+        self.fleet = {
+            let (source, output) = (&self.args.source, &self.args.output);
+            Fleet::read(&self.args.audit.evidence, &source.connection, &output.terminal, &[])?
+        };
         let estate = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope, &self.fleet)?;
         if let Some(recording) = estate.kubernetes() {
             self.fleet.add_recorded(recording);
@@ -232,7 +235,7 @@ impl<'r> Run<'r> {
         let is_here = |account_id: &str| shard.is_none_or(|shard| shard.holds(account_id));
         let here: Vec<Target> = listed.iter().filter(|target| is_here(&target.account_id)).cloned().collect();
         // The reads of the accounts need it, and each account takes what is about its clusters.
-        let evidence = Fleet::read(args, &here)?;
+        let evidence = Fleet::read(&args.audit.evidence, &args.source.connection, &args.output.terminal, &here)?;
         self.fleet = evidence.clone();
         let controller_roles = self.scope.baselines.controller_roles.clone();
         let request = aws::Request {

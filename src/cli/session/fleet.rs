@@ -18,7 +18,7 @@ use crate::target::Target;
 use crate::text;
 
 use super::kubernetes as cluster;
-use crate::cli::args::command::ScanArgs;
+use crate::cli::args::{ConnectionArgs, EvidenceArgs, TerminalArgs};
 use crate::cli::io::failure::Failure;
 use crate::cli::io::{files, input, kubernetes_files};
 
@@ -86,15 +86,20 @@ const UNKNOWN_CLUSTER: &str = "UnknownCluster";
 
 impl Fleet {
     /// Reads the evidence that the command line and the targets select; a cluster that cannot be read is a gap.
-    pub(in crate::cli) fn read(args: &ScanArgs, targets: &[Target]) -> Result<Self, Failure> {
-        let for_all = cluster::contexts(&args.audit.evidence.kube_context)?;
+    pub(in crate::cli) fn read(
+        given: &EvidenceArgs,
+        connection: &ConnectionArgs,
+        terminal: &TerminalArgs,
+        targets: &[Target],
+    ) -> Result<Self, Failure> {
+        let for_all = cluster::contexts(&given.kube_context)?;
         let mut of_targets: Vec<String> = targets.iter().flat_map(|target| target.kube_contexts.clone()).collect();
         of_targets.sort_unstable();
         of_targets.dedup();
-        let named: BTreeSet<&String> = args.audit.evidence.kube_context.iter().chain(&of_targets).collect();
+        let named: BTreeSet<&String> = given.kube_context.iter().chain(&of_targets).collect();
         let all: BTreeSet<String> = for_all.iter().cloned().chain(cluster::contexts(&of_targets)?).collect();
         let all: Vec<String> = all.into_iter().collect();
-        let read = cluster::read_each(&all, &args.source.connection, &args.output.terminal)?;
+        let read = cluster::read_each(&all, connection, terminal)?;
         let mut fleet = Self::default();
         for (name, read) in all.iter().zip(read) {
             let recording = read.unwrap_or_else(|failure| unread(&failure));
@@ -106,13 +111,13 @@ impl Fleet {
                 is_placed: false,
             });
         }
-        for path in &args.audit.evidence.kubernetes {
+        for path in &given.kubernetes {
             fleet.add_path(path, true)?;
         }
         let of_targets: BTreeSet<&String> = targets.iter().flat_map(|target| &target.kubernetes).collect();
         for path in of_targets {
             let path = Path::new(path);
-            if !args.audit.evidence.kubernetes.iter().any(|given| given == path) {
+            if !given.kubernetes.iter().any(|known| known == path) {
                 fleet.add_path(path, false)?;
             }
         }

@@ -7,12 +7,12 @@ use crate::target::{Shard, ShardArgument};
 pub(in crate::cli) fn shard(argument: ShardArgument) -> Result<Shard, Failure> {
     let wrong = |reason: String| Failure::usage("cannot determine the shard").cause(reason);
     let Some(index) = argument.index else {
-        let said = INDEX_VARIABLES.into_iter().find_map(|name| {
+        let given = INDEX_VARIABLES.into_iter().find_map(|name| {
             #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
             let value = std::env::var_os(name)?;
             Some((name, value.to_string_lossy().into_owned()))
         });
-        let Some((name, value)) = said else {
+        let Some((name, value)) = given else {
             return Err(wrong(format!("neither {} is set", INDEX_VARIABLES.join(" nor ")))
                 .help("run it in an Indexed Job or an array job, or name the index: --shard 0/8"));
         };

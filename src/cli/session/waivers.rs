@@ -15,7 +15,7 @@ use crate::cli::io::output;
 /// Refuses a file that exists, before anything is read: it may hold decisions of others.
 pub(in crate::cli) fn check(args: &VerdictArgs) -> Result<(), Failure> {
     match &args.write_waivers {
-        Some(path) if path.exists() => Err(Failure::usage(format!("`{}` exists already", path.display()))
+        Some(path) if path.exists() => Err(Failure::usage(format!("`{}` already exists", path.display()))
             .help("name a new file for --write-waivers, and add its waivers to the configuration")),
         _ => Ok(()),
     }

@@ -130,7 +130,7 @@ fn a_policy_is_a_change_for_each_of_its_roles() {
 }
 
 #[test]
-fn what_is_not_decided_or_not_there_is_told_apart() {
+fn undecided_and_absent_changes_are_distinguished() {
     let subnet = json!({"VpcId": "vpc-1"});
     let with = |fields: Value| {
         let mut change = modified("AWS::EC2::Subnet", "subnet-1", &subnet, &subnet);

@@ -1,4 +1,4 @@
-//! The types of CloudFormation by which a cluster lives, with the properties that decide.
+//! The CloudFormation types that a cluster depends on, with the properties that decide.
 //! Source: AWS CloudFormation Template Reference Guide, one page for each type.
 
 /// How a property is written as an attribute.

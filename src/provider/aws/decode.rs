@@ -15,7 +15,7 @@ use crate::why::{Decoded, NotDecoded};
 /// If arguments, environment or credentials make calls impossible, or the run is interrupted.
 pub(crate) fn decode(request: &Request<'_>, messages: &[String]) -> Result<Decoded, Error> {
     config::validate_environment(request)?;
-    until_signal(decode_all(request, messages), "stopped before every message was decoded")
+    until_signal(decode_all(request, messages), "stopped before all messages were decoded")
 }
 
 async fn decode_all(request: &Request<'_>, messages: &[String]) -> Result<Decoded, Error> {
@@ -39,7 +39,7 @@ async fn decode_one(sessions: &[Session], caller: &Caller, message: &str) -> Res
         let answer: Result<_, CallError> = caller.call("sts:DecodeAuthorizationMessage", "", send).await;
         match answer.map(|answer| answer.decoded_message) {
             Ok(Some(text)) => return Ok(text),
-            Ok(None) => "the answer has no message".clone_into(&mut reason),
+            Ok(None) => "the response has no decoded message".clone_into(&mut reason),
             Err(error) => reason = format!("{}: {}", error.code, error.message),
         }
     }

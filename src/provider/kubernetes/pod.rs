@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::kubernetes::pod::PodObjects;
+use crate::kubernetes::pod::{Pod, PodObjects};
 use crate::text;
 
 use super::{Api, CallFailure, Error, ListPage, PAGE, Request, connect, is_missing};
@@ -44,7 +44,7 @@ async fn read_all(api: &Api, namespace: &str, name: &str) -> PodObjects {
             return found;
         }
     }
-    let names: Vec<String> = found.pods.iter().flat_map(|pod| pod.claims()).map(|(_, claim)| claim).collect();
+    let names: Vec<String> = found.pods.iter().flat_map(Pod::claims).map(|(_, claim)| claim).collect();
     let claims = names.iter().map(|claim| {
         let path = format!("{space}/persistentvolumeclaims/{}", encoded(claim));
         async move { api.get(&path).await }

@@ -116,7 +116,7 @@ fn is_unknown(name: &str, version: ControllerVersion) -> bool {
         && !FLAGS.iter().any(|(known, ..)| *known == name)
 }
 
-/// Why a controller exits at a flag, with the fix.
+/// The reason that a controller exits at a flag, with the fix.
 struct Refusal {
     /// The version that does not know it, if it is not version 2 as such.
     version: Option<ControllerVersion>,

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "Amazon EC2 User Guide, \"Configure the Instance Metadata Service options\"",
         "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
     ],
-    example: "Deployment kube-system/aws-load-balancer-controller has no role, and the hop limit 1 of the nodes keeps its Pods from the metadata service",
+    example: "Deployment kube-system/aws-load-balancer-controller has no role, and the hop limit of 1 on the nodes keeps its Pods from reaching the metadata service",
     reads: &[Read::DescribeInstances],
     ..Rule::joined(check)
 };
@@ -45,7 +45,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         if !is_closed {
             continue;
         }
-        let message = "has no role, and the hop limit 1 of the nodes keeps its Pods from the metadata service";
+        let message =
+            "has no role, and the hop limit of 1 on the nodes keeps its Pods from reaching the metadata service";
         let fix =
             Fix::none("create a role for its ServiceAccount, run it on the host network, or set the hop limit to 2");
         found.push(workload_violation(&run, Severity::Warning, message, fix));

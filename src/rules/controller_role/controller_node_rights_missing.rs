@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-ebs-csi-driver docs/example-iam-policy.json",
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
     ],
-    example: "Deployment kube-system/aws-load-balancer-controller (AWS Load Balancer Controller 2.13.4) uses role `node` of the nodes, which lacks 2 of 32 actions: elasticloadbalancing:CreateTargetGroup, elasticloadbalancing:DescribeListenerAttributes",
+    example: "Deployment kube-system/aws-load-balancer-controller (AWS Load Balancer Controller 2.13.4) uses the node role `node`, which lacks 2 of 32 actions: elasticloadbalancing:CreateTargetGroup, elasticloadbalancing:DescribeListenerAttributes",
     ..Rule::joined(check)
 };
 
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let roles: Vec<String> = roles.iter().map(|role| format!("`{}`", text::printable(role))).collect();
         let (noun, verb) = if roles.len() == 1 { ("role", "lacks") } else { ("roles", "all lack") };
         let message = format!(
-            "({}) uses {noun} {} of the nodes, which {verb} {} of {}: {}",
+            "({}) uses the node {noun} {}, which {verb} {} of {}: {}",
             run.label(),
             text::list(&roles, 3),
             lacking.len(),

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "AWS SDKs and Tools Reference Guide, \"Standardized credential providers\"",
         "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
     ],
-    example: "Deployment kube-system/aws-load-balancer-controller has no role, and role `node` of the nodes grants nothing that it changes, such as elasticloadbalancing:CreateLoadBalancer",
+    example: "Deployment kube-system/aws-load-balancer-controller has no role, and the node roles (`node`) grant none of its write actions, such as elasticloadbalancing:CreateLoadBalancer",
     ..Rule::joined(check)
 };
 
@@ -27,7 +27,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let example = run.row.hallmarks.first().copied().unwrap_or_default();
         let names: Vec<String> = rights.roles.iter().map(|name| format!("`{}`", text::printable(name))).collect();
         let message = format!(
-            "has no role, and {} of the nodes grant nothing that it changes, such as {example}",
+            "has no role, and the node roles ({}) grant none of its write actions, such as {example}",
             text::list(&names, 3),
         );
         let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/networking_manager.go#resolveEndpointSGForENI",
         "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1693",
     ],
-    example: "Deployment kube-system/aws-load-balancer-controller has `--cluster-name=prodd`, for which no resource of EC2 is tagged; the cluster id is `prod`",
+    example: "Deployment kube-system/aws-load-balancer-controller has `--cluster-name=prodd`, for which no EC2 resource is tagged; the cluster id is `prod`",
     reads: &[Read::DescribeInstances, Read::DescribeSubnets, Read::DescribeSecurityGroups],
     ..Rule::joined(check)
 };
@@ -45,7 +45,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             continue;
         }
         let message = format!(
-            "has `--cluster-name={}`, for which no resource of EC2 is tagged; the cluster id is `{own}`",
+            "has `--cluster-name={}`, for which no EC2 resource is tagged; the cluster id is `{own}`",
             text::printable(name)
         );
         let fix = Fix::none(format!("set `--cluster-name` to `{own}`"));
