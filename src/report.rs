@@ -36,4 +36,4 @@ pub use set::{MergeInput, MergeLimits, PresentShard, ReportSet, Shards, TargetOu
 pub(crate) use v1::{Comparison, GoneFinding, RuleOutcome, Summary, Tool};
 pub use v1::{NotAudited, Report};
 pub(crate) use view::{Found, Gone, ReportView};
-pub(crate) use waivers::waivers;
+pub(crate) use waivers::{Waivers, waivers};

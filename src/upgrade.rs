@@ -59,11 +59,13 @@ impl Upgrade {
         };
         let controllers = controllers.filter(|one| !held(one));
         let controllers = controllers.map(|one| format!("{} {}", one.controller.describe(), one.version));
-        let to = kubernetes.iter().map(|version| format!("Kubernetes {version}")).chain(controllers).collect();
+        let to: Vec<String> =
+            kubernetes.iter().map(|version| format!("Kubernetes {version}")).chain(controllers).collect();
         let differing = rehearsed.target.as_ref().map_or(0, |target| target.differences.len());
         let correct = (!findings.is_empty()).then_some(Step::Correct { findings });
         let expect = (differing > 0).then_some(Step::Expect { load_balancers: differing });
-        let steps = correct.into_iter().chain([Step::Upgrade { to }]).chain(expect).collect();
+        let upgrade = (!to.is_empty()).then_some(Step::Upgrade { to });
+        let steps = correct.into_iter().chain(upgrade).chain(expect).collect();
         Self { rehearsed, steps }
     }
 }

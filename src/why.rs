@@ -82,6 +82,9 @@ pub(crate) struct LineAnswer {
     /// What an inventory shows about it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) here: Vec<String>,
+    /// True if the policies grant the refused call today: what they lack is not its cause.
+    #[serde(skip)]
+    pub(crate) is_granted_today: bool,
     /// True if no rule excludes a cause: it names what the inventory does not hold, or the cause is known already.
     #[serde(skip)]
     pub(crate) excludes_nothing: bool,
@@ -172,6 +175,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         conditions: Vec::new(),
         checked: Vec::new(),
         here: Vec::new(),
+        is_granted_today: false,
         excludes_nothing: false,
         fields: BTreeMap::new(),
     };

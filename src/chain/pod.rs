@@ -92,7 +92,7 @@ impl PodChain<'_> {
     fn is_starting(&self) -> bool {
         let waits = |one: &Container| {
             one.state.waiting.as_ref().is_some_and(|why| STARTING.contains(&why.reason.as_str()))
-                || one.state.terminated.is_some()
+                || one.state.terminated.is_some() && self.pod.starts_again()
         };
         let mut containers = self.pod.containers().peekable();
         !self.pod.spec.node_name.is_empty() && !self.is_done() && (containers.peek().is_none() || containers.any(waits))
@@ -389,12 +389,19 @@ impl PodChain<'_> {
                     .into_iter()
                     .fold(link, |link, event| self.reported(link, &event.reason, &event.message, true));
             }
-            if self.pod.status.phase == "Pending" {
-                return link.not_reached();
-            }
         }
-        for container in self.pod.containers().filter(|one| !one.ready) {
+        for container in self.pod.status.init_container_statuses.iter().filter(|one| !one.ready) {
+            link = if is_running(container) {
+                link.fact(format!("init container `{}` is running", text::printable(&container.name)))
+            } else {
+                self.container(link, container)
+            };
+        }
+        for container in self.pod.status.container_statuses.iter().filter(|one| !one.ready) {
             link = self.container(link, container);
+        }
+        if self.is_starting() && self.pod.status.phase == "Pending" {
+            return link.not_reached();
         }
         let waits_for_image = |one: &Container| {
             one.state.waiting.as_ref().is_some_and(|why| IMAGE_REASONS.contains(&why.reason.as_str()))
@@ -403,9 +410,14 @@ impl PodChain<'_> {
             return link.not_reached();
         }
         // A readiness gate, such as that of the AWS Load Balancer Controller, or containers that are not ready.
-        let waits = self.pod.condition("Ready").filter(|one| one.status == "False");
+        let waits = self.pod.condition("Ready").filter(|one| one.status != "True");
+        let has_ended = |one: &Container| one.state.terminated.as_ref().is_some_and(|ended| ended.exit_code == 0);
+        let mut unready = self.pod.status.container_statuses.iter().filter(|one| !one.ready).peekable();
+        // Containers of a Job end one after the other.
+        let only_ended = unready.peek().is_some() && unready.all(has_ended);
+        let is_deleted = self.pod.metadata.deletion_timestamp.is_some();
         match waits {
-            Some(why) if link.state == State::Ok && self.pod.metadata.deletion_timestamp.is_none() => {
+            Some(why) if link.state == State::Ok && !is_deleted && !only_ended => {
                 self.reported(link, &why.reason, &why.message, true)
             }
             _ => link,
@@ -468,6 +480,11 @@ impl PodChain<'_> {
             },
         }
     }
+}
+
+/// True if a container neither waits nor has ended.
+fn is_running(container: &Container) -> bool {
+    container.state.waiting.is_none() && container.state.terminated.is_none()
 }
 
 /// Role of the instance profile of a Node.

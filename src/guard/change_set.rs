@@ -110,9 +110,40 @@ impl ChangeSet {
         for change in self.changes.into_iter().filter_map(|entry| entry.resource_change) {
             change.add(region, &self.tags, &mut document, &mut configured)?;
         }
+        note_moved_policies(&mut document);
         document.configuration = json!({"root_module": {"resources": configured}});
         Ok(document)
     }
+}
+
+/// CloudFormation removes what a stack no longer has after everything else: an inline policy that moves to another resource
+/// under its name is removed from the role again.
+fn note_moved_policies(document: &mut Document) {
+    let text = |side: &Map<String, Value>, key: &str| side.get(key).and_then(Value::as_str).map(str::to_owned);
+    let mut written: Vec<(String, String)> = Vec::new();
+    for change in &document.resource_changes {
+        let Some(after) = &change.change.after else { continue };
+        match change.kind.as_str() {
+            "aws_iam_role_policy" => written.extend(text(after, "role").zip(text(after, "name"))),
+            "aws_iam_role" => {
+                let blocks = after.get("inline_policy").and_then(Value::as_array).into_iter().flatten();
+                let names = blocks.filter_map(|block| block.get("name")?.as_str().map(str::to_owned));
+                let role = text(after, "name").unwrap_or_default();
+                written.extend(names.map(|name| (role.clone(), name)));
+            }
+            _ => {}
+        }
+    }
+    let is_removed = |change: &&RawChange| change.kind == "aws_iam_role_policy" && change.change.after.is_none();
+    let moved = document.resource_changes.iter().filter(is_removed).filter_map(|change| {
+        let before = change.change.before.as_ref()?;
+        let key = (text(before, "role")?, text(before, "name")?);
+        let why =
+            format!("it removes the policy `{}` of the role `{}` after another resource has written it", key.1, key.0);
+        written.contains(&key).then(|| (change.address.clone(), why))
+    });
+    let moved: Vec<(String, String)> = moved.collect();
+    document.open.extend(moved);
 }
 
 /// CloudFormation reports a change set without changes as failed.
@@ -198,7 +229,9 @@ impl ResourceChange {
             let why = "its roles are known only after the change set is executed";
             document.open.push((address.clone(), why.to_owned()));
         }
-        let (logical, id) = (self.logical_resource_id.as_str(), self.physical_resource_id.as_str());
+        // A logical id is unique within its module alone.
+        let own = address.replace('/', "-");
+        let (logical, id) = (own.as_str(), self.physical_resource_id.as_str());
         for Part { kind, name, before, after } in expanded(row, (logical, id), before, after) {
             let row = properties::kind(row, kind);
             document.resource_changes.push(self.raw(
@@ -245,7 +278,7 @@ impl ResourceChange {
         let expressions = after.iter().flatten().map(|(key, _)| key).chain(after_unknown.keys());
         let references = |key: &str| match key {
             // The policy of the same resource.
-            "policy_arn" => json!({"references": [format!("aws_iam_policy.{}", self.logical_resource_id)]}),
+            "policy_arn" => json!({"references": [format!("aws_iam_policy.{}", address.replace('/', "-"))]}),
             _ => json!({"references": []}),
         };
         let expressions: Map<String, Value> = expressions.map(|key| (key.clone(), references(key))).collect();

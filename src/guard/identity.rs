@@ -213,7 +213,13 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
             let matters =
                 trial.account.roles.iter().filter(users).any(|role| trial.affected.roles.contains(&role.name));
             match planned {
-                _ if !matters => {}
+                _ if !matters => {
+                    // A role that gets it later in the plan has a policy of which nothing is known.
+                    let mut all = trial.account.managed_policies.iter_mut();
+                    if let Some(held) = all.find(|policy| policy.arn == arn) {
+                        held.document = None;
+                    }
+                }
                 Text::Unknown => trial.open("policy"),
                 Text::Known(_) | Text::Absent => trial.undecided("`policy` is not a policy document: IAM refuses it"),
             }

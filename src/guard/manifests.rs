@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kubernetes::{Evidence, Place, Service, Workload};
+use crate::kubernetes::{Document, Evidence, Place, Service, Workload};
 use crate::model::objects::{Objects, document_name};
 
 use super::addresses::ObjectAddress;
@@ -45,6 +45,23 @@ impl Manifests {
             };
             keep_last(services, of, |one| &one.place);
         }
+        let named = |one: &Document| {
+            let name = document_name(one, namespace);
+            (!name.name.is_empty()).then(|| (one.kind_name().to_owned(), name.namespace, name.name))
+        };
+        let mut at = 0_usize;
+        let numbers: Vec<Option<usize>> = {
+            let mut last = BTreeMap::new();
+            for (index, one) in given.documents.iter().enumerate() {
+                last.extend(named(one).map(|key| (key, index)));
+            }
+            given.documents.iter().map(|one| named(one).and_then(|key| last.get(&key).copied())).collect()
+        };
+        given.documents.retain(|_| {
+            let keeps = numbers.get(at).copied().flatten().is_none_or(|last| last == at);
+            at += 1;
+            keeps
+        });
         Self { given, namespace: namespace.to_owned() }
     }
 
@@ -75,5 +92,26 @@ impl Manifests {
         };
         before.workloads.retain(|held| !self.given.workloads.iter().any(|new| same(held, new)));
         Objects::new(before, self.given.clone(), &self.namespace).evidence.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Manifests;
+    use crate::kubernetes::Evidence;
+
+    #[test]
+    fn the_last_document_about_an_object_stays() {
+        let ingress = |scheme: &str| {
+            format!(
+                "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: site, annotations: {{alb.ingress.kubernetes.io/scheme: {scheme}}}}}\nspec: {{ingressClassName: alb}}\n---\n"
+            )
+        };
+        let text = ingress("internal") + &ingress("internet-facing");
+        let manifests = Manifests::new(Evidence::parse("m.yaml", text.into_bytes()).unwrap(), "shop");
+        assert_eq!(manifests.addresses().len(), 1);
+        let [only] = manifests.given.documents.as_slice() else { panic!("one document stays") };
+        let scheme = only.object().text(&["metadata", "annotations", "alb.ingress.kubernetes.io/scheme"]);
+        assert_eq!(scheme, Some("internet-facing"));
     }
 }

@@ -40,6 +40,7 @@ pub(crate) struct Pod {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodSpec {
     pub(crate) node_name: String,
+    restart_policy: String,
     pub(crate) image_pull_secrets: Vec<Metadata>,
     pub(crate) volumes: Vec<PodVolume>,
 }
@@ -206,6 +207,11 @@ impl Pod {
             };
             Some((volume.name.as_str(), claim))
         })
+    }
+
+    /// True if a container that has ended with success starts again.
+    pub(crate) fn starts_again(&self) -> bool {
+        matches!(self.spec.restart_policy.as_str(), "" | "Always")
     }
 
     /// Statuses of all containers, in the order in which they start.

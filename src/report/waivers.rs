@@ -12,20 +12,35 @@ use super::Finding;
 /// Maximum length of a reason in characters.
 const REASON: usize = 160;
 
-/// The `[[waiver]]` tables for the open findings of at least a severity, and the number of these findings. A finding is waived
-/// only if every resource that it affects is, so each has a waiver.
+/// Waivers of open findings.
+pub(crate) struct Waivers {
+    /// The `[[waiver]]` tables.
+    pub(crate) page: String,
+    /// Number of findings that they waive.
+    pub(crate) waived: usize,
+    /// Number of findings on resources whose names would be patterns, which no waiver names exactly.
+    pub(crate) left: usize,
+}
+
+/// Waives the open findings of at least a severity. A finding is waived only if every resource that it affects is, so each
+/// has a waiver.
 pub(crate) fn waivers<'f>(
     findings: impl IntoIterator<Item = &'f Finding>,
     threshold: Severity,
     today: Date,
     expires: Date,
-) -> (String, usize) {
+) -> Waivers {
     let open: Vec<&Finding> = findings.into_iter().filter(|one| one.is_open() && one.severity >= threshold).collect();
     let mut written: BTreeSet<(&str, &str)> = BTreeSet::new();
     let mut page = format!("# Findings that were open on {today}. The last day of each waiver is {expires}.\n");
-    for finding in &open {
+    let resources = |finding: &'f Finding| {
         let same_kind = finding.related.iter().filter(|one| one.kind == finding.resource.kind);
-        for resource in std::iter::once(&finding.resource).chain(same_kind) {
+        std::iter::once(&finding.resource).chain(same_kind)
+    };
+    let is_exact = |finding: &&&'f Finding| resources(finding).all(|one| !one.id.contains(['*', '?']));
+    let exact: Vec<&&Finding> = open.iter().filter(is_exact).collect();
+    for finding in &exact {
+        for resource in resources(finding) {
             if !written.insert((&finding.rule, &resource.id)) {
                 continue;
             }
@@ -38,7 +53,7 @@ pub(crate) fn waivers<'f>(
             ));
         }
     }
-    (page, open.len())
+    Waivers { page, waived: exact.len(), left: open.len() - exact.len() }
 }
 
 /// A basic string of TOML: its escapes are those of JSON, and control characters that JSON allows are escaped too.

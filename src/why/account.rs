@@ -78,9 +78,11 @@ fn role_of(principal: &str) -> Option<(&str, &str)> {
 }
 
 /// The answer of the policies of the role that was refused.
-fn rights(line: &LineAnswer, inventory: &Inventory, options: &RoleAuditOptions) -> Option<String> {
-    let action = field(line, "action")?;
-    let (account_id, name) = role_of(field(line, "principal")?)?;
+fn rights(line: &mut LineAnswer, inventory: &Inventory, options: &RoleAuditOptions) -> Option<String> {
+    let line_action = field(line, "action")?.to_owned();
+    let action = line_action.as_str();
+    let principal = field(line, "principal")?.to_owned();
+    let (account_id, name) = role_of(&principal)?;
     let shown = text::printable(name);
     let Some(account) = inventory.accounts.iter().find(|account| account.account_id == account_id) else {
         return Some(format!("not audited: account {} is not in the inventory", text::printable(account_id)));
@@ -96,6 +98,7 @@ fn rights(line: &LineAnswer, inventory: &Inventory, options: &RoleAuditOptions) 
     };
     let action = text::printable(action);
     let limits = answer.describe_limits(|_| true);
+    line.is_granted_today = answer.verdict == Verdict::Granted;
     Some(match answer.verdict {
         Verdict::Granted => format!(
             "today the policies of the role `{shown}` grant {action} there: they were changed, or something outside of them denies it, such as a control policy"

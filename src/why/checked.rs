@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::nodes::KubernetesNode;
 use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
-use crate::rules::Outcome;
+use crate::rules::{self, Outcome, Prerequisite};
 
 use super::{LineAnswer, Why, texts};
 
@@ -95,8 +95,10 @@ fn names_no_node(line: &LineAnswer, nodes: Option<&[KubernetesNode]>) -> bool {
 
 fn checked(line: &LineAnswer, rule: &'static str, report: &Report) -> Option<CheckedRule> {
     let outcome = report.rules.iter().find(|one| one.rule == rule)?;
+    let takes_rights = rules::prerequisite(rule) == Some(Prerequisite::Policies);
     let open = report.findings.iter().filter(|one| one.rule == rule && one.is_open());
-    let (findings, elsewhere): (Vec<&Finding>, Vec<&Finding>) = open.partition(|finding| is_about(line, finding));
+    let (findings, elsewhere): (Vec<&Finding>, Vec<&Finding>) =
+        open.partition(|finding| is_about(line, finding) && !(line.is_granted_today && takes_rights));
     Some(CheckedRule {
         rule,
         outcome: outcome.outcome,

@@ -672,6 +672,17 @@ fn waivers_of_a_scan_accept_what_was_open_and_nothing_else() {
     for wrong in ["0", "9999", "x", "-1"] {
         assert_eq!(check(wrong).status.code(), Some(2), "{wrong}");
     }
+    // A name that would be a pattern waives what comes later too.
+    let mut inventory: serde_json::Value = serde_json::from_slice(&fs::read("fixtures/demo.json").unwrap()).unwrap();
+    inventory["accounts"][0]["regions"][0]["auto_scaling_groups"][0]["name"] = "demo-*".into();
+    fs::write(&changed, inventory.to_string()).unwrap();
+    let other = folder.path().join("other.toml");
+    let patterns = run(&[&words[..], &["--write-waivers", other.to_str().unwrap()]].concat());
+    assert!(
+        String::from_utf8_lossy(&patterns.stderr).contains("not waived: the name of a resource has"),
+        "{patterns:?}"
+    );
+    assert!(!fs::read_to_string(&other).unwrap().contains("demo-*"));
     let fix = ["--fix", "--dry-run", "--write-waivers", "/tmp/never.toml"];
     assert_eq!(scan(&fix).status.code(), Some(2));
 }

@@ -343,6 +343,12 @@ fn services_of_all_clusters_of_an_account_are_judged() {
     assert!(code == Some(1) && !of_services.is_empty(), "{json:#}");
     assert!(of_services.iter().all(|one| one["cluster"] == "alpha"), "{json:#}");
     assert_eq!(json["not_audited"], serde_json::json!([]));
+    // One cluster is not judged with the state of another.
+    let words =
+        ["guard", path.to_str().unwrap(), "--inventory", "fixtures/clean-two-clusters.json", "--cluster-id", "alpha"];
+    let mixed = run(&[&words[..], &["--kubernetes", states.to_str().unwrap()]].concat());
+    assert_eq!(mixed.status.code(), Some(2), "{}", text(&mixed.stdout));
+    assert!(text(&mixed.stderr).contains("the state of another cluster: `bravo`"), "{}", text(&mixed.stderr));
     // Evidence about another account is named.
     let elsewhere = state("alpha", 11, "x").replace("i-0alpha", "i-0other").replace("ip-10-0", "ip-10-9");
     std::fs::write(states.join("c.yaml"), elsewhere).unwrap();

@@ -386,6 +386,9 @@ fn a_pod_is_judged_by_its_present_state() {
         ("initwait", 3, None),
         ("deleting", 3, None),
         ("job", 0, None),
+        ("b-failed-init", 1, Some("containers")),
+        ("b-unknown-ready", 1, Some("containers")),
+        ("h-job-running-one-done", 0, None),
     ] {
         let output = pod(&format!("shop/{name}"), &["--objects", states, "--format", "json"]);
         let chain: Value = serde_json::from_slice(&output.stdout).unwrap();

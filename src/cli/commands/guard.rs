@@ -14,8 +14,8 @@ use crate::render;
 use crate::report::NotAudited;
 use crate::rules::RULES;
 
-use crate::cli::args;
 use crate::cli::args::ask::{GuardArgs, GuardFormat};
+use crate::cli::args::{self, EvidenceArgs};
 use crate::cli::io::clock::today;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
             return Err(Failure::new(Exit::Nothing, "the inventory has no clusters: nothing to audit")
                 .help("name the cluster with --cluster-id, or check account and region"));
         }
-        [one] => state_of_one(args, one, &estate)?,
+        [one] => state_of_one(args, one, inventory, &estate)?,
         _ => states_of_many(args, &ids, inventory, &estate)?,
     };
     if manifests.is_some() {
@@ -100,7 +100,14 @@ struct States {
     not_audited: Vec<String>,
 }
 
-fn state_of_one(args: &GuardArgs, id: &str, estate: &Estate) -> Result<States, Failure> {
+fn state_of_one(args: &GuardArgs, id: &str, inventory: &Inventory, estate: &Estate) -> Result<States, Failure> {
+    let files = EvidenceArgs { kubernetes: args.audit.evidence.kubernetes.clone(), ..EvidenceArgs::default() };
+    let all = Clusters::from_inventory(inventory).ids();
+    let placed = Fleet::read(&files, &args.source.connection, &args.terminal, &[])?.place(inventory, None, &all);
+    if let Some(other) = placed.clusters.keys().find(|other| *other != id) {
+        return Err(Failure::usage(format!("--kubernetes has the state of another cluster: `{other}`"))
+            .help(format!("name only the files of `{id}`")));
+    }
     let mut scope = Scope::read(id, &args.audit, &args.source.connection, &args.terminal)?;
     scope.take(estate);
     let clusters = BTreeMap::from([(id.to_owned(), std::mem::take(&mut scope.kubernetes))]);

@@ -4,7 +4,7 @@ use jiff::ToSpan;
 
 use crate::finding::Severity;
 use crate::inventory::{Access, write_file};
-use crate::report::{Finding, waivers};
+use crate::report::{Finding, Waivers, waivers};
 use crate::text;
 
 use crate::cli::args::VerdictArgs;
@@ -32,11 +32,17 @@ pub(in crate::cli) fn write<'f>(
     let expires = today.checked_add(i64::from(args.expires).days());
     let expires = expires.map_err(|error| Failure::usage("--expires is out of range").cause(error.to_string()))?;
     let threshold = args.fail_on.threshold().unwrap_or(Severity::Info);
-    let (page, number) = waivers(findings, threshold, today, expires);
+    let Waivers { page, waived, left } = waivers(findings, threshold, today, expires);
     write_file(path, page.as_bytes(), Access::Owner).map_err(|error| {
         Failure::usage(format!("cannot write the waivers `{}`", path.display())).cause(error.to_string())
     })?;
-    let findings = text::count(number, "finding");
+    let findings = text::count(waived, "finding");
     output::note(&format!("`{}` waives {findings} until {expires}", path.display()));
+    if left > 0 {
+        let findings = text::count(left, "finding");
+        output::warn(&format!(
+            "{findings} not waived: the name of a resource has `*` or `?`, which are patterns in a waiver"
+        ));
+    }
     Ok(())
 }

@@ -212,3 +212,34 @@ fn a_change_set_that_cannot_be_executed_is_refused() {
     change["Scope"] = json!(["Tags"]);
     assert_eq!(read(&[change]).open.len(), 1);
 }
+
+#[test]
+fn an_inline_policy_that_moves_under_its_name_is_undecided() {
+    let policy = json!({"PolicyName": "ccm", "PolicyDocument": {"Statement": []}, "Roles": ["r"]});
+    let change = |action: &str, id: &str, side: &str| json!({"Action": action, "LogicalResourceId": id, "ResourceType": "AWS::IAM::Policy", side: context(&policy)});
+    let moved = read(&[change("Add", "New", "AfterContext"), change("Remove", "Old", "BeforeContext")]);
+    assert_eq!(moved.open.iter().map(|(address, _)| address.as_str()).collect::<Vec<_>>(), ["Old"]);
+    assert!(read(&[change("Remove", "Old", "BeforeContext")]).open.is_empty());
+}
+
+#[test]
+fn a_document_that_is_known_later_is_undecided_for_the_roles_that_have_it() {
+    let mut cluster = Cluster::new();
+    let role = crate::testing::aws::SERVER_ROLE;
+    let arn = "arn:aws:iam::111122223333:policy/ccm";
+    cluster.account().managed_policies.push(crate::aws::ManagedPolicy {
+        arn: arn.to_owned(),
+        version_id: None,
+        document: Some(r#"{"Version":"2012-10-17","Statement":[]}"#.to_owned()),
+    });
+    cluster.role(role).attached_policies.get_or_insert_default().push(arn.to_owned());
+    let policy = |document: Value, roles: &[&str]| json!({"PolicyDocument": document, "Roles": roles});
+    let known = json!({"Version": "2012-10-17", "Statement": []});
+    let partly =
+        json!({"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "*", "Resource": UNKNOWN}]});
+    for later in [Value::from(UNKNOWN), partly] {
+        let set =
+            read(&[modified("AWS::IAM::ManagedPolicy", arn, &policy(known.clone(), &[role]), &policy(later, &[role]))]);
+        assert!(!undecided(&tried(&cluster, set)).is_empty());
+    }
+}
