@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller will delete a security group that it did not create",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "A Classic Load Balancer of the cloud controller has a security group with the cluster tag, whatever its value, that the controller did not create (its name is not `k8s-elb-NAME`), that no annotation of the Service names, and that is not `ElbSecurityGroup` of the cloud configuration. Without that configuration, a group that all Classic Load Balancers of the cluster have is skipped if the cluster has several of them. From v1.35 on, this also applies to a Network Load Balancer if the value of the tag is `owned`; the version must be known.",
+    condition: "A Classic Load Balancer of the cloud controller has a security group with the cluster tag, whatever its value, that the controller did not create (its name is not `k8s-elb-NAME`, or `k8s-NAMESPACE-NAME-HASH` for a Network Load Balancer), that no annotation of the Service names, and that is not `ElbSecurityGroup` of the cloud configuration. Without that configuration, a group that all Classic Load Balancers of the cluster have is skipped if the cluster has several of them. From v1.35 on, this also applies to a Network Load Balancer if the value of the tag is `owned`; the version must be known.",
     impact: "when the Service is deleted, the controller deletes the group; one that is in use elsewhere keeps the Service in deletion until the controller gives up after ten minutes, and again with each retry",
     fix: "Remove the cluster tag from the group, or name the group in `aws-load-balancer-extra-security-groups`.",
     sources: &[
@@ -57,7 +57,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let protected = protected(service);
         let deleted = one.balancer.security_groups.iter().filter(|id| !may_be_configured(id)).filter_map(|id| {
             let group = one.region.security_group(id)?;
-            let is_its = !is_network || is_owned(group, context.cluster_id());
+            let is_its = !is_network || is_owned(group, context.cluster_id()) && !is_managed(group, service);
             (is_its && is_deleted(group, &one.balancer.name, &protected, context.cluster_id())).then_some(group)
         });
         let found = deleted.map(|group| {
@@ -85,6 +85,13 @@ fn is_owned(group: &SecurityGroup, cluster_id: &str) -> bool {
     let key = format!("{}{cluster_id}", tags::CLUSTER_TAG_PREFIX);
     tags::value(&group.tags, &key) == Some(tags::OWNED)
         || tags::value(&group.tags, tags::LEGACY_TAG) == Some(cluster_id)
+}
+
+/// True if the controller created the group of a Network Load Balancer (`NLBSecurityGroupMode = Managed`).
+/// Source: kubernetes/cloud-provider-aws v1.35.0 `pkg/providers/v1/aws.go#GetSecurityGroupNameForNLB`.
+fn is_managed(group: &SecurityGroup, service: &Service) -> bool {
+    let part = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).take(8).collect::<String>();
+    group.name.starts_with(&format!("k8s-{}-{}-", part(&service.namespace), part(&service.name)))
 }
 
 /// True if a cloud configuration names a group as `ElbSecurityGroup`, or cannot be read.
@@ -144,6 +151,10 @@ mod tests {
     fn groups_of_networks_are_deleted_if_they_are_owned_since_a_version() {
         aws::fires(&RULE, |c| on_network(c, "owned", Some("1.35.0")));
         aws::silent(&RULE, |c| on_network(c, "shared", Some("1.35.0")));
+        aws::silent(&RULE, |c| {
+            on_network(c, "owned", Some("1.35.0"));
+            c.group("sg-0webclients").name = "k8s-shop-web-0123456789".to_owned();
+        });
         for version in [Some("1.34.3"), None] {
             assert!(aws::messages(&RULE, |c| on_network(c, "owned", version)).is_empty());
         }
