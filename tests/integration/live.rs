@@ -1143,7 +1143,7 @@ fn an_encoded_message_is_decoded_only_on_request() {
     std::fs::write(&log, line(good) + &line(good) + &line(bad)).unwrap();
     let log = log.display().to_string();
     let why = |more: &[&str]| {
-        let output = run(&mock, &[], &[&["why", &log, "--format", "json"], more].concat());
+        let output = run(&mock, &["us-east-1".to_owned()], &[&["why", &log, "--format", "json"], more].concat());
         let shown = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
         assert!(!shown.contains("Ed90HQ81VpL6vS4bC5v") && !shown.contains("XXXXHQ81VpL6vS4bC5v"), "{shown}");
         shown
