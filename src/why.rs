@@ -48,6 +48,7 @@ fn is_zero(number: &usize) -> bool {
 
 /// The answer to a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the line")]
 pub(crate) struct LineAnswer {
     /// First line of the message in the paste, counted from one.
     pub(crate) line: usize,
@@ -88,6 +89,9 @@ pub(crate) struct LineAnswer {
     /// True if no rule excludes a cause: it names what the inventory does not hold, or the cause is known already.
     #[serde(skip)]
     pub(crate) excludes_nothing: bool,
+    /// True if its cause is at the instance on which the controller runs.
+    #[serde(skip)]
+    pub(crate) is_about_host: bool,
     /// Ids, names and codes in the message.
     pub(crate) fields: BTreeMap<&'static str, Value>,
 }
@@ -177,6 +181,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         here: Vec::new(),
         is_granted_today: false,
         excludes_nothing: false,
+        is_about_host: false,
         fields: BTreeMap::new(),
     };
     match (messages::find(&bare, line), &refused) {
@@ -194,6 +199,7 @@ fn answer_record(record: &Record) -> LineAnswer {
                 found.rules = rules.to_vec();
             }
             found.conditions = message.conditions.to_vec();
+            found.is_about_host = message.is_about_host;
         }
         (None, Some(refused)) => {
             found.known = true;

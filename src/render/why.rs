@@ -110,6 +110,12 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
             continue;
         }
         let title = rules::find(rule).map_or("", |rule| rule.title);
+        if checked.on_workers > 0 {
+            let others = text::count(checked.on_workers, "finding");
+            let body = format!("{title} ({rule}): {others} on workers: a cause only if the controller runs there");
+            paragraph(page, "or", &body, painter, options);
+            continue;
+        }
         match (checked.outcome, checked.elsewhere) {
             (Outcome::NotAudited | Outcome::NotApplicable, 0) => {
                 let reason = checked.reason.as_deref().unwrap_or("its evidence was not read");
@@ -126,7 +132,7 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
     }
     if !excluded.is_empty() {
         let names = excluded.join(", ");
-        paragraph(page, "excluded", &format!("checked, without a finding: {names}"), painter, options);
+        paragraph(page, "passed", &format!("checked, without a finding: {names}"), painter, options);
     }
 }
 

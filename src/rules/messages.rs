@@ -73,6 +73,8 @@ pub(crate) struct Message {
     needs_context: bool,
     /// True if the status of the metadata service in the line decides about the cause.
     pub(crate) is_about_metadata: bool,
+    /// True if its cause is at the instance on which the controller runs.
+    pub(crate) is_about_host: bool,
 }
 
 /// All messages.
@@ -108,6 +110,7 @@ const fn message(
         is_over_refusal: false,
         needs_context: false,
         is_about_metadata: false,
+        is_about_host: false,
     }
 }
 
@@ -154,6 +157,10 @@ impl Message {
 
     const fn metadata(self) -> Self {
         Self { is_about_metadata: true, ..self }
+    }
+
+    const fn host(self) -> Self {
+        Self { is_about_host: true, ..self }
     }
 
     const fn over_refusal(self) -> Self {

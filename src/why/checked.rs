@@ -1,5 +1,7 @@
 //! The rules of an answer, checked in an audit of the cluster.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::nodes::KubernetesNode;
@@ -23,6 +25,9 @@ pub(crate) struct CheckedRule {
     /// Number of open findings on other resources.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) elsewhere: usize,
+    /// Number of open findings on workers alone, for a cause that is at the instance on which the controller runs.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) on_workers: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -49,11 +54,11 @@ const NAMED: [(&str, ResourceKind); 13] = [
 
 impl Why {
     /// Adds what the rules of each known line found in an audit, the certain causes first. Rules of another cloud are not part
-    /// of the audit, and are not added.
-    pub(crate) fn check(&mut self, report: &Report, nodes: Option<&[KubernetesNode]>) {
+    /// of the audit, and are not added. `workers` are the instances that run no control plane.
+    pub(crate) fn check(&mut self, report: &Report, nodes: Option<&[KubernetesNode]>, workers: &BTreeSet<&str>) {
         for line in self.lines.iter_mut().filter(|line| line.known) {
             let rules = line.rules.iter().chain(&line.conditions);
-            let mut checked: Vec<CheckedRule> = rules.filter_map(|rule| checked(line, rule, report)).collect();
+            let mut checked: Vec<CheckedRule> = rules.filter_map(|rule| checked(line, rule, report, workers)).collect();
             // What is not in the evidence was not checked: nothing is excluded.
             let is_elsewhere = is_of_other_cluster(line, report) || names_no_node(line, nodes);
             if line.excludes_nothing || report.nothing_to_audit || is_elsewhere {
@@ -74,7 +79,7 @@ impl CheckedRule {
         match self.outcome {
             _ if !self.findings.is_empty() => FOUND,
             Outcome::NotAudited => 1,
-            _ if self.elsewhere > 0 => 2,
+            _ if self.elsewhere > 0 || self.on_workers > 0 => 2,
             Outcome::NotApplicable => 3,
             Outcome::Failed | Outcome::Passed => 4,
         }
@@ -93,19 +98,31 @@ fn names_no_node(line: &LineAnswer, nodes: Option<&[KubernetesNode]>) -> bool {
     nodes.is_none_or(|nodes| texts(named).all(|name| !nodes.iter().any(|node| node.name == name)))
 }
 
-fn checked(line: &LineAnswer, rule: &'static str, report: &Report) -> Option<CheckedRule> {
+fn checked(line: &LineAnswer, rule: &'static str, report: &Report, workers: &BTreeSet<&str>) -> Option<CheckedRule> {
     let outcome = report.rules.iter().find(|one| one.rule == rule)?;
     let takes_rights = rules::prerequisite(rule) == Some(Prerequisite::Policies);
     let open = report.findings.iter().filter(|one| one.rule == rule && one.is_open());
     let (findings, elsewhere): (Vec<&Finding>, Vec<&Finding>) =
         open.partition(|finding| is_about(line, finding) && !(line.is_granted_today && takes_rights));
+    let (on_workers, findings): (Vec<&Finding>, Vec<&Finding>) =
+        findings.into_iter().partition(|finding| line.is_about_host && is_on_workers(finding, workers));
     Some(CheckedRule {
         rule,
         outcome: outcome.outcome,
         reason: outcome.why.clone(),
         findings: findings.into_iter().map(Cause::from).collect(),
         elsewhere: elsewhere.len(),
+        on_workers: on_workers.len(),
     })
+}
+
+/// True if the finding is about instances, and all of them are workers.
+/// Source: cloud-provider-aws `examples/existing-cluster/base/aws-cloud-controller-manager-daemonset.yaml`, which selects the
+/// control plane; other manifests may not.
+fn is_on_workers(finding: &Finding, workers: &BTreeSet<&str>) -> bool {
+    let resources = std::iter::once(&finding.resource).chain(&finding.related);
+    let mut instances = resources.filter(|one| one.kind == ResourceKind::Instance).peekable();
+    instances.peek().is_some() && instances.all(|one| workers.contains(one.id.as_str()))
 }
 
 /// False if the line names resources of a kind, and the finding is about others of this kind alone.

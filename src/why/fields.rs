@@ -42,7 +42,7 @@ static FIELDS: [Field; 50] = fields! {
     "load_balancer" First r"\b((?:lb|nlb)-[0-9a-z]{8,32})\b";
     "service" First r"(?:processing service|for service|svccontroller: service) ([a-z0-9.-]+/[a-z0-9.-]+)";
     "node" First r"syncing '([^'/]+)'";
-    "node" First r"(?:for node|if node|node name to discover node|initialized node|Initializing node|doAddCloudNode) \x22?([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])";
+    "node" First r"for node addresses(?:[\s:,]|$)|(?:for node|if node|node name to discover node|initialized node|Initializing node|doAddCloudNode) \x22?([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])";
     "node" First r"(?:Node|node|CSINode) ([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9]) (?:has no providerId|provider id is not exist|does not contain driver)";
     "node" First r"Unable to register node \x22([^\x22]+)\x22";
     "node" First r"\x22?node\x22?=\x22([^\x22]+)\x22";
@@ -150,6 +150,14 @@ mod tests {
     #[test]
     fn every_expression_is_valid() {
         assert!(FIELDS.iter().all(|field| field.expression.is_some()));
+    }
+
+    #[test]
+    fn words_of_a_message_are_no_node() {
+        let line = "Error getting instance metadata for node addresses: instance not found";
+        assert_eq!(fields(&records(line)[0], None).get("node"), None);
+        let line = "failed to get instance metadata for node addresses-1: instance not found";
+        assert_eq!(fields(&records(line)[0], None)["node"], "addresses-1");
     }
 
     #[test]

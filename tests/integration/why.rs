@@ -123,6 +123,33 @@ fn the_rules_of_a_line_are_checked_in_the_cluster() {
     assert_eq!(first["findings"].as_array().map(Vec::len), Some(1));
 }
 
+/// The cluster tag of a worker is not that of the instance on which the controller runs.
+#[test]
+fn a_worker_is_not_where_the_controller_runs() {
+    let line = "F1127 10:00:00.000000 1 main.go:82] Cloud provider could not be initialized: could not init cloud provider \"aws\": AWS cloud failed to find ClusterID";
+    let output = pasted(line, &["why", "-", "--inventory", "fixtures/demo.json", "--format", "json"]);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(schema("why.schema.json").is_valid(&value), "{value:#}");
+    let missing = value["lines"][0]["checked"].as_array().unwrap();
+    let missing = missing.iter().find(|one| one["rule"] == "instance-cluster-tag-missing").unwrap();
+    assert_eq!((missing.get("findings"), &missing["on_workers"]), (None, &1.into()), "{value:#}");
+    let shown = String::from_utf8(pasted(line, &["why", "-", "--inventory", "fixtures/demo.json"]).stdout).unwrap();
+    let words = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(words.contains("1 finding on workers: a cause only if the controller runs there"), "{shown}");
+    // With a server that has lost the tag, that is the cause.
+    let mut world: Value = serde_json::from_slice(&std::fs::read("fixtures/demo.json").unwrap()).unwrap();
+    let instances = world["accounts"][0]["regions"][0]["instances"].as_array_mut().unwrap();
+    let server = instances.iter_mut().find(|one| one["id"] == "i-0d1c0").unwrap();
+    server["tags"].as_array_mut().unwrap().retain(|tag| tag["key"] != "kubernetes.io/cluster/demo");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("server.json");
+    std::fs::write(&file, world.to_string()).unwrap();
+    let arguments = ["why", "-", "--inventory", file.to_str().unwrap(), "--cluster-id", "demo", "--format", "json"];
+    let value: Value = serde_json::from_slice(&pasted(line, &arguments).stdout).unwrap();
+    let first = &value["lines"][0]["checked"][0];
+    assert_eq!(first["findings"][0]["resource"]["id"], "i-0d1c0", "{value:#}");
+}
+
 /// What the evidence does not hold was not checked, and excludes no cause.
 #[test]
 fn a_line_of_another_account_excludes_nothing() {

@@ -1,5 +1,6 @@
 //! `tagaudit why`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::audit::Purpose;
@@ -9,6 +10,7 @@ use crate::chain::{self, Audited, ChainError, Facts};
 use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
 use crate::kubernetes::pod::PodObjects;
+use crate::membership::NodeRole;
 use crate::model::existing::Existing;
 use crate::render;
 use crate::rules::RULES;
@@ -115,7 +117,20 @@ fn check(answers: &mut why::Why, args: &WhyArgs) -> Result<(), Failure> {
     }
     let kind = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let (audited, _) = scope.audited_for(estate.as_ref(), &RULES, kind, Purpose::Report)?;
-    answers.check(&scope.written(&audited), scope.nodes());
+    let view = match &estate {
+        Estate::Aws(inventory) => {
+            let selectors = args.audit.evidence.node_role.as_slice();
+            Some(ClusterView::new(inventory, scope.cluster_id, scope.nodes(), selectors))
+        }
+        // No message of its controllers is about the instance on which they run.
+        Estate::Alibaba(_) => None,
+    };
+    let roles = |role| view.iter().flat_map(ClusterView::members).filter(move |one| one.roles.roles.contains(role));
+    let servers: BTreeSet<&str> = roles(NodeRole::Controlplane).map(|one| one.instance.id.as_str()).collect();
+    // Without servers it is not known where the controller runs.
+    let workers = roles(NodeRole::Worker).filter(|_| !servers.is_empty()).map(|one| one.instance.id.as_str());
+    let workers = workers.filter(|id| !servers.contains(id)).collect();
+    answers.check(&scope.written(&audited), scope.nodes(), &workers);
     Ok(())
 }
 

@@ -34,25 +34,31 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("all subnets are tagged for other clusters, and the controller takes the subnet that it runs in"),
     defect(CCM, &["Kubernetes may behave unexpectedly"], "..1.36", "pkg/providers/v1/tags.go#initFromTags")
         .rules(&["instance-cluster-tag-missing", "cluster-tag-near-miss", "cluster-tag-empty-id"])
-        .means("the instance on which the controller runs carries no cluster tag"),
+        .means("the instance on which the controller runs carries no cluster tag")
+        .host(),
     defect(CCM, &["AWS cloud failed to find ClusterID"], "..1.36", "pkg/providers/v1/tags.go#init")
         .rules(&["instance-cluster-tag-missing", "cluster-tag-near-miss", "cluster-tag-empty-id"])
-        .means("the instance on which the controller runs carries no cluster tag"),
+        .means("the instance on which the controller runs carries no cluster tag")
+        .host(),
     defect(CCM, &["no ClusterID found"], "..1.36", "cmd/aws-cloud-controller-manager/main.go#cloudInitializer")
         .rules(&["instance-cluster-tag-missing", "cluster-tag-near-miss", "cluster-tag-empty-id"])
-        .means("the instance on which the controller runs carries no cluster tag, and the controller exits"),
+        .means("the instance on which the controller runs carries no cluster tag, and the controller exits")
+        .host(),
     defect(CCM, &["Tag \"KubernetesCluster\" nor", "not found"], "..1.36", "pkg/providers/v1/tags.go#initFromTags")
         .rules(&["instance-cluster-tag-missing", "cluster-tag-near-miss", "cluster-tag-empty-id"])
-        .means("the instance on which the controller runs carries no cluster tag"),
+        .means("the instance on which the controller runs carries no cluster tag")
+        .host(),
     harmless(CCM, &["AWS cloud filtering on ClusterID"], "..1.36", "pkg/providers/v1/tags.go#init")
         .conditions(&["controlplane-cluster-id-disagreement", "cluster-id-unexpected"])
         .means("the cluster id that the controller took from its instance"),
     defect(CCM, &["Found multiple cluster tags with prefix"], "..1.36", "pkg/providers/v1/tags.go#findClusterIDs")
         .rules(&["instance-cluster-tag-conflict", "cluster-tag-empty-id"])
-        .means("the instance on which the controller runs carries the tags of two clusters"),
+        .means("the instance on which the controller runs carries the tags of two clusters")
+        .host(),
     defect(CCM, &["clusterID tags did not match"], "..1.36", "pkg/providers/v1/tags.go#init")
         .rules(&["instance-legacy-tag-mismatch", "instance-cluster-tag-conflict"])
-        .means("the legacy tag and the cluster tag name different clusters"),
+        .means("the legacy tag and the cluster tag name different clusters")
+        .host(),
     defect(CCM, &["error fetching instance-id from ec2 metadata service"], "..1.36", "pkg/providers/v1/aws.go#buildSelfAWSInstance")
         .rules(&["imds-hop-limit-low", "ccm-not-host-network"])
         .means("the metadata service does not answer the controller")
