@@ -17,7 +17,7 @@ mod fields;
 mod paste;
 mod refusal;
 
-pub(crate) use checked::CheckedRule;
+pub(crate) use checked::{CheckedRule, workers};
 pub(crate) use decoded::Decoded;
 #[cfg(feature = "aws")]
 pub(crate) use decoded::{NotDecoded, encoded};

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use crate::aws::view::ClusterView;
+use crate::membership::NodeRole;
 use crate::nodes::KubernetesNode;
 use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
@@ -114,6 +116,14 @@ fn checked(line: &LineAnswer, rule: &'static str, report: &Report, workers: &BTr
         elsewhere: elsewhere.len(),
         on_workers: on_workers.len(),
     })
+}
+
+/// The instances that run no control plane. None if there are no servers: it is not known then where the controller runs.
+pub(crate) fn workers<'v>(view: &'v ClusterView<'_>) -> BTreeSet<&'v str> {
+    let with = |role| view.members().filter(move |one| one.roles.roles.contains(role));
+    let ids = |role| with(role).map(|one| one.instance.id.as_str()).collect::<BTreeSet<&str>>();
+    let servers = ids(NodeRole::Controlplane);
+    if servers.is_empty() { BTreeSet::new() } else { &ids(NodeRole::Worker) - &servers }
 }
 
 /// True if the finding is about instances, and all of them are workers.

@@ -635,7 +635,7 @@ fn the_example_of_the_document_is_one_that_the_tool_takes() {
     assert!(said.starts_with("tagaudit.toml: 5 options, 1 severity, 1 waiver, 1 target\n"), "{said}");
 }
 
-/// What is accepted today fails nothing tomorrow, and what is new does.
+/// A later scan fails only on findings that the waivers do not name.
 #[test]
 fn waivers_of_a_scan_accept_what_was_open_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();

@@ -24,6 +24,15 @@ pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
+/// A copy of a recorded inventory in which something was changed.
+pub(crate) fn changed(inventory: &str, change: impl FnOnce(&mut serde_json::Value)) -> tempfile::NamedTempFile {
+    let mut value: serde_json::Value = serde_json::from_slice(&std::fs::read(path(inventory)).unwrap()).unwrap();
+    change(&mut value);
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    std::fs::write(file.path(), value.to_string()).unwrap();
+    file
+}
+
 pub(crate) fn parsed_nodes(world: &World) -> Option<Vec<KubernetesNode>> {
     world.nodes.as_ref().map(|nodes| nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap())
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::binary::run;
 use super::documents::schema;
+use super::fixtures::changed;
 
 const MANIFESTS: &str = "fixtures/simulate/shop.yaml";
 
@@ -203,18 +204,17 @@ fn hostile_names_do_not_reach_the_terminal() {
 /// The steps of an upgrade: what the target version requires comes before it.
 #[test]
 fn an_upgrade_has_its_steps_in_order() {
-    let mut inventory: Value = serde_json::from_slice(&std::fs::read("fixtures/clean-kubeadm.json").unwrap()).unwrap();
-    for policy in inventory["accounts"][0]["managed_policies"].as_array_mut().unwrap() {
-        let document =
-            policy["document"].as_str().unwrap().replace("ec2:DescribeAvailabilityZones", "ec2:DescribeHosts");
-        policy["document"] = document.into();
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("inventory.json");
-    std::fs::write(&path, inventory.to_string()).unwrap();
+    let inventory = changed("clean-kubeadm.json", |inventory| {
+        for policy in inventory["accounts"][0]["managed_policies"].as_array_mut().unwrap() {
+            let document =
+                policy["document"].as_str().unwrap().replace("ec2:DescribeAvailabilityZones", "ec2:DescribeHosts");
+            policy["document"] = document.into();
+        }
+    });
     let base = ["simulate", "--cluster-id", "kubeadm", "--nodes", "fixtures/clean-kubeadm.nodes.json", "--inventory"];
     let at = |more: &[&str]| {
-        let output = run(&[&base[..], &[path.to_str().unwrap(), MANIFESTS, "--format", "json"], more].concat());
+        let output =
+            run(&[&base[..], &[inventory.path().to_str().unwrap(), MANIFESTS, "--format", "json"], more].concat());
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(schema("simulate.schema.json").is_valid(&json), "{json:#}");
         json["steps"].clone()

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::binary::{command, run};
 use super::documents::schema;
+use super::fixtures::changed;
 
 const LOG: &str = "fixtures/why/controller.log";
 
@@ -137,20 +138,19 @@ fn a_worker_is_not_where_the_controller_runs() {
     let words = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(words.contains("1 finding on workers: a cause only if the controller runs there"), "{shown}");
     // With a server that has lost the tag, that is the cause.
-    let mut world: Value = serde_json::from_slice(&std::fs::read("fixtures/demo.json").unwrap()).unwrap();
-    let instances = world["accounts"][0]["regions"][0]["instances"].as_array_mut().unwrap();
-    let server = instances.iter_mut().find(|one| one["id"] == "i-0d1c0").unwrap();
-    server["tags"].as_array_mut().unwrap().retain(|tag| tag["key"] != "kubernetes.io/cluster/demo");
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("server.json");
-    std::fs::write(&file, world.to_string()).unwrap();
-    let arguments = ["why", "-", "--inventory", file.to_str().unwrap(), "--cluster-id", "demo", "--format", "json"];
+    let inventory = changed("demo.json", |inventory| {
+        let instances = inventory["accounts"][0]["regions"][0]["instances"].as_array_mut().unwrap();
+        let server = instances.iter_mut().find(|one| one["id"] == "i-0d1c0").unwrap();
+        server["tags"].as_array_mut().unwrap().retain(|tag| tag["key"] != "kubernetes.io/cluster/demo");
+    });
+    let arguments =
+        ["why", "-", "--inventory", inventory.path().to_str().unwrap(), "--cluster-id", "demo", "--format", "json"];
     let value: Value = serde_json::from_slice(&pasted(line, &arguments).stdout).unwrap();
     let first = &value["lines"][0]["checked"][0];
     assert_eq!(first["findings"][0]["resource"]["id"], "i-0d1c0", "{value:#}");
 }
 
-/// What the evidence does not hold was not checked, and excludes no cause.
+/// Evidence of another account was not checked for the line, and excludes no cause.
 #[test]
 fn a_line_of_another_account_excludes_nothing() {
     let log = pasted("", &["why", LOG, "--inventory", "fixtures/demo.json", "--format", "json"]);

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::binary::run;
 use super::documents::schema;
+use super::fixtures::changed;
 
 const PENDING: &str = "fixtures/why/pending.yaml";
 
@@ -120,14 +121,12 @@ fn a_service_of_another_type_asks_for_nothing() {
 
 #[test]
 fn a_role_that_lost_its_rights_breaks_permissions() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("inventory.json");
-    let mut inventory: Value = serde_json::from_slice(&std::fs::read("fixtures/clean-rke2.json").unwrap()).unwrap();
-    for role in inventory["accounts"][0]["roles"].as_array_mut().unwrap() {
-        role["inline_policies"] = serde_json::json!([]);
-        role["attached_policies"] = serde_json::json!([]);
-    }
-    std::fs::write(&path, inventory.to_string()).unwrap();
+    let inventory = changed("clean-rke2.json", |inventory| {
+        for role in inventory["accounts"][0]["roles"].as_array_mut().unwrap() {
+            role["inline_policies"] = serde_json::json!([]);
+            role["attached_policies"] = serde_json::json!([]);
+        }
+    });
     let output = run(&[
         "why",
         "service",
@@ -135,7 +134,7 @@ fn a_role_that_lost_its_rights_breaks_permissions() {
         "--cluster-id",
         "c-m-4x8z2k9q",
         "--inventory",
-        path.to_str().unwrap(),
+        inventory.path().to_str().unwrap(),
         "--nodes",
         "fixtures/clean-rke2.nodes.json",
         "--kubernetes",
@@ -319,14 +318,13 @@ const EC2_ALONE: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow
 /// The role of the Node is asked only about an image that is not pulled.
 #[test]
 fn the_role_of_the_node_decides_a_pull_from_ecr() {
-    let mut inventory: Value = serde_json::from_slice(&std::fs::read("fixtures/clean-rke2.json").unwrap()).unwrap();
-    let policies = inventory["accounts"][0]["managed_policies"].as_array_mut().unwrap();
-    for policy in policies.iter_mut().filter(|policy| policy["arn"].as_str().unwrap().ends_with("/rancher-worker")) {
-        policy["document"] = EC2_ALONE.into();
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("inventory.json");
-    std::fs::write(&path, inventory.to_string()).unwrap();
+    let inventory = changed("clean-rke2.json", |inventory| {
+        let policies = inventory["accounts"][0]["managed_policies"].as_array_mut().unwrap();
+        for policy in policies.iter_mut().filter(|policy| policy["arn"].as_str().unwrap().ends_with("/rancher-worker"))
+        {
+            policy["document"] = EC2_ALONE.into();
+        }
+    });
     let output = run(&[
         "why",
         "pod",
@@ -334,7 +332,7 @@ fn the_role_of_the_node_decides_a_pull_from_ecr() {
         "--cluster-id",
         "c-m-4x8z2k9q",
         "--inventory",
-        path.to_str().unwrap(),
+        inventory.path().to_str().unwrap(),
         "--nodes",
         "fixtures/clean-rke2.nodes.json",
         "--objects",

@@ -1,6 +1,5 @@
 //! `tagaudit why`.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::audit::Purpose;
@@ -10,7 +9,6 @@ use crate::chain::{self, Audited, ChainError, Facts};
 use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
 use crate::kubernetes::pod::PodObjects;
-use crate::membership::NodeRole;
 use crate::model::existing::Existing;
 use crate::render;
 use crate::rules::RULES;
@@ -125,11 +123,7 @@ fn check(answers: &mut why::Why, args: &WhyArgs) -> Result<(), Failure> {
         // No message of its controllers is about the instance on which they run.
         Estate::Alibaba(_) => None,
     };
-    let roles = |role| view.iter().flat_map(ClusterView::members).filter(move |one| one.roles.roles.contains(role));
-    let servers: BTreeSet<&str> = roles(NodeRole::Controlplane).map(|one| one.instance.id.as_str()).collect();
-    // Without servers it is not known where the controller runs.
-    let workers = roles(NodeRole::Worker).filter(|_| !servers.is_empty()).map(|one| one.instance.id.as_str());
-    let workers = workers.filter(|id| !servers.contains(id)).collect();
+    let workers = view.as_ref().map(why::workers).unwrap_or_default();
     answers.check(&scope.written(&audited), scope.nodes(), &workers);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The CloudFormation types that a cluster depends on, with the properties that decide.
 //! Source: AWS CloudFormation Template Reference Guide, one page for each type.
 
-/// How a property is written as an attribute.
+/// Shape of the attribute that a property becomes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
     Plain,
