@@ -92,6 +92,9 @@ pub(crate) struct LineAnswer {
     /// True if its cause is at the instance on which the controller runs.
     #[serde(skip)]
     pub(crate) is_about_host: bool,
+    /// Those of its rules that check the condition of the message itself.
+    #[serde(skip)]
+    pub(crate) deciding: &'static [&'static str],
     /// Ids, names and codes in the message.
     pub(crate) fields: BTreeMap<&'static str, Value>,
 }
@@ -182,6 +185,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         is_granted_today: false,
         excludes_nothing: false,
         is_about_host: false,
+        deciding: &[],
         fields: BTreeMap::new(),
     };
     match (messages::find(&bare, line), &refused) {
@@ -200,6 +204,7 @@ fn answer_record(record: &Record) -> LineAnswer {
             }
             found.conditions = message.conditions.to_vec();
             found.is_about_host = message.is_about_host;
+            found.deciding = message.deciding;
         }
         (None, Some(refused)) => {
             found.known = true;

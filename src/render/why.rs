@@ -116,6 +116,12 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
             paragraph(page, "or", &body, painter, options);
             continue;
         }
+        if checked.overruled > 0 {
+            let others = text::count(checked.overruled, "finding");
+            let body = format!("{title} ({rule}): {others}, without this effect today: the condition of the message is not met");
+            paragraph(page, "or", &body, painter, options);
+            continue;
+        }
         match (checked.outcome, checked.elsewhere) {
             (Outcome::NotAudited | Outcome::NotApplicable, 0) => {
                 let reason = checked.reason.as_deref().unwrap_or("its evidence was not read");

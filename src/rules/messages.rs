@@ -75,6 +75,8 @@ pub(crate) struct Message {
     pub(crate) is_about_metadata: bool,
     /// True if its cause is at the instance on which the controller runs.
     pub(crate) is_about_host: bool,
+    /// Those of its rules that check its condition itself: if all of them pass, what the others find does not lead to it.
+    pub(crate) deciding: &'static [&'static str],
 }
 
 /// All messages.
@@ -111,6 +113,7 @@ const fn message(
         needs_context: false,
         is_about_metadata: false,
         is_about_host: false,
+        deciding: &[],
     }
 }
 
@@ -161,6 +164,10 @@ impl Message {
 
     const fn host(self) -> Self {
         Self { is_about_host: true, ..self }
+    }
+
+    const fn decided_by(self, deciding: &'static [&'static str]) -> Self {
+        Self { deciding, ..self }
     }
 
     const fn over_refusal(self) -> Self {

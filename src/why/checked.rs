@@ -30,6 +30,9 @@ pub(crate) struct CheckedRule {
     /// Number of open findings on workers alone, for a cause that is at the instance on which the controller runs.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) on_workers: usize,
+    /// Number of open findings that do not lead to the message today: the rules that check its condition passed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) overruled: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -61,6 +64,9 @@ impl Why {
         for line in self.lines.iter_mut().filter(|line| line.known) {
             let rules = line.rules.iter().chain(&line.conditions);
             let mut checked: Vec<CheckedRule> = rules.filter_map(|rule| checked(line, rule, report, workers)).collect();
+            if is_decided_otherwise(line, &checked) {
+                checked.iter_mut().for_each(CheckedRule::overrule);
+            }
             // What is not in the evidence was not checked: nothing is excluded.
             let is_elsewhere = is_of_other_cluster(line, report) || names_no_node(line, nodes);
             if line.excludes_nothing || report.nothing_to_audit || is_elsewhere {
@@ -81,11 +87,22 @@ impl CheckedRule {
         match self.outcome {
             _ if !self.findings.is_empty() => FOUND,
             Outcome::NotAudited => 1,
-            _ if self.elsewhere > 0 || self.on_workers > 0 => 2,
+            _ if self.elsewhere > 0 || self.on_workers > 0 || self.overruled > 0 => 2,
             Outcome::NotApplicable => 3,
             Outcome::Failed | Outcome::Passed => 4,
         }
     }
+
+    fn overrule(&mut self) {
+        self.overruled = self.findings.len();
+        self.findings.clear();
+    }
+}
+
+/// True if the condition of a message is not met today: every rule that checks it passed.
+fn is_decided_otherwise(line: &LineAnswer, checked: &[CheckedRule]) -> bool {
+    let passed = |rule| checked.iter().any(|one| one.rule == rule && one.outcome == Outcome::Passed);
+    !line.deciding.is_empty() && line.deciding.iter().all(|rule| passed(*rule))
 }
 
 /// True if the line names another cluster than the audited one.
@@ -115,6 +132,7 @@ fn checked(line: &LineAnswer, rule: &'static str, report: &Report, workers: &BTr
         findings: findings.into_iter().map(Cause::from).collect(),
         elsewhere: elsewhere.len(),
         on_workers: on_workers.len(),
+        overruled: 0,
     })
 }
 

@@ -124,6 +124,42 @@ fn the_rules_of_a_line_are_checked_in_the_cluster() {
     assert_eq!(first["findings"].as_array().map(Vec::len), Some(1));
 }
 
+/// Subnets of another cluster are no cause while the controller still chooses subnets for both schemes.
+#[test]
+fn a_finding_is_no_cause_if_the_condition_of_the_message_is_not_met() {
+    let line = "E0105 08:00:07.300000 1 controller.go:302] error processing service shop/web (will retry): failed to ensure load balancer: could not find any suitable subnets for creating the ELB";
+    let rule = |arguments: &[&str], id: &str| {
+        let output = pasted(line, &[arguments, &["--cluster-id", "demo", "--format", "json"]].concat());
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(schema("why.schema.json").is_valid(&value), "{value:#}");
+        let all = value["lines"][0]["checked"].as_array().unwrap();
+        all.iter().find(|one| one["rule"] == id).unwrap().clone()
+    };
+    let demo = ["why", "-", "--inventory", "fixtures/demo.json"];
+    let foreign = rule(&demo, "subnet-foreign-cluster-tag");
+    assert_eq!((foreign.get("findings"), foreign["overruled"].as_u64() > Some(0)), (None, true), "{foreign:#}");
+    let shown = String::from_utf8(pasted(line, &demo).stdout).unwrap();
+    let words = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(words.contains("without this effect today: the condition of the message is not met"), "{shown}");
+    // Once no public subnet is left, both are causes.
+    let inventory = changed("demo.json", |inventory| {
+        for subnet in inventory["accounts"][0]["regions"][0]["subnets"].as_array_mut().unwrap() {
+            if subnet["id"].as_str().unwrap().starts_with("subnet-pub") {
+                for tag in subnet["tags"].as_array_mut().unwrap() {
+                    if tag["key"] == "kubernetes.io/cluster/demo" {
+                        tag["key"] = "kubernetes.io/cluster/staging".into();
+                    }
+                }
+            }
+        }
+    });
+    let changed = ["why", "-", "--inventory", inventory.path().to_str().unwrap()];
+    for id in ["subnet-foreign-cluster-tag", "elb-subnets-none-public"] {
+        let found = rule(&changed, id);
+        assert!(found["findings"].as_array().is_some_and(|findings| !findings.is_empty()), "{found:#}");
+    }
+}
+
 /// The cluster tag of a worker is not that of the instance on which the controller runs.
 #[test]
 fn a_worker_is_not_where_the_controller_runs() {

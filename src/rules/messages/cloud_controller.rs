@@ -14,6 +14,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("two security groups of one node carry the cluster tag, and the first such node stops the sync of every Service"),
     defect(CCM, &["Multiple untagged security groups found for instance"], "..1.36", "pkg/providers/v1/aws.go#findSecurityGroupForInstance")
         .rules(&["sg-none-tagged-multiple-attached", "cluster-tag-near-miss", "sg-foreign-cluster-attached"])
+        .decided_by(&["sg-none-tagged-multiple-attached"])
         .means("a node has several security groups, and none of them carries the cluster tag"),
     defect(CCM, &["Multiple security groups found for instance"], "in-tree ..1.3", "kubernetes pkg/cloudprovider/providers/aws/aws.go#findSecurityGroupForInstance")
         .rules(&["sg-none-tagged-multiple-attached", "sg-multiple-tagged-on-instance"])
@@ -22,6 +23,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("EC2 shows the instance without a security group"),
     defect(CCM, &["could not find any suitable subnets for creating the ELB"], "..1.36", "pkg/providers/v1/aws.go#EnsureLoadBalancer")
         .rules(&["subnet-foreign-cluster-tag", "elb-subnets-none-public", "elb-subnets-none-internal", "subnet-zone-type-unsupported"])
+        .decided_by(&["elb-subnets-none-public", "elb-subnets-none-internal"])
         .means("no subnet is left for the scheme of the Service: they are tagged for other clusters, private, or in local zones"),
     defect(CCM, &["could not locate routing table for subnet"], "..1.36", "pkg/providers/v1/aws.go#isSubnetPublic")
         .rules(&["subnet-routetable-unresolvable"])
