@@ -28,6 +28,7 @@ mod hide;
 mod identity;
 mod ingress;
 mod instances;
+mod launch_templates;
 mod links;
 mod links_on_copy;
 mod manifests;

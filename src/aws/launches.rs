@@ -86,22 +86,12 @@ pub(super) fn launches<'a>(
         if reference.id.is_none() && reference.name.is_none() {
             return Launch::Unknown(reference);
         }
-        let Some(template) = find_template(templates, reference) else { return Launch::Missing(reference) };
-        let number = match reference.version.as_deref() {
-            None | Some("" | "$Default") => Some(template.default_version),
-            Some("$Latest") => Some(template.latest_version),
-            Some(number) => number.parse().ok(),
-        };
-        let version = template.versions.iter().find(|version| Some(version.number) == number);
-        match version {
-            Some(version) => {
+        match find_version(templates, reference) {
+            NamedVersion::Held(template, version) => {
                 Launch::Known(next_instance(template, version, &of_group, region.metadata_defaults.as_ref()))
             }
-            // Versions are counted from one.
-            None if number.is_some_and(|number| number == 0 || number > template.latest_version) => {
-                Launch::Missing(reference)
-            }
-            None => Launch::Unknown(reference),
+            NamedVersion::Missing => Launch::Missing(reference),
+            NamedVersion::NotRead => Launch::Unknown(reference),
         }
     };
     let mut seen: Vec<&TemplateReference> = Vec::new();
@@ -123,6 +113,30 @@ pub(super) fn find_template<'a>(
         None => Some(&template.name) == reference.name.as_ref(),
     };
     templates.iter().find(is_it)
+}
+
+/// The version that a reference names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NamedVersion<'a> {
+    Held(&'a LaunchTemplate, &'a TemplateVersion),
+    /// The account has no such template, or no such version of it.
+    Missing,
+    NotRead,
+}
+
+pub(crate) fn find_version<'a>(templates: &'a [LaunchTemplate], reference: &TemplateReference) -> NamedVersion<'a> {
+    let Some(template) = find_template(templates, reference) else { return NamedVersion::Missing };
+    let number = match reference.version.as_deref() {
+        None | Some("" | "$Default") => Some(template.default_version),
+        Some("$Latest") => Some(template.latest_version),
+        Some(number) => number.parse().ok(),
+    };
+    match template.versions.iter().find(|version| Some(version.number) == number) {
+        Some(version) => NamedVersion::Held(template, version),
+        // Versions are counted from one.
+        None if number.is_some_and(|number| number == 0 || number > template.latest_version) => NamedVersion::Missing,
+        None => NamedVersion::NotRead,
+    }
 }
 
 fn next_instance<'a>(

@@ -3,13 +3,17 @@
 
 use serde_json::{Map, Value};
 
+use crate::aws::launches::name_of_profile;
 use crate::aws::{
     AttachedInterface, Instance, InstanceProfileAssociation, InstanceState, MetadataOptions, NetworkInterface,
+    TemplateVersion,
 };
 use crate::resource::ResourceKind;
+use crate::tags::Tag;
 
 use super::change::{Action, Change, Setting, block};
 use super::identity::arn_of_profile;
+use super::launch_templates::{self, OfTemplate};
 use super::links_on_copy::groups_of_interface;
 use super::plan::Text;
 use super::trial::{Trial, object, put_tags};
@@ -27,11 +31,13 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
         }
         return;
     }
-    profile(trial, &id);
-    groups(trial, &id);
+    let template = launch_templates::of_instance(trial);
+    profile(trial, &id, &template);
+    groups(trial, &id, &template);
     subnet(trial, &id);
-    options(trial, &id);
+    options(trial, &id, &template);
     put_tags(trial, ResourceKind::Instance, &id);
+    tags_of_template(trial, &id, &template);
     volume_tags(trial, &id);
 }
 
@@ -90,15 +96,24 @@ fn with<T>(trial: &mut Trial<'_>, id: &str, change: impl FnOnce(&mut Instance) -
     trial.region().and_then(|region| region.instances.iter_mut().find(|one| one.id == id)).map(change)
 }
 
-fn profile(trial: &mut Trial<'_>, id: &str) {
+fn profile(trial: &mut Trial<'_>, id: &str, template: &OfTemplate) {
+    const KEY: &str = "iam_instance_profile";
     let change = trial.change;
-    if !change.differs("iam_instance_profile") {
+    let of_template = is_left_to_template(trial, KEY).then_some(template);
+    if !change.differs(KEY) && matches!(of_template, None | Some(OfTemplate::None)) {
         return;
     }
-    let name = match trial.plan.text(change, "iam_instance_profile") {
-        Text::Known(name) => Some(name),
-        Text::Absent => None,
-        Text::Unknown => return trial.open("iam_instance_profile"),
+    let name = match of_template {
+        Some(OfTemplate::Version(version)) => {
+            version.instance_profile.as_deref().map(|one| name_of_profile(one).to_owned())
+        }
+        Some(OfTemplate::Unknown(why)) => return trial.undecided(why.as_str()),
+        Some(OfTemplate::None) | None => match trial.plan.text(change, KEY) {
+            Text::Known(name) => Some(name),
+            Text::Absent => None,
+            Text::Unknown if !trial.plan.may_be_configured(change, KEY) => None,
+            Text::Unknown => return trial.open(KEY),
+        },
     };
     let arn = match name {
         None => None,
@@ -123,23 +138,36 @@ fn profile(trial: &mut Trial<'_>, id: &str) {
     trial.touch(ResourceKind::Instance, id);
 }
 
+/// True if the plan does not set an attribute of a new instance.
+fn is_left_to_template(trial: &Trial<'_>, key: &str) -> bool {
+    let is_set = trial.change.known(key).is_some_and(|value| match value {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
+    });
+    is_new(trial.change) && !is_set && !trial.plan.is_configured(trial.change, key)
+}
+
 /// The groups of the first interface.
-fn groups(trial: &mut Trial<'_>, id: &str) {
+fn groups(trial: &mut Trial<'_>, id: &str, template: &OfTemplate) {
+    const KEY: &str = "vpc_security_group_ids";
     let change = trial.change;
-    let is_computed = change.after("vpc_security_group_ids") == Setting::Unknown
-        && !trial.plan.is_configured(change, "vpc_security_group_ids");
-    if is_computed || !change.differs("vpc_security_group_ids") {
+    // The groups of an interface that the plan attaches are the interface's own.
+    let is_left = is_left_to_template(trial, KEY) && change.known("network_interface").is_none_or(is_empty);
+    let after = match template {
+        OfTemplate::Version(version) if is_left => version.security_groups.clone(),
+        OfTemplate::Unknown(why) if is_left => return trial.undecided(why.as_str()),
+        _ => None,
+    };
+    let is_computed = change.after(KEY) == Setting::Unknown && !trial.plan.is_configured(change, KEY);
+    if after.is_none() && (is_computed || !change.differs(KEY)) {
         return;
     }
-    let Some(after) = trial.plan.list(change, "vpc_security_group_ids") else {
-        trial.open("vpc_security_group_ids");
+    let Some(after) = after.or_else(|| trial.plan.list(change, KEY)) else {
+        trial.open(KEY);
         return;
     };
-    let before = if change.is(Action::Create) {
-        Vec::new()
-    } else {
-        super::change::texts(change.before("vpc_security_group_ids"))
-    };
+    let before = if change.is(Action::Create) { Vec::new() } else { super::change::texts(change.before(KEY)) };
     let first = with(trial, id, |instance| {
         instance.network_interfaces.iter().find(|one| one.device_index == 0).map(|one| one.id.clone())
     });
@@ -205,8 +233,26 @@ pub(super) fn metadata(block: &Map<String, Value>, held: Option<MetadataOptions>
     }
 }
 
-fn options(trial: &mut Trial<'_>, id: &str) {
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty)
+}
+
+/// Tags that a launch template gives to a new instance; the instance's own take precedence.
+fn tags_of_template(trial: &mut Trial<'_>, id: &str, template: &OfTemplate) {
+    let OfTemplate::Version(version) = template else { return };
+    let Some(held) = trial.region().and_then(|region| region.tags_of_mut(id)) else { return };
+    let lacking = version.instance_tags.iter().filter(|tag| held.iter().all(|own| own.key != tag.key)).cloned();
+    let lacking: Vec<Tag> = lacking.collect();
+    held.extend(lacking);
+    held.sort();
+}
+
+fn options(trial: &mut Trial<'_>, id: &str, template: &OfTemplate) {
     let change = trial.change;
+    if let OfTemplate::Version(TemplateVersion { metadata_options: Some(of_template), .. }) = template {
+        with(trial, id, |instance| instance.metadata_options = Some(of_template.clone()));
+        trial.touch(ResourceKind::Instance, id);
+    }
     let check = match change.after("source_dest_check") {
         Setting::Known(value) if change.differs("source_dest_check") || is_new(change) => value.as_bool(),
         _ => None,

@@ -11,7 +11,7 @@ use super::links_on_copy::DEFAULT_OPTIONS;
 use super::plan::Text;
 use super::tags;
 use super::trial::{Trial, is_for_a_cluster, object, put_tags};
-use super::{identity, ingress, instances, scaling};
+use super::{identity, ingress, instances, launch_templates, scaling};
 
 /// Changes an object of the copy.
 type Put = fn(&mut Trial<'_>);
@@ -33,7 +33,7 @@ fn putter(kind: &str) -> Option<Put> {
         "aws_iam_openid_connect_provider" => identity::oidc_provider,
         "aws_iam_role_policies_exclusive" => identity::only_inline,
         "aws_iam_role_policy_attachments_exclusive" => identity::only_attached,
-        "aws_launch_template" => scaling::template,
+        "aws_launch_template" => launch_templates::template,
         "aws_autoscaling_group" => scaling::group,
         "aws_ec2_instance_metadata_defaults" => scaling::metadata_defaults,
         _ => return None,
@@ -90,7 +90,7 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
             }
         }
         "aws_iam_openid_connect_provider" if is_gone => identity::remove_oidc_provider(trial),
-        "aws_launch_template" if is_gone => scaling::remove_template(trial, &id),
+        "aws_launch_template" if is_gone => launch_templates::remove_template(trial, &id),
         "aws_autoscaling_group" if is_gone => scaling::remove_group(trial, &id),
         "aws_subnet" => {
             trial.touch(ResourceKind::Subnet, &id);

@@ -284,6 +284,11 @@ impl Plan {
         self.configuration.is_configured(change, key)
     }
 
+    /// True unless the configuration certainly leaves an attribute out.
+    pub(super) fn may_be_configured(&self, change: &Change, key: &str) -> bool {
+        self.configuration.resource(change).is_none() || self.is_configured(change, key)
+    }
+
     /// True if the configuration sets an attribute of a block, or is not there.
     pub(super) fn is_block_configured(&self, change: &Change, block: &str, key: &str) -> bool {
         self.configuration.is_block_configured(change, block, key)

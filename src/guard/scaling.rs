@@ -1,121 +1,18 @@
-//! Launch templates, Auto Scaling groups and defaults of the account: they concern instances that are launched later.
-//! Source: hashicorp/terraform-provider-aws `internal/service/ec2/ec2_launch_template.go` (an update creates a version),
-//! `internal/service/autoscaling/group.go`, `internal/service/ec2/ec2_instance_metadata_defaults.go`.
+//! Auto Scaling groups and defaults of the account: they concern instances that are launched later.
+//! Source: hashicorp/terraform-provider-aws `internal/service/autoscaling/group.go`,
+//! `internal/service/ec2/ec2_instance_metadata_defaults.go`.
 
 use serde_json::{Map, Value};
 
-use crate::aws::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, TemplateReference, TemplateVersion,
-    template_groups,
-};
+use crate::aws::{AutoScalingGroup, LaunchSettings, MetadataDefaults};
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
-use super::change::{Action, Change, block, texts};
+use super::change::{Action, texts};
 use super::instances::metadata;
+use super::launch_templates::references;
 use super::plan::Text;
 use super::trial::Trial;
-
-/// Attributes of a template by which a controller or a rule decides.
-const READ: [&str; 5] =
-    ["iam_instance_profile", "vpc_security_group_ids", "network_interfaces", "metadata_options", "tag_specifications"];
-
-/// A launch template: an update creates a new version of it.
-pub(super) fn template(trial: &mut Trial<'_>) {
-    let change = trial.change;
-    let id = change.identity();
-    let name = change.after_text("name").or_else(|| change.before_text("name")).unwrap_or(&change.address).to_owned();
-    let is_read = READ.into_iter().any(|key| change.differs(key)) || change.differs("default_version");
-    let open: Vec<&str> = READ.into_iter().filter(|key| change.has_unknown(key)).collect();
-    let groups = texts(change.known("vpc_security_group_ids"));
-    let version = version_of(change, groups);
-    let makes_default = change.known("update_default_version").and_then(Value::as_bool) == Some(true);
-    let Some(region) = trial.region() else { return };
-    let users: Vec<String> = region
-        .auto_scaling_groups
-        .iter()
-        .flatten()
-        .filter(|group| uses(group, &id, &name))
-        .map(|group| group.name.clone())
-        .collect();
-    let are_groups_read = region.auto_scaling_groups.is_some();
-    if let Some(templates) = &mut region.launch_templates {
-        let at = templates.iter().position(|one| one.id == id).unwrap_or(templates.len());
-        if at == templates.len() {
-            templates.push(LaunchTemplate { id: id.clone(), name: name.clone(), ..LaunchTemplate::default() });
-        }
-        if let Some(found) = templates.get_mut(at) {
-            if change.is(Action::Replace) {
-                found.versions.clear();
-                found.latest_version = 0;
-            }
-            if is_read || change.is(Action::Create) {
-                found.latest_version += 1;
-                found.versions.push(TemplateVersion { number: found.latest_version, ..version });
-                if makes_default || found.default_version == 0 {
-                    found.default_version = found.latest_version;
-                }
-            }
-            if let Some(number) = change.known("default_version").and_then(Value::as_u64)
-                && change.differs("default_version")
-                && !makes_default
-            {
-                found.default_version = number;
-            }
-        }
-    }
-    trial.touch(ResourceKind::LaunchTemplate, &id);
-    for group in &users {
-        trial.touch(ResourceKind::AutoScalingGroup, group);
-    }
-    if !is_read || (users.is_empty() && are_groups_read && !change.is(Action::Update)) {
-        return;
-    }
-    if !open.is_empty() && !users.is_empty() {
-        trial.undecided(format!("`{}` is known only after the plan is applied", open.join("`, `")));
-    }
-    trial.later("instances that are launched from its new version");
-}
-
-fn uses(group: &AutoScalingGroup, id: &str, name: &str) -> bool {
-    let is_it = |one: &TemplateReference| one.id.as_deref() == Some(id) || one.name.as_deref() == Some(name);
-    group.launch.as_ref().is_some_and(|launch| launch.templates.iter().any(is_it))
-}
-
-/// The version that a template has after the plan.
-fn version_of(change: &Change, of_instance: Vec<String>) -> TemplateVersion {
-    let blocks = |key: &str| change.known(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let index = |block: &Value| block.get("device_index").and_then(Value::as_i64).unwrap_or_default();
-    let of_interfaces = blocks("network_interfaces")
-        .into_iter()
-        .map(|block| (i32::try_from(index(&block)).unwrap_or_default(), texts(block.get("security_groups"))));
-    let of_instances = |block: &&Value| block.get("resource_type").and_then(Value::as_str) == Some("instance");
-    let specifications = blocks("tag_specifications");
-    let tags = specifications.iter().find(of_instances).and_then(|block| block.get("tags")?.as_object());
-    let instance_tags = tags
-        .into_iter()
-        .flatten()
-        .filter_map(|(key, value)| Some(Tag { key: key.clone(), value: value.as_str()?.to_owned() }));
-    let profile = block(change.known("iam_instance_profile")).and_then(|block| {
-        let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-        text("name").or_else(|| text("arn")).map(str::to_owned)
-    });
-    TemplateVersion {
-        number: 0,
-        instance_tags: instance_tags.collect(),
-        security_groups: template_groups(of_instance, of_interfaces),
-        instance_profile: profile,
-        metadata_options: block(change.known("metadata_options")).map(|block| metadata(block, None)),
-    }
-}
-
-pub(super) fn remove_template(trial: &mut Trial<'_>, id: &str) {
-    let Some(region) = trial.region() else { return };
-    if let Some(templates) = &mut region.launch_templates {
-        templates.retain(|one| one.id != id);
-    }
-    trial.touch(ResourceKind::LaunchTemplate, id);
-}
 
 /// Attributes of a group by which a controller or a rule decides.
 const READ_OF_GROUP: [&str; 11] = [
@@ -132,6 +29,9 @@ const READ_OF_GROUP: [&str; 11] = [
     "suspended_processes",
 ];
 
+/// Attributes that name the templates of a group.
+const TEMPLATES: [&str; 3] = ["launch_template", "mixed_instances_policy", "launch_configuration"];
+
 /// An Auto Scaling group.
 pub(super) fn group(trial: &mut Trial<'_>) {
     let change = trial.change;
@@ -144,13 +44,13 @@ pub(super) fn group(trial: &mut Trial<'_>) {
         return;
     }
     let subnets = trial.plan.list(change, "vpc_zone_identifier");
-    let templates = references(trial, change);
+    let templates = references(trial.plan, change);
     let open: Vec<&str> = changed
         .iter()
         .copied()
         .filter(|key| match *key {
             "vpc_zone_identifier" => subnets.is_none(),
-            "launch_template" => templates.is_none(),
+            "launch_template" | "mixed_instances_policy" => templates.is_none(),
             "availability_zones" => false,
             key => change.has_unknown(key) && trial.plan.is_configured(change, key),
         })
@@ -178,7 +78,7 @@ pub(super) fn group(trial: &mut Trial<'_>) {
                 .filter(|_| changed.contains(&"vpc_zone_identifier"))
                 .unwrap_or(std::mem::take(&mut launch.subnets));
             launch.templates = templates
-                .filter(|_| changed.contains(&"launch_template"))
+                .filter(|_| TEMPLATES.iter().any(|key| changed.contains(key)))
                 .unwrap_or(std::mem::take(&mut launch.templates));
             if put("target_group_arns") {
                 launch.target_groups = texts(change.known("target_group_arns"));
@@ -208,38 +108,6 @@ fn put_tags(group: &mut AutoScalingGroup, blocks: Option<&Value>) {
         let propagates = |block: &&Value| block.get("propagate_at_launch") == Some(&Value::Bool(true));
         launch.propagated = blocks.iter().filter(propagates).map(|block| text(block, "key")).collect();
     }
-}
-
-/// The template of a group; `None` if it is unknown.
-fn references(trial: &Trial<'_>, change: &Change) -> Option<Vec<TemplateReference>> {
-    let Some(block) = block(change.known("launch_template")) else {
-        return (!change.has_unknown("launch_template")).then(Vec::new);
-    };
-    let text = |key: &str| block.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
-    let reference = TemplateReference { id: text("id"), name: text("name"), version: text("version") };
-    if !change.has_unknown("launch_template") {
-        return Some(vec![reference]);
-    }
-    let target = |key: &str| match trial.plan.targets(change, &["launch_template", key]).as_deref() {
-        Some([one]) if one.kind == "aws_launch_template" => Some(one.identity()),
-        _ => None,
-    };
-    let id = match (&reference.id, &reference.name) {
-        (None, None) => Some(target("id").or_else(|| target("name"))?),
-        _ => reference.id.clone(),
-    };
-    // An unknown version of a template of the plan is the one that the plan makes.
-    let is_made = || {
-        let mut changes = trial.plan.effective().map(|(_, one)| one);
-        changes.any(|one| one.kind == "aws_launch_template" && Some(one.identity()) == id)
-    };
-    let version = match &reference.version {
-        Some(version) => version.clone(),
-        None if target("version").is_some() || is_made() => "$Latest".to_owned(),
-        None => return None,
-    };
-    let version = Some(version);
-    Some(vec![TemplateReference { id, name: reference.name, version }])
 }
 
 /// Removes a group; its instances are terminated.

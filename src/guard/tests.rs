@@ -11,7 +11,7 @@ use crate::testing::aws::{self, Cluster};
 use super::{Guard, Plan, guard, read_plan};
 
 /// An entry of `resource_changes`: its address, actions, values before and after, and what is unknown after.
-fn change(address: &str, actions: &[&str], [before, after, unknown]: [Value; 3]) -> Value {
+pub(super) fn change(address: &str, actions: &[&str], [before, after, unknown]: [Value; 3]) -> Value {
     let at = address
         .rfind("].aws_")
         .map(|at| at + 1)
@@ -34,7 +34,7 @@ fn update(address: &str, before: Value, after: Value) -> Value {
     change(address, &["update"], [before, after, json!({})])
 }
 
-fn plan(changes: &[Value], configuration: &Value) -> Plan {
+pub(super) fn plan(changes: &[Value], configuration: &Value) -> Plan {
     let document = json!({
         "format_version": "1.2", "terraform_version": "1.11.4", "planned_values": {}, "resource_changes": changes,
         "configuration": configuration,
@@ -57,17 +57,17 @@ pub(super) fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Audit
 }
 
 /// Tries a plan on a cluster.
-fn tried(cluster: &Cluster, plan: &Plan) -> Guard {
+pub(super) fn tried(cluster: &Cluster, plan: &Plan) -> Guard {
     guard(&cluster.inventory, (plan, None), &[auditor(cluster, &Evidence::default())], &|_| {}).unwrap()
 }
 
 /// Kinds of the resources of the new findings above a note, each with its addresses.
-fn new(guard: &Guard) -> Vec<(&str, String)> {
+pub(super) fn new(guard: &Guard) -> Vec<(&str, String)> {
     let worth = guard.new.iter().filter(|one| one.severity > crate::finding::Severity::Info);
     worth.map(|one| (one.resource.kind.name(), one.addresses.join(" "))).collect()
 }
 
-fn undecided(guard: &Guard) -> Vec<&str> {
+pub(super) fn undecided(guard: &Guard) -> Vec<&str> {
     guard.undecided.iter().map(|one| one.address.as_str()).collect()
 }
 

@@ -118,7 +118,9 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
         }
         if checked.overruled > 0 {
             let others = text::count(checked.overruled, "finding");
-            let body = format!("{title} ({rule}): {others}, without this effect today: the condition of the message is not met");
+            let body = format!(
+                "{title} ({rule}): {others}, without this effect today: the condition of the message is not met"
+            );
             paragraph(page, "or", &body, painter, options);
             continue;
         }

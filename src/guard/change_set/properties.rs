@@ -145,10 +145,8 @@ impl Form {
                     block
                 })
                 .collect(),
-            Self::TemplateReference => json!([{
-                "id": value.get("LaunchTemplateId"), "name": value.get("LaunchTemplateName"),
-                "version": value.get("Version").map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)),
-            }]),
+            Self::TemplateReference => template(value, ["id", "name"]),
+            Self::MixedInstances => mixed_instances(value),
             Self::TagSpecifications => items()
                 .iter()
                 .map(|one| {
@@ -158,6 +156,31 @@ impl Form {
                 .collect(),
         }
     }
+}
+
+/// A template that a group or an instance names, by the names of the attributes of its id and its name.
+fn template(value: &Value, [id, name]: [&str; 2]) -> Value {
+    if is_unknown(value) {
+        return value.clone();
+    }
+    let version = value.get("Version").map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned));
+    json!([{id: value.get("LaunchTemplateId"), name: value.get("LaunchTemplateName"), "version": version}])
+}
+
+fn mixed_instances(policy: &Value) -> Value {
+    let named = |held: &Value| {
+        let one = held.get("LaunchTemplateSpecification")?;
+        Some(template(one, ["launch_template_id", "launch_template_name"]))
+    };
+    let written = |held: &Value| {
+        let overrides = held.get("Overrides").map(|all| match all.as_array() {
+            Some(all) => all.iter().map(|one| json!({"launch_template_specification": named(one)})).collect(),
+            None => all.clone(),
+        });
+        json!([{"launch_template_specification": named(held), "override": overrides}])
+    };
+    let template = policy.get("LaunchTemplate").map(|held| if is_unknown(held) { held.clone() } else { written(held) });
+    json!([{"launch_template": template, "instances_distribution": policy.get("InstancesDistribution")}])
 }
 
 /// A number or a truth value, also as the text that templates write.

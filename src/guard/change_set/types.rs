@@ -22,8 +22,10 @@ pub(super) enum Form {
     Block,
     /// A list of objects as blocks.
     Blocks,
-    /// `LaunchTemplate` of an Auto Scaling group.
+    /// `LaunchTemplate` of an Auto Scaling group or an instance.
     TemplateReference,
+    /// `MixedInstancesPolicy` of an Auto Scaling group.
+    MixedInstances,
     /// `TagSpecifications` of a launch template.
     TagSpecifications,
 }
@@ -176,6 +178,7 @@ const ROWS: &[Row] = &[
             ("vpc_security_group_ids", "/SecurityGroupIds", Plain),
             ("vpc_security_group_ids", "/NetworkInterfaces/0/GroupSet", Plain),
             ("iam_instance_profile", "/IamInstanceProfile", Plain),
+            ("launch_template", "/LaunchTemplate", Form::TemplateReference),
             ("source_dest_check", "/SourceDestCheck", Literal),
             ("private_ip", "/PrivateIpAddress", Plain),
             ("metadata_options", "/MetadataOptions", Block),
@@ -216,12 +219,7 @@ const ROWS: &[Row] = &[
             ("max_size", "/MaxSize", Literal),
             ("desired_capacity", "/DesiredCapacity", Literal),
             ("launch_template", "/LaunchTemplate", Form::TemplateReference),
-            (
-                "launch_template",
-                "/MixedInstancesPolicy/LaunchTemplate/LaunchTemplateSpecification",
-                Form::TemplateReference,
-            ),
-            ("mixed_instances_policy", "/MixedInstancesPolicy", Plain),
+            ("mixed_instances_policy", "/MixedInstancesPolicy", Form::MixedInstances),
             ("launch_configuration", "/LaunchConfigurationName", Plain),
             ("target_group_arns", "/TargetGroupARNs", Plain),
             ("load_balancers", "/LoadBalancerNames", Plain),
