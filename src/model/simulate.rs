@@ -131,6 +131,9 @@ pub(crate) struct Simulation {
     pub(crate) cluster_id: String,
     pub(crate) region: String,
     pub(crate) controllers: Vec<AskedController>,
+    /// What the decisions assume because it was not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) assumptions: Vec<&'static str>,
     /// One entry for each load balancer, or object that gets none: Ingresses first, then Services.
     pub(crate) objects: Vec<Decision>,
     /// Limits of the account that new load balancers meet; empty if they were not read.
@@ -139,6 +142,12 @@ pub(crate) struct Simulation {
     /// Objects that a controller may create load balancers for, and that the model has no decision about.
     pub(crate) not_modelled: Vec<ObjectName>,
 }
+
+/// An existing load balancer keeps its scheme, and with the AWS Load Balancer Controller its subnets.
+/// Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnets`;
+/// kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer`.
+const ASSUMED_NEW: &str =
+    "the load balancers of the region were not read: an object without an address is decided as a new one";
 
 /// Reason why nothing is decided.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -212,7 +221,9 @@ pub(crate) fn simulate(
     let asked = asked_controllers(asked, evidence);
     let objects = objects.into_iter().map(Decision::sorted).collect();
     let (cluster_id, region) = (view.cluster_id.to_owned(), world.here().name.clone());
-    Ok(Simulation { schema: SCHEMA, cluster_id, region, controllers: asked, objects, room, not_modelled })
+    let is_unread = world.here().load_balancing.is_none();
+    let assumptions = is_unread.then_some(ASSUMED_NEW).into_iter().collect();
+    Ok(Simulation { schema: SCHEMA, cluster_id, region, controllers: asked, assumptions, objects, room, not_modelled })
 }
 
 /// Decides about the named Services of a cluster in Alibaba Cloud; about all of the evidence if none is named.
@@ -247,6 +258,7 @@ pub(crate) fn simulate_alibaba(
         cluster_id,
         region,
         controllers,
+        assumptions: Vec::new(),
         objects: decisions,
         room: Vec::new(),
         not_modelled,

@@ -50,6 +50,9 @@ pub(crate) fn simulate(upgrade: &Upgrade, options: &TableOptions, out: &mut dyn 
         };
         fact(&mut page, "role", &rights, painter, options);
     }
+    for assumption in &simulation.assumptions {
+        fact(&mut page, "assumed", assumption, painter, options);
+    }
     if simulation.objects.is_empty() && simulation.not_modelled.is_empty() {
         let _ = writeln!(page, "\nno Service and no Ingress was given");
     }

@@ -67,6 +67,22 @@ fn every_answer_follows_the_schema() {
     }
 }
 
+/// A load balancer that exists keeps what it has.
+#[test]
+fn load_balancers_that_were_not_read_are_an_assumption() {
+    let inventory = changed("clean-kubeadm.json", |inventory| {
+        inventory["accounts"][0]["regions"][0].as_object_mut().unwrap().remove("load_balancing");
+    });
+    let arguments =
+        ["simulate", "--cluster-id", "kubeadm", "--inventory", inventory.path().to_str().unwrap(), MANIFESTS];
+    assert!(text(&run(&arguments).stdout).contains("assumed  the load balancers of the region were not read"));
+    let json = run(&[&arguments[..], &["--format", "json"]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(schema("simulate.schema.json").is_valid(&json) && json["assumptions"].is_array(), "{json:#}");
+    let held = on_kubeadm(&[MANIFESTS, "--format", "json"]);
+    assert!(serde_json::from_slice::<Value>(&held.stdout).unwrap().get("assumptions").is_none());
+}
+
 #[test]
 fn an_upgrade_is_shown_as_what_differs() {
     let older = ["--controller", "ccm", "--controller-version", "1.20"];
