@@ -26,6 +26,7 @@ mod balancer;
 mod causes;
 mod node;
 pub(crate) mod pod;
+mod targets;
 
 pub(crate) use balancer::{ingress, service};
 pub(crate) use node::node;

@@ -2,4 +2,5 @@
 //! [`journal`] records what was done, for `undo`. `apply` carries a plan out.
 
 pub(crate) mod journal;
+pub(crate) mod journal_files;
 pub(crate) mod plan;

@@ -25,18 +25,18 @@ pub(crate) fn is_writable_by_others(file: &Metadata) -> bool {
 mod elsewhere {
     use super::Metadata;
 
-    pub(crate) fn is_of_another_user(_: &Metadata) -> bool {
+    pub(crate) fn has_other_owner(_: &Metadata) -> bool {
         false
     }
 
-    pub(crate) fn is_of_root(_: &Metadata) -> bool {
+    pub(crate) fn is_owned_by_root(_: &Metadata) -> bool {
         false
     }
 
-    pub(crate) fn may_others_write(_: &Metadata) -> bool {
+    pub(crate) fn is_writable_by_others(_: &Metadata) -> bool {
         false
     }
 }
 
 #[cfg(not(unix))]
-pub(crate) use elsewhere::{is_of_another_user, is_of_root, may_others_write};
+pub(crate) use elsewhere::{has_other_owner, is_owned_by_root, is_writable_by_others};

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use crate::aws::load_balancers::MadeFor;
-use crate::aws::{LoadBalancerKind, TargetHealth};
 use crate::finding::Severity;
 use crate::inventory::Read;
 use crate::kubernetes::{DocumentKind, Ingress, Service};
@@ -17,6 +16,7 @@ use crate::rules;
 use crate::text;
 
 use super::causes::Found;
+use super::targets::{is_about_targets, names_of, targets};
 use super::{Audited, Chain, ChainError, Facts, ItemState, Link, LinkName, State};
 
 /// Most ids of a sentence before the rest is counted.
@@ -387,118 +387,6 @@ fn load_balancer(
     let findings =
         facts.audited.findings_on(ResourceKind::LoadBalancer, &names).into_iter().filter(|one| !is_about_targets(one));
     link.found(findings, false).unless_read(&facts.audited, &BALANCER_READS)
-}
-
-/// True if a finding of a load balancer names its target groups or instances.
-fn is_about_targets(found: &Found<'_>) -> bool {
-    found.finding.related.iter().any(|one| matches!(one.kind, ResourceKind::TargetGroup | ResourceKind::Instance))
-}
-
-/// Name and ARN of a load balancer, as findings name it.
-fn names_of<'b>(one: &Balancer<'b>) -> BTreeSet<&'b str> {
-    [Some(one.balancer.name.as_str()), one.balancer.arn.as_deref()].into_iter().flatten().collect()
-}
-
-fn targets(facts: &Facts<'_>, existing: Option<&Balancer<'_>>, decision: &Decision, is_stopped: bool) -> Link {
-    const READS: [Read; 3] = [Read::DescribeTargetGroups, Read::DescribeTargetHealth, Read::DescribeInstanceHealth];
-    let mut link = Link::new(LinkName::Targets);
-    if let Answer::Is(targets) = &decision.targets {
-        link = link.fact(match targets.as_slice() {
-            [] => "the controller registers no target".to_owned(),
-            targets => format!("the controller registers {}", text::list(targets, SHOWN)),
-        });
-        if targets.is_empty() {
-            link.state = State::Broken;
-        }
-    }
-    for one in decision.nodes_left_out.iter().take(SHOWN) {
-        link = link.fact(format!("not {}: {}", one.node, one.reason));
-    }
-    add_targets(&mut link, decision, existing.and_then(health));
-    let left_out: BTreeSet<&str> = decision.nodes_left_out.iter().map(|one| one.node.as_str()).collect();
-    let causes = facts.findings_on_nodes(&left_out);
-    let Some(one) = existing else {
-        return if is_stopped {
-            link.not_reached().found_next(causes)
-        } else {
-            link.found(causes, false).unread("no load balancer was found")
-        };
-    };
-    let groups: BTreeSet<&str> =
-        one.groups.iter().flat_map(|group| [group.arn.as_str(), group.name.as_str()]).collect();
-    let link = match health(one) {
-        None => link.unread("the health of the targets was not read"),
-        Some(states) => healthy(link, &states),
-    };
-    let of_balancer = facts
-        .audited
-        .findings_on(ResourceKind::LoadBalancer, &names_of(one))
-        .into_iter()
-        .filter(|one| is_about_targets(one));
-    link.found(facts.audited.findings_on(ResourceKind::TargetGroup, &groups), false)
-        .found(of_balancer, false)
-        .found(causes, false)
-        .unless_read(&facts.audited, &READS)
-}
-
-/// Adds the targets: those that exist with their health, else those that the controller registers; then the Nodes that are
-/// none.
-fn add_targets(link: &mut Link, decision: &Decision, states: Option<Vec<&TargetHealth>>) {
-    match states {
-        Some(states) => {
-            for one in states {
-                let state = if is_healthy(one) { ItemState::Used } else { ItemState::Unhealthy };
-                let note = one.reason.as_deref().or(Some(one.state.as_str())).filter(|_| state != ItemState::Used);
-                link.item(&one.id, state, None, note);
-            }
-        }
-        None => {
-            for id in decision.targets.known().into_iter().flatten() {
-                link.item(id, ItemState::Expected, None, None);
-            }
-        }
-    }
-    for one in &decision.nodes_left_out {
-        link.item(&one.node, ItemState::NotUsed, None, Some(&one.reason));
-    }
-}
-
-fn is_healthy(one: &TargetHealth) -> bool {
-    matches!(one.state.as_str(), "healthy" | "InService")
-}
-
-/// Health of every target; `None` if it was not read.
-fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
-    if one.balancer.kind == LoadBalancerKind::Classic {
-        return one.balancer.health.as_ref().map(|health| health.iter().collect());
-    }
-    if one.groups.is_empty() {
-        return None;
-    }
-    let lists: Option<Vec<&[TargetHealth]>> = one.groups.iter().map(|group| group.targets.as_deref()).collect();
-    Some(lists?.into_iter().flatten().collect())
-}
-
-fn healthy(link: Link, states: &[&TargetHealth]) -> Link {
-    let number = states.iter().filter(|one| is_healthy(one)).count();
-    let sick: Vec<String> = states
-        .iter()
-        .filter(|one| !is_healthy(one))
-        .map(|one| {
-            let reason = one.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-            format!("{} is {}{reason}", one.id, one.state)
-        })
-        .collect();
-    let mut link = link.fact(format!("{number} of {} healthy", text::count(states.len(), "target")));
-    for one in sick.iter().take(SHOWN) {
-        link = link.fact(one.clone());
-    }
-    if number == 0 {
-        link.state = State::Broken;
-    } else if !sick.is_empty() && link.state == State::Ok {
-        link.state = State::Degraded;
-    }
-    link
 }
 
 pub(super) fn address(asked: &Asked, is_stopped: bool) -> Link {

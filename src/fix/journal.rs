@@ -2,7 +2,7 @@
 //! before and after every call, so that a killed run can be settled, resumed, and undone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fix::plan::{Kind, Plan, PlannedChange};
 use crate::owner;
+
+use super::journal_files::{open_private, open_shared};
 
 /// The schema that this version writes; the number increases when a record changes its meaning.
 pub(crate) const SCHEMA: &str = "tagaudit.journal/1";
@@ -358,42 +360,6 @@ impl Journal {
 fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
     let path = path.to_owned();
     move |source| JournalError::Io { what, path, source }
-}
-
-/// Opens a file that only its owner can read. A symbolic link is not followed: tagaudit must not write to its target.
-fn open_private(path: &Path) -> std::io::Result<File> {
-    if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Opens a file that every user of the machine can lock and nobody reads; its owner does not matter.
-///
-/// # Errors
-/// When it does not exist and cannot be created, or is not a file.
-pub(crate) fn open_shared(path: &Path) -> std::io::Result<File> {
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"))
-        }
-        Ok(_) => File::open(path),
-        Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
-            // Another process created it in the meantime.
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => File::open(path),
-            Ok(file) => {
-                // Regardless of the umask: another user must be able to open it.
-                #[cfg(unix)]
-                file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-                Ok(file)
-            }
-            Err(error) => Err(error),
-        },
-    }
 }
 
 /// Rejects a journal that other users could have written.

@@ -482,14 +482,6 @@ pub(super) fn embedded_texts(kind: DocumentKind, node: &Node) -> Vec<&Node> {
     }
 }
 
-/// The RKE keys of a document, at any of the paths where it may hold them.
-#[must_use]
-pub(crate) fn rke_part(document: &Document) -> Object<'_> {
-    let object = document.object();
-    let wrapped = [&["rancher_kubernetes_engine_config"][..], &["spec", "rancherKubernetesEngineConfig"]];
-    wrapped.iter().find_map(|path| object.at(path)).unwrap_or(object)
-}
-
 /// True if a value is null, an empty map or an empty list.
 #[must_use]
 pub(crate) fn is_empty(node: &Node) -> bool {

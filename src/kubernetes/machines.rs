@@ -4,9 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::nodes::{KubernetesNode, Taint};
 
-use super::document::{Document, DocumentKind, rke_part};
+use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::{Object, Place};
+
+/// The RKE keys of a document, at any of the paths where it may hold them.
+#[must_use]
+pub(crate) fn rke_part(document: &Document) -> Object<'_> {
+    let object = document.object();
+    let wrapped = [&["rancher_kubernetes_engine_config"][..], &["spec", "rancherKubernetesEngineConfig"]];
+    wrapped.iter().find_map(|path| object.at(path)).unwrap_or(object)
+}
 
 /// Nodes that the cluster configuration in the same file as a place declares. `None` if there is none, or more than
 /// one.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use crate::cli::io::failure::{Exit, Failure};
-use crate::fix::journal::{Journal, JournalError, open_shared};
+use crate::fix::journal::{Journal, JournalError};
+use crate::fix::journal_files::open_shared;
 use crate::fix::plan::Plan;
 use crate::text;
 
