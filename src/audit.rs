@@ -15,7 +15,7 @@ use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::alibaba::Installer;
-use crate::rules::{Outcomes, RULES, Rule, RuleOutcome};
+use crate::rules::{self, Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::VpcTopology;
 
 pub(crate) mod alibaba;
@@ -241,6 +241,13 @@ impl Audit {
     #[must_use]
     pub fn at_least(&self, severity: Severity) -> usize {
         self.open().filter(|finding| finding.severity >= severity).count()
+    }
+
+    /// True if everything was read, and nothing that belongs to the cluster is left.
+    #[must_use]
+    pub fn has_nothing_left(&self) -> bool {
+        let is_about_absence = |finding: &Finding| rules::find(finding.rule).is_some_and(|rule| rule.always_runs);
+        self.is_complete() && self.open().all(is_about_absence)
     }
 
     /// The findings that are not waived.

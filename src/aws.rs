@@ -11,6 +11,7 @@ pub(crate) mod fleet;
 pub(crate) mod grant;
 pub(crate) mod inventory;
 pub(crate) mod launches;
+pub(crate) mod leftovers;
 pub(crate) mod load_balancers;
 pub(crate) mod node_rights;
 pub(crate) mod role_overview;

@@ -101,6 +101,58 @@ pub enum Attribute {
     ManagedPolicy {},
     /// The attachment of such a policy to a role.
     AttachedPolicy { policy_arn: String },
+    /// The resource itself: its value is a description of it, and it is deleted by removing that.
+    Resource {},
+    /// An inbound rule of a security group. Its value is the description of the rule.
+    IngressRule { rule: IngressRule },
+}
+
+/// An inbound rule with one source.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IngressRule {
+    /// `tcp`, `udp`, `icmp`, `-1`, or a protocol number.
+    pub protocol: String,
+    /// First port; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_port: Option<i32>,
+    /// Last port; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_port: Option<i32>,
+    /// Id of a security group or a prefix list, or an address range.
+    pub source: String,
+}
+
+/// Kind of the source of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SourceKind {
+    Group,
+    PrefixList,
+    Ipv4,
+    Ipv6,
+}
+
+impl IngressRule {
+    /// Kind of its source, by the form of its id or range.
+    pub(crate) fn source_kind(&self) -> SourceKind {
+        match self.source.as_str() {
+            source if source.starts_with("sg-") => SourceKind::Group,
+            source if source.starts_with("pl-") => SourceKind::PrefixList,
+            source if source.contains(':') => SourceKind::Ipv6,
+            _ => SourceKind::Ipv4,
+        }
+    }
+}
+
+impl fmt::Display for IngressRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let protocol = if self.protocol == "-1" { "all traffic" } else { &self.protocol };
+        match (self.from_port, self.to_port) {
+            (Some(from), Some(to)) if from != to => write!(f, "{protocol} {from}-{to} from {}", self.source),
+            (Some(port), _) if port >= 0 => write!(f, "{protocol} {port} from {}", self.source),
+            _ => write!(f, "{protocol} from {}", self.source),
+        }
+    }
 }
 
 /// The options of the instance metadata service that tagaudit sets, spelled as in the AWS CLI.
@@ -182,6 +234,8 @@ pub enum Value {
     Document(String),
     /// The policy is attached.
     Attached,
+    /// The description of a resource, as JSON.
+    Resource(String),
 }
 
 /// State of an option of the metadata service.
@@ -194,7 +248,7 @@ pub enum State {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(text) | Self::Document(text) => f.write_str(text),
+            Self::Text(text) | Self::Document(text) | Self::Resource(text) => f.write_str(text),
             Self::Switch(on) => write!(f, "{on}"),
             Self::State(State::Enabled) => f.write_str("enabled"),
             Self::State(State::Disabled) => f.write_str("disabled"),
@@ -210,7 +264,9 @@ impl Value {
     pub fn document(&self) -> Option<&str> {
         match self {
             Self::Document(text) => Some(text),
-            Self::Text(_) | Self::Switch(_) | Self::State(_) | Self::Number(_) | Self::Attached => None,
+            Self::Text(_) | Self::Switch(_) | Self::State(_) | Self::Number(_) | Self::Attached | Self::Resource(_) => {
+                None
+            }
         }
     }
 }
@@ -220,7 +276,8 @@ impl Attribute {
     #[must_use]
     pub fn parse(&self, text: &str) -> Option<Value> {
         match self {
-            Self::Tag { .. } => Some(Value::Text(text.to_owned())),
+            Self::Tag { .. } | Self::IngressRule { .. } => Some(Value::Text(text.to_owned())),
+            Self::Resource {} => Some(Value::Resource(text.to_owned())),
             Self::MetadataOption { option } => match option {
                 MetadataOption::HttpEndpoint | MetadataOption::InstanceMetadataTags => match text {
                     "enabled" => Some(Value::State(State::Enabled)),
@@ -242,7 +299,8 @@ impl Attribute {
     #[must_use]
     pub fn values(&self) -> &'static str {
         match self {
-            Self::Tag { .. } => "any text",
+            Self::Tag { .. } | Self::IngressRule { .. } => "any text",
+            Self::Resource {} => "a description as JSON",
             Self::MetadataOption { option: MetadataOption::HttpPutResponseHopLimit } => "a number",
             Self::MetadataOption { .. } => "`enabled` or `disabled`",
             Self::VpcAttribute { .. } | Self::SourceDestCheck {} => "`true` or `false`",
@@ -264,7 +322,9 @@ impl Attribute {
                 Self::MetadataOption { .. }
                 | Self::VpcAttribute { .. }
                 | Self::SourceDestCheck {}
-                | Self::InlinePolicy { .. } => false,
+                | Self::InlinePolicy { .. }
+                | Self::Resource {}
+                | Self::IngressRule { .. } => false,
             };
         }
         match self {
@@ -273,6 +333,10 @@ impl Attribute {
             Self::VpcAttribute { .. } => kind == ResourceKind::Vpc,
             Self::InlinePolicy { .. } | Self::AttachedPolicy { .. } => kind == ResourceKind::Role,
             Self::ManagedPolicy {} => kind == ResourceKind::Policy,
+            Self::Resource {} => {
+                matches!(kind, ResourceKind::LoadBalancer | ResourceKind::TargetGroup | ResourceKind::SecurityGroup)
+            }
+            Self::IngressRule { .. } => kind == ResourceKind::SecurityGroup,
         }
     }
 
@@ -287,6 +351,8 @@ impl Attribute {
             Self::InlinePolicy { name } => format!("inline policy {name}"),
             Self::ManagedPolicy {} => "document".to_owned(),
             Self::AttachedPolicy { policy_arn } => format!("attached policy {policy_arn}"),
+            Self::Resource {} => "the resource".to_owned(),
+            Self::IngressRule { rule } => format!("inbound rule {rule}"),
         }
     }
 
@@ -295,9 +361,12 @@ impl Attribute {
     pub fn is_iam(&self) -> bool {
         match self {
             Self::InlinePolicy { .. } | Self::ManagedPolicy {} | Self::AttachedPolicy { .. } => true,
-            Self::Tag { .. } | Self::MetadataOption { .. } | Self::VpcAttribute { .. } | Self::SourceDestCheck {} => {
-                false
-            }
+            Self::Tag { .. }
+            | Self::MetadataOption { .. }
+            | Self::VpcAttribute { .. }
+            | Self::SourceDestCheck {}
+            | Self::Resource {}
+            | Self::IngressRule { .. } => false,
         }
     }
 }
@@ -346,7 +415,26 @@ impl Transition {
             (Attribute::ManagedPolicy {}, Some(_), None) => Operation::DeletePolicy,
             (Attribute::AttachedPolicy { .. }, _, Some(_)) => Operation::AttachRolePolicy,
             (Attribute::AttachedPolicy { .. }, _, None) => Operation::DetachRolePolicy,
+            (Attribute::Resource {}, ..) => match self.target.kind {
+                ResourceKind::LoadBalancer => Operation::DeleteLoadBalancer,
+                ResourceKind::TargetGroup => Operation::DeleteTargetGroup,
+                _ => Operation::DeleteSecurityGroup,
+            },
+            (Attribute::IngressRule { .. }, _, Some(_)) => Operation::AuthorizeSecurityGroupIngress,
+            (Attribute::IngressRule { .. }, _, None) => Operation::RevokeSecurityGroupIngress,
         }
+    }
+
+    /// True if it takes away what a controller left behind: a resource, or a rule of a security group.
+    #[must_use]
+    pub fn removes_leftover(&self) -> bool {
+        matches!(self.attribute, Attribute::Resource {} | Attribute::IngressRule { .. })
+    }
+
+    /// True if it deletes a resource, which nothing brings back.
+    #[must_use]
+    pub fn is_deletion(&self) -> bool {
+        self.attribute == Attribute::Resource {}
     }
 
     /// The reverse transition.
@@ -365,7 +453,9 @@ impl Transition {
             | Attribute::SourceDestCheck {}
             | Attribute::InlinePolicy { .. }
             | Attribute::ManagedPolicy {}
-            | Attribute::AttachedPolicy { .. } => None,
+            | Attribute::AttachedPolicy { .. }
+            | Attribute::Resource {}
+            | Attribute::IngressRule { .. } => None,
         }
     }
 }

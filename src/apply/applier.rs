@@ -371,7 +371,7 @@ impl<'a> Applier<'a, '_> {
         let operation =
             batch.first().map(|change| change.transition.operation().action().to_owned()).unwrap_or_default();
         let mut last = String::new();
-        let mut in_doubt = false;
+        let (mut in_doubt, mut busy) = (false, None);
         for pause in pauses().take(TRIES) {
             self.journal.append(&Record::Intent {
                 run: self.run.to_owned(),
@@ -412,7 +412,15 @@ impl<'a> Applier<'a, '_> {
                     self.reopen(&ids, true)?;
                     return Ok(Sent::Never(self.signal().unwrap_or(Stop::Blocked(error.message))));
                 }
-                WriteErrorKind::Throttled => self.reopen(&ids, true)?,
+                WriteErrorKind::Throttled => {
+                    self.reopen(&ids, true)?;
+                    busy = None;
+                }
+                // What used it may take a moment to let go.
+                WriteErrorKind::Busy => {
+                    self.reopen(&ids, true)?;
+                    busy = Some(error);
+                }
                 WriteErrorKind::Ambiguous => {
                     in_doubt = true;
                     // A read decides. An unknown outcome stays in flight, and counts as this run's if it shows.
@@ -430,7 +438,7 @@ impl<'a> Applier<'a, '_> {
                 return Ok(Sent::Never(stop));
             }
         }
-        Ok(Sent::Never(Stop::Blocked(last)))
+        Ok(busy.map_or(Sent::Never(Stop::Blocked(last)), Sent::No))
     }
 
     /// Outcome of an unanswered call. Tags can be written twice; a policy cannot be created twice, so it is read until

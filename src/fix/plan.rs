@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Applicability, Severity};
 use crate::inventory::{Gap, Tag};
+use crate::resource::ResourceKind;
 use crate::transition::{Attribute, MetadataOption, State, Target, Transition, Value, VpcAttribute};
 
 mod approvals;
@@ -29,6 +30,7 @@ mod trial;
 mod undo;
 mod validate;
 
+pub(crate) use approvals::Mandate;
 pub use approvals::{Answer, Approvals, SkipReason, Skipped};
 pub(crate) use attempts::Audit;
 pub use build::{BuildError, Planned, Scope, build};
@@ -200,7 +202,7 @@ pub struct PlannedChange {
 impl PlannedChange {
     /// Position in the order of changes. A key with a slash can only be added with instance metadata tags off; correct
     /// values are added before wrong ones are removed; a policy is created before it is attached, and detached before
-    /// it is deleted.
+    /// it is deleted; leftovers are deleted last, those that use others first.
     #[must_use]
     pub fn stage(&self) -> u8 {
         let Transition { attribute, new, .. } = &self.transition;
@@ -219,6 +221,15 @@ impl PlannedChange {
             (Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. }, Some(_)) => 6,
             (Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. }, None) => 7,
             (Attribute::ManagedPolicy {}, None) => 8,
+            // A load balancer uses its target groups and security groups; a security group cannot be deleted while a
+            // rule names it.
+            (Attribute::Resource {}, _) => match self.transition.target.kind {
+                ResourceKind::LoadBalancer => 9,
+                ResourceKind::TargetGroup => 10,
+                _ => 12,
+            },
+            (Attribute::IngressRule { .. }, None) => 11,
+            (Attribute::IngressRule { .. }, Some(_)) => 1,
         }
     }
 
@@ -285,6 +296,12 @@ pub(crate) fn batches<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedC
 }
 
 impl Plan {
+    /// True if it deletes a resource.
+    #[must_use]
+    pub fn deletes(&self) -> bool {
+        self.changes.iter().any(|change| change.transition.is_deletion())
+    }
+
     /// The first twelve digits of the digest, which identify a plan to users and in journals.
     #[must_use]
     pub fn short_id(&self) -> &str {

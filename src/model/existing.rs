@@ -73,6 +73,8 @@ pub(crate) struct Existing<'a> {
     pub(crate) unused_groups: Vec<(&'a RegionView<'a>, &'a TargetGroup, Claim<'a>)>,
     /// True if a region has load balancers that were read.
     pub(crate) was_read: bool,
+    /// `--cluster-name` of the AWS Load Balancer Controller.
+    cluster_name: String,
 }
 
 impl<'a> Existing<'a> {
@@ -80,7 +82,7 @@ impl<'a> Existing<'a> {
     pub(crate) fn new(view: &'a ClusterView<'a>, evidence: &'a Evidence, version: Option<ControllerVersion>) -> Self {
         let config = load_balancer_controller::Config::new(evidence, view.cluster_id, load_balancer_controller::NEWEST);
         let names = Names { cluster_id: view.cluster_id, cluster_name: config.cluster_name() };
-        let mut existing = Self::default();
+        let mut existing = Self { cluster_name: config.cluster_name().to_owned(), ..Self::default() };
         let services: BTreeMap<(&str, &str), &Service> = evidence
             .services
             .iter()
@@ -112,6 +114,11 @@ impl<'a> Existing<'a> {
             existing.ask(view, evidence, controller, version);
         }
         existing
+    }
+
+    /// The names by which the controllers of the cluster tag their resources.
+    pub(crate) fn names<'n>(&'n self, cluster_id: &'n str) -> Names<'n> {
+        Names { cluster_id, cluster_name: &self.cluster_name }
     }
 
     /// Asks a controller about the Services of its load balancers.

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use crate::aws::grant;
 use crate::resource::ResourceKind;
 use crate::role_audit::grant::NAME_PREFIX;
-use crate::tags::{CLUSTER_TAG_PREFIX, LEGACY_TAG, MISSPELT_PREFIXES, ROLE_ELB, ROLE_INTERNAL_ELB};
+use crate::tags::{
+    CLUSTER_TAG_PREFIX, LBC_CLUSTER_TAG, LEGACY_TAG, MISSPELT_PREFIXES, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB,
+};
 
 use super::{FixLimits, Permission};
 
@@ -255,6 +257,71 @@ pub static FIX: &[Permission] = &[
         without: Some("undo"),
     },
 ];
+
+/// Calls for deleting what controllers left behind, in addition to those of a scan, sorted by name.
+pub(crate) static LEFTOVERS: &[Permission] = &[
+    Permission {
+        action: "ec2:AuthorizeSecurityGroupIngress",
+        purpose: "restores rules",
+        without: Some("the undo of rules that were removed"),
+    },
+    Permission {
+        action: "ec2:DeleteSecurityGroup",
+        purpose: "deletes the security groups of load balancers",
+        without: Some("security groups"),
+    },
+    Permission {
+        action: "ec2:RevokeSecurityGroupIngress",
+        purpose: "removes the rules that were written for load balancers",
+        without: Some("rules, and security groups that rules name"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DeleteLoadBalancer",
+        purpose: "deletes load balancers with their listeners",
+        without: Some("load balancers"),
+    },
+    Permission {
+        action: "elasticloadbalancing:DeleteTargetGroup",
+        purpose: "deletes target groups",
+        without: Some("target groups"),
+    },
+];
+
+/// The policy for `--fix-leftovers`: reads, and deletions of what carries the tag of one of the clusters, or that of its AWS
+/// Load Balancer Controller. Rules are changed only in security groups with the cluster's tag.
+#[must_use]
+pub(crate) fn leftovers_policy(limits: &FixLimits) -> String {
+    let partition = limits.partition.as_str();
+    let account = limits.account_id.as_deref().unwrap_or("*");
+    let group = format!("arn:{partition}:ec2:*:{account}:security-group/*");
+    let balancing = |kind: &str| format!("arn:{partition}:elasticloadbalancing:*:{account}:{kind}/*");
+    let mut statements = vec![scan_statement()];
+    for (index, id) in limits.cluster_ids.iter().enumerate() {
+        let number = index + 1;
+        let of_cluster = format!("aws:ResourceTag/{CLUSTER_TAG_PREFIX}{id}");
+        let owners = [
+            ("Cluster", json!({"StringEquals": {of_cluster.as_str(): OWNED}})),
+            ("Controller", json!({"StringEquals": {format!("aws:ResourceTag/{LBC_CLUSTER_TAG}"): id}})),
+        ];
+        for (owner, condition) in owners {
+            statements.push(json!({
+                "Sid": format!("TagauditLeftovers{owner}{number}"), "Effect": "Allow",
+                "Action": [
+                    "ec2:DeleteSecurityGroup", "elasticloadbalancing:DeleteLoadBalancer",
+                    "elasticloadbalancing:DeleteTargetGroup"
+                ],
+                "Resource": [group, balancing("loadbalancer"), balancing("targetgroup")],
+                "Condition": condition
+            }));
+        }
+        statements.push(json!({
+            "Sid": format!("TagauditRules{number}"), "Effect": "Allow",
+            "Action": ["ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"],
+            "Resource": group, "Condition": {"StringLike": {of_cluster: "*"}}
+        }));
+    }
+    document(&statements)
+}
 
 fn scan_statement() -> Value {
     let actions: Vec<&str> = SCAN.iter().map(|permission| permission.action).collect();

@@ -16,6 +16,8 @@ pub(crate) struct WriteError {
 pub(crate) enum WriteErrorKind {
     /// Too many requests: it was not made, and may be retried later.
     Throttled,
+    /// Something still uses the resource: it was not made, and may be retried later.
+    Busy,
     /// Credentials or clock are wrong: no write will succeed any more.
     Credentials,
     /// The caller is not authorized, or a tag policy forbids it.

@@ -138,7 +138,14 @@ fn terraform(plan: &Plan) -> String {
                 );
             }
             (_, None)
-            | (Attribute::MetadataOption { .. } | Attribute::VpcAttribute { .. } | Attribute::SourceDestCheck {}, _) => {
+            | (
+                Attribute::MetadataOption { .. }
+                | Attribute::VpcAttribute { .. }
+                | Attribute::SourceDestCheck {}
+                | Attribute::Resource {}
+                | Attribute::IngressRule { .. },
+                _,
+            ) => {
                 comment(&mut page, &by_hand(&change.transition));
             }
         }
@@ -166,6 +173,9 @@ fn by_hand(transition: &Transition) -> String {
         Attribute::InlinePolicy { name } => format!("remove the inline policy {}", json!(name)),
         Attribute::ManagedPolicy {} => "remove the policy".to_owned(),
         Attribute::AttachedPolicy { policy_arn } => format!("detach {}", json!(policy_arn)),
+        Attribute::Resource {} => "delete it; nothing restores it".to_owned(),
+        Attribute::IngressRule { rule } if transition.new.is_some() => format!("add the inbound rule {rule}"),
+        Attribute::IngressRule { rule } => format!("remove the inbound rule {rule}"),
     };
     format!("{} {}: {what}", target.kind.noun(), target.id)
 }
@@ -236,7 +246,9 @@ fn cloudformation(plan: &Plan) -> String {
                 let value = value.parse::<i32>().map_or_else(|_| json!(value), |number| json!(number));
                 fragment.metadata_options.insert(option.property().to_owned(), value);
             }
-            (_, None) => comment(&mut page, &by_hand(&change.transition)),
+            (_, None) | (Attribute::Resource {} | Attribute::IngressRule { .. }, _) => {
+                comment(&mut page, &by_hand(&change.transition));
+            }
         }
     }
     let resources: BTreeMap<String, Value> =

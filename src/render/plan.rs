@@ -34,7 +34,9 @@ pub fn plan(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
     );
     let mut last: Option<&str> = None;
     let mut by_resource: Vec<&PlannedChange> = plan.changes.iter().collect();
-    by_resource.sort_by(|a, b| (&a.transition.target, a.stage()).cmp(&(&b.transition.target, b.stage())));
+    if !plan.deletes() {
+        by_resource.sort_by(|a, b| (&a.transition.target, a.stage()).cmp(&(&b.transition.target, b.stage())));
+    }
     for change in by_resource {
         if last != Some(&change.arn) {
             let _ = writeln!(page, "\n  {}", painter.bold(&resource(change)));
@@ -63,6 +65,12 @@ pub fn plan(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
         }
     }
     let _ = writeln!(page, "\n{}\n", count(plan, painter));
+    let deleted = plan.changes.iter().filter(|change| change.transition.is_deletion()).count();
+    if deleted > 0 {
+        let what = text::count(deleted, "deletion");
+        let line = format!("{what} cannot be undone: the journal keeps a description of what was there, and no copy.");
+        let _ = writeln!(page, "{}\n", painter.bad(&line));
+    }
     page
 }
 
@@ -80,6 +88,9 @@ fn line(page: &mut String, change: &PlannedChange, painter: Painter) {
         None => quoted(&value.to_string()),
     };
     let line = match (old, new) {
+        (Some(_), None) if change.transition.is_deletion() => painter.bad("    - deleted"),
+        (Some(old), None) if old.to_string().is_empty() => painter.bad(&format!("    - {label}")),
+        (None, Some(new)) if new.to_string().is_empty() => painter.good(&format!("    + {label}")),
         (None, None) => label,
         (None, Some(new)) => painter.good(&format!("    + {label} = {}", shown(new))),
         (Some(old), None) => painter.bad(&format!("    - {label} = {}", shown(old))),

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::aws::view::RegionView;
+use crate::aws::view::{RegionView, is_alive};
 use crate::aws::{InstanceState, LoadBalancer, TargetGroup};
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::inventory::Read;
-use crate::kubernetes::{Ingress, Service};
+use crate::inventory::{Read, Tag};
+use crate::kubernetes::{DocumentKind, Ingress, Service};
 use crate::model::existing::Balancer;
 use crate::resource::ResourceKind;
 use crate::text;
 
 use super::aws::Context;
+use super::safety::aws::manager;
 use super::{CheckResult, Rule, Violation};
 
 mod lb_addresses_differ;
@@ -79,6 +80,34 @@ fn for_each_of_service(
         let service = one.service.filter(|service| service.is_load_balancer() && service.deleted_at.is_none())?;
         if one.is_meant() { check(one, service) } else { None }
     })
+}
+
+/// True if nothing that was read is a node of the cluster, launches one, or is its control plane.
+fn is_dead(context: &Context<'_>) -> bool {
+    context.view.nodes.is_none_or(<[_]>::is_empty)
+        && context.kubernetes.services.is_none()
+        && context
+            .view
+            .regions
+            .iter()
+            .all(|region| region.members.is_empty() && is_alive(region.region, context.cluster_id()) == Some(false))
+}
+
+/// The tool that creates a resource from code, by its tags: a deletion belongs into that code.
+fn leaves_to_code(tags: Option<&[Tag]>) -> Option<String> {
+    manager(tags.unwrap_or_default())
+}
+
+/// Target groups that a TargetGroupBinding names, by ARN or by name.
+fn bound_target_groups<'c>(context: &'c Context<'_>) -> BTreeSet<&'c str> {
+    let bindings = context.kubernetes.documents_by_kind(DocumentKind::TargetGroupBinding);
+    bindings
+        .flat_map(|document| {
+            let object = document.object();
+            [object.text(&["spec", "targetGroupARN"]), object.text(&["spec", "targetGroupName"])]
+        })
+        .flatten()
+        .collect()
 }
 
 /// Age from which a controller should have reacted.

@@ -19,7 +19,9 @@ pub(super) fn operation(transition: &Transition) -> Operation {
             Attribute::Tag { .. }
             | Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
-            | Attribute::SourceDestCheck {},
+            | Attribute::SourceDestCheck {}
+            | Attribute::Resource {}
+            | Attribute::IngressRule { .. },
             _,
             Some(_),
         ) => Operation::EcsTagResources,
@@ -27,7 +29,9 @@ pub(super) fn operation(transition: &Transition) -> Operation {
             Attribute::Tag { .. }
             | Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
-            | Attribute::SourceDestCheck {},
+            | Attribute::SourceDestCheck {}
+            | Attribute::Resource {}
+            | Attribute::IngressRule { .. },
             _,
             None,
         ) => Operation::EcsUntagResources,

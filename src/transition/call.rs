@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MetadataOption, VpcAttribute};
+use super::{IngressRule, MetadataOption, VpcAttribute};
 
 /// For each operation its name and the IAM or RAM action that it needs.
 macro_rules! operations {
@@ -38,6 +38,11 @@ operations! {
     ModifyInstanceMetadataOptions = "ec2:ModifyInstanceMetadataOptions";
     ModifyVpcAttribute = "ec2:ModifyVpcAttribute";
     ModifyInstanceAttribute = "ec2:ModifyInstanceAttribute";
+    DeleteSecurityGroup = "ec2:DeleteSecurityGroup";
+    RevokeSecurityGroupIngress = "ec2:RevokeSecurityGroupIngress";
+    AuthorizeSecurityGroupIngress = "ec2:AuthorizeSecurityGroupIngress";
+    DeleteLoadBalancer = "elasticloadbalancing:DeleteLoadBalancer";
+    DeleteTargetGroup = "elasticloadbalancing:DeleteTargetGroup";
     PutRolePolicy = "iam:PutRolePolicy";
     DeleteRolePolicy = "iam:DeleteRolePolicy";
     CreatePolicy = "iam:CreatePolicy";
@@ -118,6 +123,50 @@ pub enum Call {
         resources: Vec<String>,
         /// New state.
         source_dest_check: bool,
+    },
+    /// Deletes a load balancer with its listeners.
+    #[serde(rename = "elasticloadbalancing:DeleteLoadBalancer")]
+    DeleteLoadBalancer {
+        /// Region of the load balancer.
+        region: String,
+        /// ARN; the name of a Classic Load Balancer.
+        resource: String,
+    },
+    /// Deletes a target group.
+    #[serde(rename = "elasticloadbalancing:DeleteTargetGroup")]
+    DeleteTargetGroup {
+        /// Region of the target group.
+        region: String,
+        /// ARN.
+        resource: String,
+    },
+    /// Deletes a security group.
+    #[serde(rename = "ec2:DeleteSecurityGroup")]
+    DeleteSecurityGroup {
+        /// Region of the security group.
+        region: String,
+        /// Id.
+        resource: String,
+    },
+    /// Removes an inbound rule.
+    #[serde(rename = "ec2:RevokeSecurityGroupIngress")]
+    RevokeSecurityGroupIngress {
+        /// Region of the security group.
+        region: String,
+        /// Id of the security group.
+        resource: String,
+        rule: IngressRule,
+    },
+    /// Adds an inbound rule.
+    #[serde(rename = "ec2:AuthorizeSecurityGroupIngress")]
+    AuthorizeSecurityGroupIngress {
+        /// Region of the security group.
+        region: String,
+        /// Id of the security group.
+        resource: String,
+        rule: IngressRule,
+        /// Description of the rule; empty for none.
+        description: String,
     },
     /// Writes an inline policy with tagaudit's name.
     #[serde(rename = "iam:PutRolePolicy")]

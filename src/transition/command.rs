@@ -1,10 +1,11 @@
 //! The calls of transitions, and their commands.
 
 use crate::inventory::Provider;
+use crate::resource::ResourceKind;
 use crate::text;
 
 use super::call::Call;
-use super::{Attribute, Transition, Value, aliyun};
+use super::{Attribute, IngressRule, SourceKind, Transition, Value, aliyun};
 
 /// The calls of transitions, in their order; transitions that differ only in the resource become one call.
 pub(crate) fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<Call> {
@@ -78,6 +79,23 @@ impl Call {
                     None => Self::DetachRolePolicy { role: id, policy_arn },
                 }
             }
+            Attribute::Resource {} => match target.kind {
+                ResourceKind::LoadBalancer => Self::DeleteLoadBalancer { region, resource: id },
+                ResourceKind::TargetGroup => Self::DeleteTargetGroup { region, resource: id },
+                _ => Self::DeleteSecurityGroup { region, resource: id },
+            },
+            Attribute::IngressRule { rule } => {
+                let rule = rule.clone();
+                match new {
+                    Some(text) => Self::AuthorizeSecurityGroupIngress {
+                        region,
+                        resource: id,
+                        rule,
+                        description: text.to_string(),
+                    },
+                    None => Self::RevokeSecurityGroupIngress { region, resource: id, rule },
+                }
+            }
         }
     }
 
@@ -102,7 +120,12 @@ impl Call {
             | Self::CreatePolicyVersion { .. }
             | Self::DeletePolicy { .. }
             | Self::AttachRolePolicy { .. }
-            | Self::DetachRolePolicy { .. } => None,
+            | Self::DetachRolePolicy { .. }
+            | Self::DeleteLoadBalancer { .. }
+            | Self::DeleteTargetGroup { .. }
+            | Self::DeleteSecurityGroup { .. }
+            | Self::RevokeSecurityGroupIngress { .. }
+            | Self::AuthorizeSecurityGroupIngress { .. } => None,
         }
     }
 
@@ -188,6 +211,27 @@ impl Call {
             Self::DetachRolePolicy { role, policy_arn } => {
                 one(&["aws", "iam", "detach-role-policy", "--role-name", role, "--policy-arn", policy_arn])
             }
+            Self::DeleteLoadBalancer { region, resource } if resource.starts_with("arn:") => {
+                let command = ["aws", "elbv2", "delete-load-balancer", "--region", region];
+                one(&[&command[..], &["--load-balancer-arn", resource]].concat())
+            }
+            Self::DeleteLoadBalancer { region, resource } => {
+                let command = ["aws", "elb", "delete-load-balancer", "--region", region];
+                one(&[&command[..], &["--load-balancer-name", resource]].concat())
+            }
+            Self::DeleteTargetGroup { region, resource } => {
+                let command = ["aws", "elbv2", "delete-target-group", "--region", region];
+                one(&[&command[..], &["--target-group-arn", resource]].concat())
+            }
+            Self::DeleteSecurityGroup { region, resource } => {
+                one(&["aws", "ec2", "delete-security-group", "--region", region, "--group-id", resource])
+            }
+            Self::RevokeSecurityGroupIngress { region, resource, rule } => {
+                vec![ingress("revoke-security-group-ingress", region, resource, rule, "")]
+            }
+            Self::AuthorizeSecurityGroupIngress { region, resource, rule, description } => {
+                vec![ingress("authorize-security-group-ingress", region, resource, rule, description)]
+            }
             Self::EcsTagResources { .. }
             | Self::EcsUntagResources { .. }
             | Self::RamCreatePolicy { .. }
@@ -206,6 +250,28 @@ fn tags(verb: &str, region: &str, resources: &[String], key: &str, value: &str) 
     let ids = resources.iter().map(String::as_str);
     let words = command.into_iter().chain(ids).chain(["--tags", &tags]);
     vec![words.map(str::to_owned).collect()]
+}
+
+/// A command that adds or removes an inbound rule. The JSON form takes every kind of source.
+fn ingress(verb: &str, region: &str, group: &str, rule: &IngressRule, description: &str) -> Vec<String> {
+    let (list, key) = match rule.source_kind() {
+        SourceKind::Group => ("UserIdGroupPairs", "GroupId"),
+        SourceKind::PrefixList => ("PrefixListIds", "PrefixListId"),
+        SourceKind::Ipv6 => ("Ipv6Ranges", "CidrIpv6"),
+        SourceKind::Ipv4 => ("IpRanges", "CidrIp"),
+    };
+    let mut source = serde_json::json!({key: rule.source});
+    if !description.is_empty() {
+        source["Description"] = description.into();
+    }
+    let mut permission = serde_json::json!({"IpProtocol": rule.protocol, list: [source]});
+    if let (Some(from), Some(to)) = (rule.from_port, rule.to_port) {
+        permission["FromPort"] = from.into();
+        permission["ToPort"] = to.into();
+    }
+    let permissions = serde_json::json!([permission]).to_string();
+    let words = ["aws", "ec2", verb, "--region", region, "--group-id", group, "--ip-permissions", &permissions];
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// A switch of the AWS CLI.

@@ -68,7 +68,7 @@ impl Told {
         let auditor = self.auditor(cluster_id);
         let audit = |estate: EstateRef<'_>, of: &str| auditor.re_audit(estate, of);
         let findings = self.findings(inventory, cluster_id);
-        let approvals = Approvals { allow, answers: Vec::new() };
+        let approvals = Approvals { allow, answers: Vec::new(), ..Approvals::default() };
         plan::build(EstateRef::Alibaba(inventory), &findings, &scope, &approvals, &audit).unwrap()
     }
 }

@@ -53,7 +53,7 @@ fn plan_of(site: &Site<'_>, inventory: &Inventory, words: &Words, within: Option
         options: Vec::new(),
         within,
     };
-    let approvals = Approvals { allow: words.allow.clone(), answers: words.to(&findings) };
+    let approvals = Approvals { allow: words.allow.clone(), answers: words.to(&findings), ..Approvals::default() };
     let audit = |estate: EstateRef<'_>, of: &str| site.auditor().re_audit(estate, of);
     let planned = plan::build(EstateRef::Aws(inventory), &findings, &scope, &approvals, &audit).unwrap();
     let plan = if planned.rejected.is_empty() { planned.plan } else { Plan { changes: Vec::new(), ..planned.plan } };

@@ -122,11 +122,16 @@ fn every_fix_of_the_broken_cluster_holds_or_is_refused_with_a_reason() {
                         resource: finding.resource.id.clone(),
                         value: choice.value.clone(),
                     };
-                    approvals
-                        .push((format!("={}", choice.value), Approvals { allow: Vec::new(), answers: vec![choose] }));
+                    approvals.push((
+                        format!("={}", choice.value),
+                        Approvals { allow: Vec::new(), answers: vec![choose], ..Approvals::default() },
+                    ));
                 }
             }
-            _ => approvals.push((String::new(), Approvals { allow: vec![finding.rule.into()], answers: Vec::new() })),
+            _ => approvals.push((
+                String::new(),
+                Approvals { allow: vec![finding.rule.into()], answers: Vec::new(), ..Approvals::default() },
+            )),
         }
         for (answer, approvals) in approvals {
             let planned = with(&world.inventory, world.cluster_id, &nodes, &approvals);
@@ -199,7 +204,12 @@ fn answers_that_contradict_each_other_are_refused_with_both_rules() {
         "resource-owned-by-two-clusters:sg-0multi=shared".parse().unwrap(),
         format!("sg-multiple-tagged-on-instance:{}=sg-0nodes", multiple.resource.id).parse().unwrap(),
     ];
-    let planned = with(&inventory, world.cluster_id, &nodes, &Approvals { allow: Vec::new(), answers: choose });
+    let planned = with(
+        &inventory,
+        world.cluster_id,
+        &nodes,
+        &Approvals { allow: Vec::new(), answers: choose, ..Approvals::default() },
+    );
     assert!(planned.plan.changes.is_empty());
     let described = planned.rejected.join("; ");
     assert!(
@@ -230,7 +240,12 @@ fn groups_of_nodes_that_only_the_nodes_name_are_looked_after_too() {
     let findings = report(&inventory, world.cluster_id, nodes.as_deref()).findings;
     let finding = findings.iter().find(|finding| finding.rule == "sg-none-tagged-multiple-attached").unwrap();
     let choose = format!("sg-none-tagged-multiple-attached:{}={first}", finding.resource.id).parse().unwrap();
-    let planned = with(&inventory, world.cluster_id, &nodes, &Approvals { allow: Vec::new(), answers: vec![choose] });
+    let planned = with(
+        &inventory,
+        world.cluster_id,
+        &nodes,
+        &Approvals { allow: Vec::new(), answers: vec![choose], ..Approvals::default() },
+    );
     let change = planned.plan.changes.iter().find(|change| change.transition.target.id == first).unwrap();
     assert_eq!(change.expect.siblings.iter().map(|beside| beside.id.as_str()).collect::<Vec<_>>(), ["sg-0second"]);
 }
@@ -243,7 +258,8 @@ fn wishes_that_fit_nothing_say_what_there_is() {
             .unwrap_err()
             .to_string()
     };
-    let choose = |text: &str| Approvals { allow: Vec::new(), answers: vec![text.parse().unwrap()] };
+    let choose =
+        |text: &str| Approvals { allow: Vec::new(), answers: vec![text.parse().unwrap()], ..Approvals::default() };
     // The same command is run again when it has done its work: that is no error.
     let planned = with(&world.inventory, "demo", &None, &choose("sg-multiple-tagged-on-instance:i-nowhere=sg-0d1"));
     assert!(
@@ -261,7 +277,7 @@ fn wishes_that_fit_nothing_say_what_there_is() {
         ("sg-multiple-tagged-on-instance", "it needs an answer"),
         ("iam-action-denied", "tagaudit has no fix for it"),
     ] {
-        let approvals = Approvals { allow: vec![rule.into()], answers: Vec::new() };
+        let approvals = Approvals { allow: vec![rule.into()], answers: Vec::new(), ..Approvals::default() };
         assert!(wrong(approvals).contains(described), "{rule}");
     }
 }
@@ -281,7 +297,12 @@ fn a_tag_that_a_policy_has_a_condition_on_is_not_removed() {
     group.tags.iter_mut().filter(|tag| tag.key == key).for_each(|tag| tag.value = "shared".into());
     assert!(group.tags.iter().any(|tag| tag.key == "KubernetesCluster"));
     let choose = vec![format!("legacy-implies-owned:{id}=remove").parse().unwrap()];
-    let planned = with(&inventory, world.cluster_id, &None, &Approvals { allow: Vec::new(), answers: choose });
+    let planned = with(
+        &inventory,
+        world.cluster_id,
+        &None,
+        &Approvals { allow: Vec::new(), answers: choose, ..Approvals::default() },
+    );
     assert!(planned.plan.changes.is_empty());
     let refused = planned.skipped.iter().any(|left| {
         matches!(&left.reason, SkipReason::Refused(why) if why.contains("it would create iam-condition-tag-missing"))
@@ -333,7 +354,7 @@ fn what_a_report_calls_safe_is_in_the_plan() {
 fn key_lengths_are_those_of_ec2() {
     let longest = "x".repeat(105);
     let mut inventory = super::fix_worlds::of_cluster(&longest);
-    let approvals = Approvals { allow: allow_all(), answers: Vec::new() };
+    let approvals = Approvals { allow: allow_all(), answers: Vec::new(), ..Approvals::default() };
     let valid = with(&inventory, &longest, &None, &approvals);
     assert_eq!(valid.plan.changes.len(), 1, "127 characters are lawful");
     let too_long = "x".repeat(106);
@@ -375,7 +396,7 @@ fn hostile_plan(cluster_id: &str, value: &str) -> Plan {
     let group = region.security_groups.first_mut().unwrap();
     let wrong = format!("kubernetes.io/cluster-{cluster_id}");
     group.tags = vec![Tag { key: wrong, value: value.into() }];
-    let approvals = Approvals { allow: allow_all(), answers: Vec::new() };
+    let approvals = Approvals { allow: allow_all(), answers: Vec::new(), ..Approvals::default() };
     with(&inventory, cluster_id, &None, &approvals).plan
 }
 
@@ -543,12 +564,12 @@ proptest! {
         });
         // All of them at once contradict each other more often than not: every third.
         let choose: Vec<Answer> = choose.enumerate().filter(|(at, _)| at % 3 == answers % 3).map(|(_, one)| one).collect();
-        let planned = with(&inventory, cluster_id, &None, &Approvals { allow: allow_all(), answers: choose });
+        let planned = with(&inventory, cluster_id, &None, &Approvals { allow: allow_all(), answers: choose, ..Approvals::default() });
         if planned.rejected.is_empty() {
             let mut after = made(&inventory, &planned.plan);
             prop_assert!(taken_back(&after, &planned.plan) == inventory);
             let plan_again =
-                |after: &Inventory| with(after, cluster_id, &None, &Approvals { allow: allow_all(), answers: Vec::new() });
+                |after: &Inventory| with(after, cluster_id, &None, &Approvals { allow: allow_all(), answers: Vec::new(), ..Approvals::default() });
             let mut again = plan_again(&after);
             for _ in 0..if planned.has_refusals() { 2 } else { 0 } {
                 after = made(&after, &again.plan);
@@ -563,7 +584,7 @@ proptest! {
     #[test]
     fn saved_plans_are_read_back_and_edited_ones_are_not(edits in edits(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let inventory = edited(&named("clean-two-clusters").inventory, &edits);
-        let plan = with(&inventory, "bravo", &None, &Approvals { allow: allow_all(), answers: Vec::new() }).plan;
+        let plan = with(&inventory, "bravo", &None, &Approvals { allow: allow_all(), answers: Vec::new(), ..Approvals::default() }).plan;
         let saved = plan.to_json().unwrap();
         prop_assert_eq!(&Plan::from_slice("plan", &saved).unwrap(), &plan);
         let mut edited = saved.clone();

@@ -134,25 +134,28 @@ pub(crate) struct PermissionsArgs {
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     pub(crate) format: PermissionsFormat,
     /// Print the permissions to apply and undo a fix instead of those of a scan
-    #[arg(long)]
+    #[arg(long, group = "fixing")]
     pub(crate) fix: bool,
+    /// Print the permissions to delete what the controllers of a cluster left behind (`scan --fix-leftovers`)
+    #[arg(long, group = "fixing", requires = "cluster_id", conflicts_with_all = ["role", "own_role"])]
+    pub(crate) fix_leftovers: bool,
     /// Add the permissions of `tagaudit why --decode`; with --kubernetes, those of `tagaudit why pod`
-    #[arg(long, conflicts_with_all = ["fix", "target_role"])]
+    #[arg(long, conflicts_with_all = ["fixing", "target_role"])]
     pub(crate) why: bool,
     /// Print the cluster permissions that --kube-context needs, as roles and bindings for a `ServiceAccount`
-    #[arg(long, conflicts_with_all = ["fix", "target_role", "provider", "account"])]
+    #[arg(long, conflicts_with_all = ["fixing", "target_role", "provider", "account"])]
     pub(crate) kubernetes: bool,
     /// `ServiceAccount` that gets the permissions
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tagaudit/tagaudit", requires = "kubernetes", value_parser = service_account)]
     pub(crate) service_account: (String, String),
     /// Allow a scan of many accounts to assume the role of this name in each
-    #[arg(long, value_name = "NAME", value_parser = crate::target::role_name, conflicts_with = "fix")]
+    #[arg(long, value_name = "NAME", value_parser = crate::target::role_name, conflicts_with = "fixing")]
     pub(crate) target_role: Option<String>,
     /// Allow the scan to list the accounts of the organization
     #[arg(long, requires = "target_role")]
     pub(crate) organization: bool,
     /// Limit the fix to the tags of this cluster; repeatable, for answers that also change a neighbour's tags
-    #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
+    #[arg(long, value_name = "ID", requires = "fixing", value_parser = cluster_id)]
     pub(crate) cluster_id: Vec<String>,
     /// Allow the fix to add to the policies of this role; repeatable. Without it, the fix writes nothing
     /// in IAM or RAM
@@ -162,7 +165,7 @@ pub(crate) struct PermissionsArgs {
     #[arg(long, value_name = "ARN", requires = "fix", value_parser = role_arn)]
     pub(crate) own_role: Option<String>,
     /// Account of the resources; any by default
-    #[arg(long, value_name = "ID", requires = "fix")]
+    #[arg(long, value_name = "ID", requires = "fixing")]
     pub(crate) account: Option<String>,
     /// Partition of the resources
     #[arg(long, value_name = "NAME", default_value = "aws")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::{AuditArgs, ConnectionArgs, TerminalArgs};
-use crate::fix::plan::{self, Answer};
+use crate::fix::plan::{self, Answer, Mandate};
 use crate::render::EmitFormat;
 
 /// Default of `--max-changes`.
@@ -35,13 +35,18 @@ fn valid_for(text: &str) -> Result<jiff::SignedDuration, InvalidLifetime> {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FixArgs {
     /// Fix findings: add what is missing if that is provably safe. The plan is shown first
-    #[arg(long, help_heading = "Fix")]
+    #[arg(long, help_heading = "Fix", group = "fixing")]
     pub(in crate::cli) fix: bool,
+    /// Delete what controllers left behind: load balancers, target groups, security groups and rules, each with --choose
+    ///
+    /// A deletion cannot be undone: the journal keeps a description of what was there.
+    #[arg(long, help_heading = "Fix", group = "fixing")]
+    pub(in crate::cli) fix_leftovers: bool,
     /// Also apply fixes that overwrite, remove or widen something, for the findings of this rule; repeatable
-    #[arg(long, value_name = "RULE", help_heading = "Fix", requires = "fix")]
+    #[arg(long, value_name = "RULE", help_heading = "Fix", requires = "fixing")]
     pub(in crate::cli) allow: Vec<String>,
     /// Answer the question of a finding; repeatable
-    #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix", requires = "fix")]
+    #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix", requires = "fixing")]
     pub(in crate::cli) choose: Vec<Answer>,
     /// Show the plan without applying it
     ///
@@ -49,23 +54,35 @@ pub(in crate::cli) struct FixArgs {
     ///
     /// As with --plan-out and --emit, the exit code is that of the scan: 1 as long as there are findings, 5 if
     /// something in the plan was refused.
-    #[arg(long, help_heading = "Fix", requires = "fix", conflicts_with_all = ["plan_out", "emit"])]
+    #[arg(long, help_heading = "Fix", requires = "fixing", conflicts_with_all = ["plan_out", "emit"])]
     pub(in crate::cli) dry_run: bool,
     /// Save the plan for `tagaudit apply` instead of applying it; it is valid for an hour after the account was read
-    #[arg(long, value_name = "FILE", help_heading = "Fix", requires = "fix", conflicts_with = "emit")]
+    #[arg(long, value_name = "FILE", help_heading = "Fix", requires = "fixing", conflicts_with = "emit")]
     pub(in crate::cli) plan_out: Option<PathBuf>,
     /// Lifetime of the saved plan instead of an hour, counted from when the account was read: `90m`, `24h`, at most
     /// `168h`
     #[arg(long, value_name = "DURATION", help_heading = "Fix", requires = "plan_out", value_parser = valid_for)]
     pub(in crate::cli) plan_valid_for: Option<jiff::SignedDuration>,
     /// Print the plan for other tools instead of applying it; replaces the report
-    #[arg(long, value_enum, value_name = "LANGUAGE", help_heading = "Fix", requires = "fix")]
+    #[arg(long, value_enum, value_name = "LANGUAGE", help_heading = "Fix", requires = "fixing")]
     pub(in crate::cli) emit: Option<EmitName>,
     #[command(flatten)]
     pub(in crate::cli) carry_out: CarryOutArgs,
     /// Journal of the changes; the default is one per account and cluster, in the user's state folder
     #[arg(long, value_name = "FILE", help_heading = "Fix")]
     pub(in crate::cli) journal: Option<PathBuf>,
+}
+
+impl FixArgs {
+    /// True if the scan plans fixes.
+    pub(in crate::cli) fn is_on(&self) -> bool {
+        self.fix || self.fix_leftovers
+    }
+
+    /// What the plan may do.
+    pub(in crate::cli) fn mandate(&self) -> Mandate {
+        if self.fix_leftovers { Mandate::RemoveLeftovers } else { Mandate::Repair }
+    }
 }
 
 /// Options for applying a plan.
@@ -126,6 +143,9 @@ pub(in crate::cli) struct ApplyArgs {
     /// Answer the question of a finding, as in the scan that created the plan; repeatable
     #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix")]
     pub(in crate::cli) choose: Vec<Answer>,
+    /// Delete what controllers left behind, as in the scan that created the plan
+    #[arg(long, help_heading = "Fix")]
+    pub(in crate::cli) fix_leftovers: bool,
     #[command(flatten)]
     pub(in crate::cli) carry_out: CarryOutArgs,
     /// Journal of the changes; the default is one per account and cluster, in the user's state folder

@@ -230,6 +230,7 @@ pub(in crate::cli) fn permissions(
         ProviderName::Alibaba if args.target_role.is_some() => {
             Err(Failure::usage("--target-role supports only AWS so far"))
         }
+        ProviderName::Alibaba if args.fix_leftovers => Err(Failure::usage("--fix-leftovers supports only AWS so far")),
         ProviderName::Alibaba if !args.cluster_id.is_empty() => Err(Failure::usage(
             "--cluster-id limits nothing in Alibaba Cloud: policies there have no condition on the tag to set",
         )
@@ -329,6 +330,9 @@ fn permissions_table<'p>(
 fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     match args.format {
         PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits(args)).as_bytes()),
+        PermissionsFormat::Policy if args.fix_leftovers => {
+            out.write_all(permissions::leftovers_policy(&limits(args)).as_bytes())
+        }
         PermissionsFormat::Policy if args.why => out.write_all(permissions::why_policy().as_bytes()),
         PermissionsFormat::Policy => out.write_all(
             match &args.target_role {
@@ -338,8 +342,11 @@ fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) ->
             .as_slice(),
         ),
         PermissionsFormat::Table => {
-            let without = if args.fix { "not fixed without it" } else { "not audited without it" };
-            let listed = if args.fix { permissions::FIX } else { permissions::SCAN };
+            let (listed, without) = match (args.fix, args.fix_leftovers) {
+                (true, _) => (permissions::FIX, "not fixed without it"),
+                (false, true) => (permissions::LEFTOVERS, "not deleted without it"),
+                (false, false) => (permissions::SCAN, "not audited without it"),
+            };
             let many = permissions::MULTI_ACCOUNT.iter().filter(|permission| match permission.action {
                 "organizations:ListAccounts" => args.organization,
                 _ => args.target_role.is_some(),

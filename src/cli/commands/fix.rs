@@ -57,7 +57,7 @@ pub(in crate::cli) fn check(args: &ScanArgs) -> Result<(), Failure> {
         ("--max-changes", carry_out.max_changes.is_some()),
         ("--verify-timeout", carry_out.verify_timeout.is_some()),
     ];
-    if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.fix) {
+    if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.is_on()) {
         return Err(Failure::usage(format!("{option} requires --fix")).help("add --fix"));
     }
     if fix.plan_out.as_deref() == Some(Path::new("-")) {
@@ -65,20 +65,20 @@ pub(in crate::cli) fn check(args: &ScanArgs) -> Result<(), Failure> {
             .help("name a file: --plan-out plan.json"));
     }
     let offline = args.source.inventory.is_some() || cfg!(not(any(feature = "aws", feature = "alibaba")));
-    if fix.fix && offline && !fix.dry_run && fix.plan_out.is_none() && fix.emit.is_none() {
+    if fix.is_on() && offline && !fix.dry_run && fix.plan_out.is_none() && fix.emit.is_none() {
         return Err(Failure::usage("--fix writes to a live account, but --inventory names a recording")
             .help("add --dry-run, --emit, or --plan-out FILE for `tagaudit apply` later"));
     }
-    if fix.fix && args.verdict.compare.is_some() {
+    if fix.is_on() && args.verdict.compare.is_some() {
         return Err(Failure::usage(
             "--compare reports what is new since a report, but --fix reports what is left after fixing",
         )
         .help("scan with --compare first, or save the report after fixing and compare it: `tagaudit report`"));
     }
-    if fix.fix && args.verdict.write_waivers.is_some() {
+    if fix.is_on() && args.verdict.write_waivers.is_some() {
         return Err(Failure::usage("--write-waivers accepts findings, and --fix repairs them: use only one of them"));
     }
-    if fix.fix && args.source.connection.assume_role.len() > 1 {
+    if fix.is_on() && args.source.connection.assume_role.len() > 1 {
         return Err(Failure::usage("--fix works in one account at a time, but --assume-role is given several times"));
     }
     Ok(())
@@ -133,6 +133,9 @@ pub(in crate::cli) fn scan(
     if let Mode::Emit(language) = mode {
         check_language(language, estate.provider())?;
     }
+    if args.fix.fix_leftovers && estate.provider() == Provider::Alibaba {
+        return Err(Failure::usage("--fix-leftovers supports only AWS so far"));
+    }
     refuse_apart(scope, estate)?;
     let open = report.open().cloned().collect();
     let fix = Fix { args, scope, rules, estate, report, open, mode, out };
@@ -152,7 +155,8 @@ impl Fix<'_> {
 
     /// Plans the fixes, with answers of the operator beyond those of the command line.
     fn plan(&self, answers: Vec<Answer>) -> Result<Ready, Failure> {
-        let mut approvals = Approvals { allow: self.args.fix.allow.clone(), answers: self.args.fix.choose.clone() };
+        let fix = &self.args.fix;
+        let mut approvals = Approvals { mandate: fix.mandate(), allow: fix.allow.clone(), answers: fix.choose.clone() };
         approvals.answers.extend(answers);
         let request = FixRequest { approvals, valid_for: self.args.fix.plan_valid_for, within: None };
         let planned = request::plan(self.scope, self.rules, self.estate, &self.open, &request, self.is_live())?;

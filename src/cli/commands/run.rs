@@ -210,7 +210,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
             output::warn(&format!("{file}:{}: {}", notice.place.line, notice.message));
         }
     }
-    if args.fix.fix {
+    if args.fix.is_on() {
         return fix::scan(args, &scope, &rules, &estate, &audit);
     }
     let mut report = scope.written(&audit);

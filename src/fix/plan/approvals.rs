@@ -5,10 +5,42 @@ use thiserror::Error;
 use crate::finding::{Applicability, Choice, Finding};
 use crate::rules;
 use crate::text;
+use crate::transition::Transition;
+
+/// What a plan may do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Mandate {
+    /// Repair findings (`--fix`).
+    #[default]
+    Repair,
+    /// Remove what controllers left behind, and nothing else (`--fix-leftovers`).
+    RemoveLeftovers,
+    /// Both, for a trial on a copy.
+    Any,
+}
+
+impl Mandate {
+    /// True if it covers the writes of a finding.
+    pub(super) fn covers(self, finding: &Finding) -> bool {
+        match self {
+            Self::Repair => !removes_leftovers(finding),
+            Self::RemoveLeftovers => removes_leftovers(finding),
+            Self::Any => true,
+        }
+    }
+}
+
+/// True if a fix takes away what a controller left behind.
+fn removes_leftovers(finding: &Finding) -> bool {
+    let of_choices = finding.fix.choices.iter().flat_map(|choice| &choice.changes);
+    finding.fix.changes.iter().chain(of_choices).any(Transition::removes_leftover)
+}
 
 /// Approvals of the operator.
 #[derive(Debug, Clone, Default)]
 pub struct Approvals {
+    /// What the plan may do.
+    pub(crate) mandate: Mandate,
     /// Rules whose `confirm` fixes are approved (`--allow`).
     pub allow: Vec<String>,
     /// Answers (`--choose`).

@@ -122,6 +122,9 @@ impl<'a> Attempts<'a> {
     }
 
     fn is_agreed(&self, finding: &Finding) -> bool {
+        if !self.approvals.mandate.covers(finding) {
+            return false;
+        }
         match finding.fix.applicability {
             Applicability::Safe => true,
             Applicability::Confirm => {
@@ -174,6 +177,7 @@ impl<'a> Attempts<'a> {
         let mut all = vec![self.cluster_id.to_owned()];
         all.extend(cloud::neighbours(self.estate, self.cluster_id, &only));
         all.retain(|cluster| clusters.is_none_or(|clusters| clusters.contains(cluster.as_str())));
+        let deletes = only.iter().any(|change| change.transition.is_deletion());
         let (mut own, mut created) = (Vec::new(), Vec::new());
         for cluster in all {
             let before = self.before(&cluster)?;
@@ -182,7 +186,7 @@ impl<'a> Attempts<'a> {
             if is_own {
                 own.clone_from(&after);
             }
-            let new = guard::created(&before, after, is_own).into_iter();
+            let new = guard::created(&before, after, !is_own || deletes).into_iter();
             created.extend(new.map(|finding| NewFinding { cluster_id: cluster.clone(), finding }));
         }
         Ok((own, created))

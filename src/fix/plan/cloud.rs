@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::alibaba::{self as alibaba_cloud, PrincipalKind};
 use crate::aws::grant::PolicyPurpose;
 use crate::aws::view::ClusterView;
-use crate::aws::{Account, Inventory, grant};
+use crate::aws::{Account, Inventory, grant, leftovers};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Provider, Read};
 use crate::nodes::KubernetesNode;
@@ -67,6 +67,8 @@ pub(super) struct Reads {
     pub(super) nodes: &'static [Read],
     /// Those that list the members of the cluster.
     pub(super) listed: &'static [Read],
+    /// Those that show what uses a load balancer, a target group or a security group.
+    pub(super) users: &'static [Read],
     /// The one that lists the kind of the target.
     pub(super) own: Option<Read>,
 }
@@ -77,11 +79,22 @@ pub(super) fn reads(target: &Target) -> Reads {
         Provider::Aws => Reads {
             nodes: &[Read::DescribeInstances],
             listed: &[Read::DescribeInstances, Read::DescribeSecurityGroups],
+            users: &[
+                Read::DescribeAutoScalingGroups,
+                Read::DescribeInstances,
+                Read::DescribeLaunchTemplateVersions,
+                Read::DescribeLoadBalancerTags,
+                Read::DescribeLoadBalancers,
+                Read::DescribeNetworkInterfaces,
+                Read::DescribeSecurityGroups,
+                Read::DescribeTargetGroups,
+            ],
             own: target.kind.listed_by(),
         },
         Provider::Alibaba => Reads {
             nodes: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
             listed: &[Read::EcsDescribeInstances],
+            users: &[],
             own: None,
         },
     }
@@ -213,7 +226,9 @@ pub(super) fn target_arn(estate: EstateRef<'_>, target: &Target) -> Option<Strin
         EstateRef::Aws(inventory) => {
             let account = inventory.accounts.first()?;
             match find_region(account, target) {
-                Some(region) => region.arn(account, target.key()),
+                Some(region) => region
+                    .arn(account, target.key())
+                    .or_else(|| leftovers::arn(target, &account.partition, &account.account_id)),
                 None => account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
             }
         }

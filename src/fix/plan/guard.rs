@@ -20,7 +20,7 @@ pub(super) fn touching<'g>(
 ) -> Option<&'g Gap> {
     let of_account = |gap: &Gap| gap.concerns_account(account_id);
     let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
-    let Reads { nodes, listed, own } = cloud::reads(target);
+    let Reads { nodes, listed, users, own } = cloud::reads(target);
     gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
         if attribute.is_iam() {
             let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
@@ -28,6 +28,9 @@ pub(super) fn touching<'g>(
             return (gap.read.is_iam() && role) || (gap.concerns_list() && nodes.contains(&gap.read));
         }
         let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
+        if matches!(attribute, Attribute::Resource {} | Attribute::IngressRule { .. }) {
+            return of_it || (here(gap) && gap.concerns_list() && users.contains(&gap.read));
+        }
         let Attribute::Tag { key } = attribute else { return of_it };
         // A policy condition on a cluster tag can be ruled out only if all policies were read.
         let condition = gap.read.is_iam() && tags::is_membership(key);
@@ -40,10 +43,11 @@ pub(super) fn touching<'g>(
 
 /// Findings after a plan that were absent or less severe before. Findings are compared by rule and resource, since
 /// their wording changes with what they cover. A finding that replaces a more severe one on the same resource does not
-/// count; `is_own` states that the findings belong to the cluster of the plan.
+/// count; `is_intended` states that the plan may lead to states that rules report of a neighbour: the findings are those of
+/// another cluster, or the plan deletes what is left of this one.
 #[must_use]
-pub fn created(before: &[Finding], mut after: Vec<Finding>, is_own: bool) -> Vec<Finding> {
-    if !is_own {
+pub fn created(before: &[Finding], mut after: Vec<Finding>, is_intended: bool) -> Vec<Finding> {
+    if is_intended {
         after.retain(|finding| rules::find(finding.rule).is_none_or(|rule| !rule.spares_neighbours));
     }
     let by_resource = |findings: &[Finding]| {

@@ -32,6 +32,8 @@ pub struct Observed {
     pub policy_sha256: Option<String>,
     /// True if only the cloud may change the role.
     pub is_protected: bool,
+    /// What still uses a resource that the change deletes.
+    pub in_use: Option<String>,
 }
 
 /// SHA-256 of a document, in hexadecimal.

@@ -13,7 +13,7 @@ use crate::resource::ResourceKind;
 use crate::text;
 use crate::transition::{Attribute, Target, Transition, Value};
 
-use super::approvals::{Approvals, SkipReason, Skipped, is_about};
+use super::approvals::{Approvals, Mandate, SkipReason, Skipped, is_about};
 use super::cloud::{
     self, aws_account, cluster_tags, find_region, is_cluster_key, observe, own_actions, place_grant, policy_target,
     role_id, simulate, target_arn,
@@ -73,6 +73,14 @@ impl Planner<'_> {
                 continue;
             }
             let fix = &finding.fix;
+            if !approvals.mandate.covers(finding) {
+                // A plan that only removes leftovers does not list what else there is to repair.
+                if approvals.mandate == Mandate::Repair {
+                    let how = format!("{}: `--fix-leftovers` plans it", finding.advice());
+                    self.skip(finding, SkipReason::ByHand(how));
+                }
+                continue;
+            }
             let answers: Vec<&Choice> = approvals
                 .answers
                 .iter()
@@ -342,6 +350,9 @@ impl Planner<'_> {
         if let Some(why) = cloud::limit(&draft.transition, &found) {
             return refused(why);
         }
+        if let Some(why) = found.in_use.as_ref().filter(|_| draft.transition.is_deletion()) {
+            return refused(why.clone());
+        }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
             && let Some(text) = found.value.as_ref().and_then(Value::document)
             && own_actions(target.provider, text).is_none()
@@ -358,6 +369,7 @@ impl Planner<'_> {
             }
         }
         let is_tag = matches!(attribute, Attribute::Tag { .. });
+        let is_rule = matches!(attribute, Attribute::IngressRule { .. });
         let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_cluster_key(target.provider, key));
         let is_group = is_cluster_tag && target.kind == ResourceKind::SecurityGroup;
         let siblings = match (aws_account(state.as_ref()), is_group) {
@@ -379,7 +391,7 @@ impl Planner<'_> {
             vpc_id: found.vpc_id,
             instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
             // A wrong tag is removed only if the right one is there.
-            cluster_tags: (is_cluster_tag || (is_tag && new.is_none())).then_some(found.cluster_tags),
+            cluster_tags: (is_cluster_tag || ((is_tag || is_rule) && new.is_none())).then_some(found.cluster_tags),
             free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
             siblings,
             role_id,

@@ -46,6 +46,11 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     if found.value != *old {
         return stale(format!("it is {} now, not {}", shown(found.value.as_ref()), shown(old.as_ref())));
     }
+    if change.transition.is_deletion()
+        && let Some(why) = found.in_use
+    {
+        return stale(why);
+    }
     if expect.addresses.is_some() && expect.addresses != found.addresses {
         return stale("its addresses have changed since".to_owned());
     }

@@ -8,12 +8,12 @@ use crate::estate::{EstateRef, Identity};
 use crate::finding::{Applicability, Finding, Fix};
 use crate::transition::Transition;
 
-use super::approvals::{Approvals, SkipReason};
+use super::approvals::{Approvals, Mandate, SkipReason};
 use super::attempts::{Attempts, Audit, describe_created};
 use super::build::Scope;
 
 /// Approvals of a trial: none, since everything tried counts as approved.
-static NOTHING_APPROVED: Approvals = Approvals { allow: Vec::new(), answers: Vec::new() };
+static NOTHING_APPROVED: Approvals = Approvals { mandate: Mandate::Any, allow: Vec::new(), answers: Vec::new() };
 
 /// Tries writes on a copy of one account: all rules run on the result, for its cluster and every other that it could
 /// harm.

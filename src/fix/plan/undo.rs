@@ -19,7 +19,20 @@ pub fn undo(
     expires_at: String,
 ) -> Plan {
     let mut by_target: BTreeMap<String, PlannedChange> = BTreeMap::new();
-    for change in made {
+    let deleted: Vec<&str> = made
+        .iter()
+        .filter(|change| change.transition.is_deletion())
+        .map(|change| change.transition.target.id.as_str())
+        .collect();
+    // A deleted resource does not come back, and neither does a rule whose group or source is one.
+    let can_return = |change: &&&PlannedChange| match &change.transition.attribute {
+        Attribute::Resource {} => false,
+        Attribute::IngressRule { rule } => {
+            !deleted.contains(&rule.source.as_str()) && !deleted.contains(&change.transition.target.id.as_str())
+        }
+        _ => true,
+    };
+    for change in made.iter().filter(can_return) {
         let back = PlannedChange {
             transition: change.transition.inverse(),
             class: Applicability::Confirm,
@@ -32,7 +45,7 @@ pub fn undo(
                 policy_sha256: detached_text(change, made),
                 ..Expect::default()
             },
-            ..(*change).clone()
+            ..(**change).clone()
         };
         by_target.insert(change.id.clone(), back);
     }

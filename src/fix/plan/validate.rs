@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use crate::alibaba as alibaba_cloud;
-use crate::aws::grant;
+use crate::aws::{grant, leftovers};
 use crate::finding::Applicability;
 use crate::inventory::Provider;
 use crate::resource::ResourceKind;
@@ -61,6 +61,9 @@ pub enum InvalidChange {
     /// Not a Boolean.
     #[error("the source/destination check is `true` or `false`")]
     SourceDestCheck,
+    /// A resource that tagaudit does not delete, or a rule that it does not remove.
+    #[error("tagaudit does not plan this deletion")]
+    Deletion,
     /// A policy that tagaudit did not write.
     #[error("tagaudit does not manage this policy")]
     Policy,
@@ -140,6 +143,10 @@ fn has_target_arn(plan: &Plan, change: &PlannedChange) -> bool {
         return is_alibaba && is_in_alibaba && is_read && arn.as_ref() == Some(&change.arn);
     }
     match region {
+        Some(region) if matches!(kind, ResourceKind::LoadBalancer | ResourceKind::TargetGroup) => {
+            let own = leftovers::arn(&change.transition.target, partition, account);
+            plan.regions.contains(region) && own.as_ref() == Some(&change.arn)
+        }
         Some(region) => {
             let owner = change.arn.split(':').nth(4).unwrap_or_default();
             plan.regions.contains(region)

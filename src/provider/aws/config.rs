@@ -291,6 +291,27 @@ impl Session {
         }
     }
 
+    /// Clients of Elastic Load Balancing for writes: the SDK retries nothing.
+    pub(super) fn load_balancing_writer(&self, region: &str) -> super::load_balancing::Clients {
+        let place = Region::new(region.to_owned());
+        let classic = aws_sdk_elasticloadbalancing::config::Builder::from(&self.config)
+            .region(place.clone())
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(write_timeouts())
+            .interceptor(Strict)
+            .build();
+        let current = aws_sdk_elasticloadbalancingv2::config::Builder::from(&self.config)
+            .region(place)
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(write_timeouts())
+            .interceptor(Strict)
+            .build();
+        super::load_balancing::Clients {
+            classic: aws_sdk_elasticloadbalancing::Client::from_conf(classic),
+            current: aws_sdk_elasticloadbalancingv2::Client::from_conf(current),
+        }
+    }
+
     pub(super) fn iam(&self) -> aws_sdk_iam::Client {
         let config = aws_sdk_iam::config::Builder::from(&self.config)
             .retry_partition(self.retry_partition("global"))

@@ -13,6 +13,7 @@ use crate::inventory::{Gap, Read, Tag};
 use super::call::{CallError, Caller, page};
 
 mod convert;
+pub(super) mod single;
 
 /// Page size: the most that Elastic Load Balancing returns.
 const PAGE: i32 = 400;

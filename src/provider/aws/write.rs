@@ -17,6 +17,7 @@ use crate::inventory::Read;
 use crate::provider::account_writer::{AccountWriter, Answer, RecordedVersions};
 use crate::provider::signals::{self, SignalGuard};
 use crate::provider::write_error::WriteError;
+use crate::resource::ResourceKind;
 use crate::role_audit::grant::{restored_version, undone_version};
 use crate::transition::{
     Attribute, MetadataOption, Operation, Target, Transition, Value, VpcAttribute, managed_policy_path,
@@ -27,6 +28,7 @@ use super::config::Session;
 use super::{Error, ErrorKind, Request, config, iam, identity};
 
 mod error;
+mod leftovers;
 mod look;
 mod tag_call;
 
@@ -138,9 +140,10 @@ impl Writer {
 
     /// True if a change has a dry run.
     fn has_dry_run(change: &PlannedChange) -> bool {
-        // `ModifyVpcAttribute` has no such argument, and neither has any call of IAM.
-        let attribute = &change.transition.attribute;
-        !attribute.is_iam() && !matches!(attribute, Attribute::VpcAttribute { .. })
+        // `ModifyVpcAttribute` has no such argument, and neither has any call of IAM or Elastic Load Balancing.
+        let Transition { target, attribute, .. } = &change.transition;
+        let is_of_ec2 = *attribute != Attribute::Resource {} || target.kind == ResourceKind::SecurityGroup;
+        is_of_ec2 && !attribute.is_iam() && !matches!(attribute, Attribute::VpcAttribute { .. })
     }
 
     /// Makes one call, once, and returns the request id of its answer.
@@ -190,6 +193,8 @@ impl Writer {
             }
             Attribute::VpcAttribute { attribute } => self.write_vpc_attribute(target, *attribute, new.as_ref()).await,
             Attribute::SourceDestCheck {} => self.write_source_dest_check(target, new.as_ref(), dry_run).await,
+            Attribute::Resource {} => self.delete(target, dry_run).await,
+            Attribute::IngressRule { rule } => self.write_rule(target, rule, new.as_ref(), dry_run).await,
             Attribute::InlinePolicy { name } => {
                 return self.write_inline_policy(id, name, new.as_ref().and_then(Value::document)).await;
             }

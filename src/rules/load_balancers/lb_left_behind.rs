@@ -1,14 +1,16 @@
 use jiff::Timestamp;
 
 use crate::aws::load_balancers::{MadeFor, Maker};
-use crate::aws::view::is_alive;
-use crate::aws::{LoadBalancerKind, TargetHealth};
+use crate::aws::{LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
 use crate::kubernetes::{Document, DocumentKind, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
+use crate::rules::instance_tags::is_load_balancer_group;
+use crate::rules::orphans::serves_an_object;
 use crate::rules::prelude::*;
+use crate::tags;
 
-use super::{BALANCER, BALANCERS, SETTLED, TAGS, for_each, on_balancer};
+use super::{BALANCER, BALANCERS, SETTLED, TAGS, bound_target_groups, for_each, is_dead, leaves_to_code, on_balancer};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-left-behind",
@@ -17,7 +19,8 @@ pub(super) const RULE: Rule = Rule {
     resources: BALANCER,
     condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster: no instance, no Auto Scaling group, no control plane of EKS, no healthy target. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Load balancers of installers, which name no Service, and new ones are skipped.",
     impact: "it is paid for, and its security groups and subnets cannot be deleted while it exists; no controller deletes it",
-    fix: "Delete it, then its target groups, the rules that name its security group, and the group.",
+    fix: "Delete it, then its target groups, the rules that name its security group, and the group (`--fix-leftovers`, where nothing is healthy and the object certainly does not exist).",
+    applicability: Applicability::Choice,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancerDeleted",
         "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/stack_deployer.go#Deploy",
@@ -64,18 +67,17 @@ fn check(context: &Context<'_>) -> CheckResult {
             if serves_something(one)? || has_live_target(one) {
                 return Some(Vec::new());
             }
-            Use::Left(format!("nothing of `{}` runs here", text::printable(context.cluster_id())))
+            Use::left(format!("nothing of `{}` runs here", text::printable(context.cluster_id())))
         } else {
             match claim.made_for {
                 MadeFor::Service(namespace, name) => of_service(context, one, namespace, name),
                 MadeFor::Ingress(..) | MadeFor::IngressGroup(_) => of_ingress(context, one, claim.made_for),
             }
         };
-        let is_waiting = matches!(use_of_it, Use::Waiting(_));
-        let reason = match use_of_it {
+        let (reason, certainty) = match use_of_it {
             Use::Unknown => return None,
             Use::Current => return Some(Vec::new()),
-            Use::Left(reason) | Use::Waiting(reason) => reason,
+            Use::Left(reason, certainty) => (reason, certainty),
         };
         let since = one.balancer.created_at.as_deref().and_then(|time| time.split('T').next());
         let since = since.map(|day| format!(" on {}", text::printable(day))).unwrap_or_default();
@@ -88,14 +90,75 @@ fn check(context: &Context<'_>) -> CheckResult {
         if attributes.and_then(|all| all.get("deletion_protection.enabled")).is_some_and(|value| value == "true") {
             message.push_str("; its deletion protection is on");
         }
-        let fix = if is_waiting {
-            "see the events of the Service, and remove what stops its controller: deleted by hand, the groups, rules and target groups stay"
-        } else {
-            "if nothing else uses it, delete it, then its target groups, the rules that name its security group, and the group"
+        let fix = match certainty {
+            Certainty::WaitsForController => Fix::none(
+                "see the events of the Service, and remove what stops its controller: deleted by hand, the groups, rules and target groups stay",
+            ),
+            Certainty::Probable => Fix::none(BY_HAND),
+            Certainty::Certain => fix(context, one),
         };
         let groups = one.groups.iter().map(|group| super::group_resource(one.region, group));
-        Some(vec![on_balancer(one, Severity::Warning, message, fix).related(groups)])
+        let violation = on_balancer(one, Severity::Warning, message, String::new());
+        Some(vec![Violation { fix, ..violation }.related(groups)])
     })
+}
+
+const BY_HAND: &str =
+    "if nothing else uses it, delete it, then its target groups, the rules that name its security group, and the group";
+
+/// The question if the load balancer is to be deleted, with everything that its controller would have deleted.
+fn fix(context: &Context<'_>, one: &Balancer<'_>) -> Fix {
+    let cluster_id = context.cluster_id();
+    let names = context.existing.names(cluster_id);
+    let bound = bound_target_groups(context);
+    if let Some(tool) = leaves_to_code(one.balancer.tags.as_deref()) {
+        return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));
+    }
+    let is_own_target_group = |group: &TargetGroup| {
+        let held = group.tags.as_deref().unwrap_or_default();
+        match () {
+            () if names.claims(held).is_empty() => Err("no controller of the cluster created it"),
+            () if tags::has_foreign_cluster_tag(held, cluster_id) => Err("it carries the tag of another cluster"),
+            () if bound.contains(group.arn.as_str()) || bound.contains(group.name.as_str()) => {
+                Err("a TargetGroupBinding names it")
+            }
+            () if leaves_to_code(Some(held)).is_some() => Err("it is managed as code"),
+            () => Ok(()),
+        }
+    };
+    let is_own_group = |group: &SecurityGroup| {
+        let is_of_controller = tags::value(&group.tags, tags::LBC_CLUSTER_TAG) == Some(names.cluster_name)
+            || is_load_balancer_group(&group.name, &group.description)
+                && tags::has_cluster_tag_owned(&group.tags, cluster_id);
+        is_of_controller && leaves_to_code(Some(&group.tags)).is_none() && !serves_an_object(context.kubernetes, group)
+    };
+    let region = one.region.region;
+    match leftovers::balancer_deletion(region, one.balancer, cluster_id, is_own_target_group, is_own_group) {
+        Err(why) => Fix::none(format!("{BY_HAND}; tagaudit does not delete it: {why}")),
+        Ok(deletion) => {
+            let kept = if deletion.kept.is_empty() {
+                String::new()
+            } else {
+                format!("; this stays: {}", text::printable(&deletion.kept.join("; ")))
+            };
+            let summary = format!("delete it with {}{kept}", shown(&deletion.changes));
+            Fix::choose(BY_HAND, vec![Choice::with("delete", summary, deletion.changes)])
+        }
+    }
+}
+
+/// The writes beside the deletion of the load balancer, counted by kind.
+fn shown(changes: &[Transition]) -> String {
+    let rules = changes.iter().filter(|one| !one.is_deletion()).count();
+    let of_kind = |kind| changes.iter().filter(|one| one.is_deletion() && one.target.kind == kind).count();
+    let counts = [
+        (of_kind(ResourceKind::TargetGroup), "target group"),
+        (rules, "security group rule"),
+        (of_kind(ResourceKind::SecurityGroup), "security group"),
+    ];
+    let counted: Vec<String> =
+        counts.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| text::count(number, noun)).collect();
+    if counted.is_empty() { "its listeners".to_owned() } else { counted.join(", ") }
 }
 
 /// True if a target is healthy: Pods run where nothing else shows it, such as on Fargate. `None` if targets were not read.
@@ -107,17 +170,6 @@ fn serves_something(one: &Balancer<'_>) -> Option<bool> {
         all.map(|all| all.into_iter().flatten().collect())
     };
     Some(read?.iter().any(|target| matches!(target.state.as_str(), "healthy" | "InService")))
-}
-
-/// True if nothing that was read is a node of the cluster, launches one, or is its control plane.
-fn is_dead(context: &Context<'_>) -> bool {
-    context.view.nodes.is_none_or(<[_]>::is_empty)
-        && context.kubernetes.services.is_none()
-        && context
-            .view
-            .regions
-            .iter()
-            .all(|region| region.members.is_empty() && is_alive(region.region, context.cluster_id()) == Some(false))
 }
 
 /// True if a live instance is registered: the cluster has it, whatever its tags are.
@@ -132,9 +184,23 @@ enum Use {
     Unknown,
     Current,
     /// The reason for which nothing uses it.
-    Left(String),
-    /// The same, where a controller still has to delete it.
-    Waiting(String),
+    Left(String, Certainty),
+}
+
+/// How sure it is that a load balancer is left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    Certain,
+    /// The object is not among those that were given.
+    Probable,
+    /// A controller still has to delete it.
+    WaitsForController,
+}
+
+impl Use {
+    fn left(reason: impl Into<String>) -> Self {
+        Self::Left(reason.into(), Certainty::Certain)
+    }
 }
 
 /// The use of a load balancer by its Service.
@@ -145,15 +211,16 @@ fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: 
         let in_namespace = services.iter().filter(|other| other.namespace == namespace && !other.uid.is_empty());
         let number = in_namespace.count();
         return if covers_all_namespaces(services) {
-            Use::Left("that Service does not exist".to_owned())
+            Use::left("that Service does not exist")
         } else if number == 0 {
             Use::Unknown
         } else {
             let number = text::count(number, "Service");
             let (namespace, name) = (text::printable(namespace), text::printable(name));
-            Use::Left(format!(
+            let reason = format!(
                 "`{name}` is not among the {number} of namespace {namespace} that were given: probably it does not exist"
-            ))
+            );
+            Use::Left(reason, Certainty::Probable)
         };
     };
     if service.uid.is_empty() {
@@ -163,22 +230,22 @@ fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: 
         return Use::Current;
     }
     if !service.is_load_balancer() && service.finalizers.iter().any(|one| one == FINALIZER) {
-        return Use::Waiting(format!(
-            "the Service is of type {} today and has its finalizer: a controller still has to delete it",
-            text::printable(&service.service_type)
-        ));
+        let kind = text::printable(&service.service_type);
+        let reason =
+            format!("the Service is of type {kind} today and has its finalizer: a controller still has to delete it");
+        return Use::Left(reason, Certainty::WaitsForController);
     }
     if !service.is_load_balancer() {
-        return Use::Left(format!("the Service is of type {} today", text::printable(&service.service_type)));
+        return Use::left(format!("the Service is of type {} today", text::printable(&service.service_type)));
     }
     let has_other_address = !service.ingress.is_empty() && !super::is_address_of(service, one.balancer);
     if has_other_address && !one.is_meant() {
-        return Use::Left("the Service has another load balancer today".to_owned());
+        return Use::left("the Service has another load balancer today");
     }
     let is_left_by_first = one.claim().is_some_and(|claim| claim.maker == Maker::CloudController)
         && one.decision.as_ref().is_some_and(|decision| !decision.handled);
     if has_other_address && is_left_by_first {
-        return Use::Left("another controller has the Service today".to_owned());
+        return Use::left("another controller has the Service today");
     }
     Use::Current
 }
@@ -216,7 +283,7 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
         && evidence.documents_by_kind(DocumentKind::IngressClassParams).next().is_some();
     match (exists, is_listed && !may_come_from_class && !is_contradicted) {
         (true, _) => Use::Current,
-        (false, true) => Use::Left("no such Ingress exists".to_owned()),
+        (false, true) => Use::left("no such Ingress exists"),
         (false, false) => Use::Unknown,
     }
 }

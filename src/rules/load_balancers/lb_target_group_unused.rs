@@ -1,11 +1,11 @@
-use std::collections::BTreeSet;
-
+use crate::aws::leftovers;
 use crate::aws::load_balancers::{Claim, MadeFor, Maker};
 use crate::kubernetes::{Document, DocumentKind};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
+use crate::tags;
 
-use super::{BALANCERS, TAGS, group_resource};
+use super::{BALANCERS, TAGS, bound_target_groups, group_resource, is_dead, leaves_to_code};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-target-group-unused",
@@ -14,7 +14,8 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::TargetGroup],
     condition: "A target group with the tags of a controller of the cluster is used by no load balancer, no TargetGroupBinding that was given names it, no Auto Scaling group registers in it, and the controller would not use it today.",
     impact: "it counts against the limit of target groups; the controllers do not look for it again",
-    fix: "Delete it.",
+    fix: "Delete it (`--fix-leftovers`, if the TargetGroupBindings of the cluster were listed, or nothing of the cluster runs).",
+    applicability: Applicability::Choice,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancerDeleted",
         "Elastic Load Balancing API Reference, TargetGroup, LoadBalancerArns",
@@ -29,16 +30,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     if !existing.was_read {
         return CheckResult::not_applicable("the load balancers were not read");
     }
-    // A TargetGroupBinding names a group by its ARN or by its name.
-    let bound: BTreeSet<&str> = context
-        .kubernetes
-        .documents_by_kind(DocumentKind::TargetGroupBinding)
-        .flat_map(|document| {
-            let object = document.object();
-            [object.text(&["spec", "targetGroupARN"]), object.text(&["spec", "targetGroupName"])]
-        })
-        .flatten()
-        .collect();
+    let bound = bound_target_groups(context);
     // A load balancer that is being created gets its listeners last.
     let wanted: Vec<&String> =
         existing.balancers.iter().filter_map(|one| one.decision.as_ref()?.target_groups.known()).flatten().collect();
@@ -64,9 +56,24 @@ fn check(context: &Context<'_>) -> CheckResult {
             text::printable(&group.name),
             text::printable(&claim.made_for.describe())
         );
-        Violation::new(Severity::Info, group_resource(region, group), message, Fix::none("delete it"))
+        let key = ResourceKey::new(ResourceKind::TargetGroup, &group.arn);
+        let deletion = leftovers::deletion(region.region, key).filter(|_| {
+            let is_foreign =
+                tags::has_foreign_cluster_tag(group.tags.as_deref().unwrap_or_default(), context.cluster_id());
+            !is_foreign && leaves_to_code(group.tags.as_deref()).is_none() && knows_bindings(context)
+        });
+        let fix = match deletion {
+            Some(deletion) => Fix::choose("delete it", vec![Choice::with("delete", "delete it", vec![deletion])]),
+            None => Fix::none("delete it"),
+        };
+        Violation::new(Severity::Info, group_resource(region, group), message, fix)
     });
     CheckResult::counted(number, found)
+}
+
+/// True if no TargetGroupBinding that was not given may name a target group.
+fn knows_bindings(context: &Context<'_>) -> bool {
+    context.kubernetes.document_lists.contains(&DocumentKind::TargetGroupBinding) || is_dead(context)
 }
 
 /// True if the controller finds the group again at its next sync: the AWS Load Balancer Controller by the tags of a stack

@@ -1,11 +1,12 @@
 use std::collections::BTreeSet;
 
 use crate::aws::view::RegionView;
-use crate::aws::{LoadBalancerKind, SecurityGroup};
+use crate::aws::{LoadBalancerKind, RuleSource, SecurityGroup, leftovers};
 use crate::rules::aws::Context;
 use crate::rules::orphans::serves_an_object;
 use crate::rules::prelude::*;
 use crate::tags;
+use crate::transition::IngressRule;
 
 use super::{BALANCERS, listed};
 
@@ -26,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::SecurityGroup],
     condition: "A rule of a security group of nodes was written for a Network Load Balancer that does not exist (`kubernetes.io/rule/nlb/…=NAME`), its source is a security group of the same account that does not exist, or it was written by the AWS Load Balancer Controller for a shared group that is on no network interface.",
     impact: "the rule counts against the limit of the group, lets traffic in that nothing sends, and keeps its source group from being deleted",
-    fix: "Revoke the rules.",
+    fix: "Revoke the rules (`--fix-leftovers`).",
+    applicability: Applicability::Confirm,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB",
         "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4526",
@@ -49,15 +51,43 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     groups
         .flat_map(|group| {
             let mut found = Vec::new();
-            found.extend(of_network(region, group, &names));
+            found.extend(of_network(context, region, group, &names));
             found.extend(of_groups(context, region, group, &used));
             found
         })
         .collect()
 }
 
+/// The revocation of the stale rules of a group. Those of a group that another cluster uses too or that EKS manages, and
+/// those that another cluster's controller wrote, are left to their owner.
+fn fix(
+    context: &Context<'_>,
+    region: &RegionView<'_>,
+    group: &SecurityGroup,
+    summary: &str,
+    is_stale: impl Fn(&IngressRule, &RuleSource) -> bool,
+) -> Fix {
+    let is_of_eks = group.tags.iter().any(|tag| tag.key.starts_with("aws:eks:"));
+    if is_of_eks || tags::has_foreign_cluster_tag(&group.tags, context.cluster_id()) {
+        return Fix::none(summary);
+    }
+    let own = context.existing.names(context.cluster_id()).cluster_name;
+    let is_others = |id: &str| {
+        let source = region.security_group(id);
+        source.and_then(|one| tags::value(&one.tags, tags::LBC_CLUSTER_TAG)).is_some_and(|name| name != own)
+    };
+    let changes =
+        leftovers::revocations(region.region, group, |rule, source| is_stale(rule, source) && !is_others(&rule.source));
+    if changes.is_empty() { Fix::none(summary) } else { Fix::with(Applicability::Confirm, summary, changes) }
+}
+
 /// Rules of Network Load Balancers that do not exist.
-fn of_network(region: &RegionView<'_>, group: &SecurityGroup, names: &BTreeSet<&str>) -> Option<Violation> {
+fn of_network(
+    context: &Context<'_>,
+    region: &RegionView<'_>,
+    group: &SecurityGroup,
+    names: &BTreeSet<&str>,
+) -> Option<Violation> {
     let balancer_of =
         |description: &str| OF_NETWORK.iter().find_map(|prefix| description.strip_prefix(prefix)).map(str::to_owned);
     let descriptions = group.ingress.iter().flat_map(|permission| permission.ranges.iter().chain(&permission.groups));
@@ -80,7 +110,12 @@ fn of_network(region: &RegionView<'_>, group: &SecurityGroup, names: &BTreeSet<&
         }
     );
     let resource = region.resource(crate::aws::Tagged::SecurityGroup(group));
-    Some(Violation::new(Severity::Info, resource, message, Fix::none("revoke the rules")))
+    let is_stale = |_: &IngressRule, source: &RuleSource| {
+        let name = source.description.as_deref().and_then(balancer_of);
+        name.is_some_and(|name| !name.is_empty() && !names.contains(name.as_str()))
+    };
+    let fix = fix(context, region, group, "revoke the rules", is_stale);
+    Some(Violation::new(Severity::Info, resource, message, fix))
 }
 
 /// Rules whose source is a group that does not exist, or a shared group of load balancers on no network interface.
@@ -110,7 +145,8 @@ fn of_groups(
         };
         let resource = region.resource(crate::aws::Tagged::SecurityGroup(group));
         let related = region.bare(ResourceKind::SecurityGroup, id);
-        let violation = Violation::new(Severity::Info, resource, message, Fix::none("revoke the rule"));
+        let fix = fix(context, region, group, "revoke the rule", |rule, _| rule.source == id);
+        let violation = Violation::new(Severity::Info, resource, message, fix);
         found.push(violation.related([related]).with_respect_to(id));
     }
     found

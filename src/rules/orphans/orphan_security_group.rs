@@ -1,8 +1,9 @@
-use crate::aws::Tagged;
 use crate::aws::view::RegionView;
+use crate::aws::{SecurityGroup, Tagged, leftovers};
 use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
 use crate::rules::prelude::*;
+use crate::rules::safety::aws::manager;
 use crate::tags;
 
 use super::{INSTANCES, is_dead, serves_an_object};
@@ -14,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::SecurityGroup],
     condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) created for a load balancer is owned by the cluster and is on no network interface. If no live instance of the region is tagged for the cluster, any group that the cluster owns and that is on no network interface is reported.",
     impact: "it counts against the security group quota and blocks the deletion of the VPC, and rules that refer to it stay in the nodes' group",
-    fix: "Revoke the rules that refer to it, then delete the group.",
+    fix: "Revoke the rules that refer to it, then delete the group (`--fix-leftovers`, if a controller created it).",
+    applicability: Applicability::Choice,
     sources: &[
         "https://github.com/kubernetes/kubernetes/issues/79994",
         "https://github.com/kubernetes/kubernetes/issues/84366",
@@ -66,13 +68,36 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             if !referring.is_empty() {
                 message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
             }
-            let fix = Fix::none(
-                "check that its Service is deleted, revoke the rules that refer to it, then delete the group",
-            );
+            let fix = fix(region, group, own, of_load_balancer);
             Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
                 .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
         })
         .collect()
+}
+
+const BY_HAND: &str = "check that its Service is deleted, revoke the rules that refer to it, then delete the group";
+
+/// The question if a group is to be deleted with the rules that name it. A group that no controller created may be in a
+/// template that a later launch uses.
+fn fix(region: &RegionView<'_>, group: &SecurityGroup, own: &str, is_of_controller: bool) -> Fix {
+    if !is_of_controller {
+        return Fix::none(BY_HAND);
+    }
+    if let Some(tool) = manager(&group.tags) {
+        return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));
+    }
+    match leftovers::group_deletion(region.region, group, own) {
+        Err(why) => Fix::none(format!("{BY_HAND}; tagaudit does not delete it: {why}")),
+        Ok(changes) => {
+            let rules = changes.len().saturating_sub(1);
+            let with = if rules == 0 {
+                String::new()
+            } else {
+                format!(" with {}", text::count(rules, "rule of other groups"))
+            };
+            Fix::choose(BY_HAND, vec![Choice::with("delete", format!("delete it{with}"), changes)])
+        }
+    }
 }
 
 #[cfg(test)]

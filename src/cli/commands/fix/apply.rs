@@ -9,7 +9,7 @@ use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files;
 use crate::cli::io::terminal::{Out, line, say};
 use crate::cli::session::Scope;
-use crate::fix::plan::{self, Approvals, Plan};
+use crate::fix::plan::{self, Approvals, Mandate, Plan};
 use crate::render;
 use crate::rules::RULES;
 use crate::text;
@@ -92,7 +92,8 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let connected = connection(&args.connection, &args.terminal, Some(scope), &plan)?;
     let options = options(&connected, &args.carry_out, args.terminal.quiet);
     reconcile_earlier(&mut journal, Some(&plan), &options)?;
-    let approvals = Approvals { allow: args.allow.clone(), answers: args.choose.clone() };
+    let mandate = if args.fix_leftovers { Mandate::RemoveLeftovers } else { Mandate::Repair };
+    let approvals = Approvals { mandate, allow: args.allow.clone(), answers: args.choose.clone() };
     let passed = gate::pass(&plan, scope, &RULES, approvals, &connected)?;
     // An interrupted run of the plan is resumed, as far as the rebuilt plan holds the rest.
     let applied = match journal.unfinished().map(|run| run.plan.clone()) {
@@ -100,7 +101,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         None => finish(&passed.again.plan, &mut journal, None, &BTreeMap::new(), &options)?,
     };
     let after = look_again(&plan, scope, &connected)?;
-    let harms = gate::tell_created(scope, &passed.before, &after.estate, plan::Kind::Fix)?;
+    let harms = gate::tell_created(scope, &passed.before, &after.estate, &plan)?;
     let whole = is_complete(&applied) && passed.left_out.is_empty() && !harms;
     Ok(after.exit(whole))
 }

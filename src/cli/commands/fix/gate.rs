@@ -134,11 +134,11 @@ pub(super) fn tell_created(
     scope: &Scope<'_>,
     before: &Estate,
     after: &Estate,
-    kind: plan::Kind,
+    written: &Plan,
 ) -> Result<bool, Failure> {
     let mut created: Vec<(String, Finding)> = Vec::new();
     let mut clusters: BTreeSet<String> = [before, after].into_iter().flat_map(named_clusters).collect();
-    match kind {
+    match written.kind {
         plan::Kind::Fix => clusters.insert(scope.cluster_id.to_owned()),
         plan::Kind::Undo => clusters.remove(scope.cluster_id),
     };
@@ -150,7 +150,7 @@ pub(super) fn tell_created(
     };
     for cluster in clusters {
         let (known, now) = (find(before, &cluster)?, find(after, &cluster)?);
-        let new = plan::created(&known, now, cluster == scope.cluster_id);
+        let new = plan::created(&known, now, cluster != scope.cluster_id || written.deletes());
         created.extend(new.into_iter().map(|finding| (cluster.clone(), finding)));
     }
     created.sort_by(|(a, one), (b, other)| (other.severity, a, one.rule).cmp(&(one.severity, b, other.rule)));

@@ -85,7 +85,7 @@ pub(super) fn carry_out_and_scan(
     let estate = read_after(&connected)?;
     let (report, _) = scope.audited(estate.as_ref(), rules, SourceKind::Live)?;
     compare(plan, &report);
-    let harms = gate::tell_created(scope, &passed.before, &estate, plan::Kind::Fix)?;
+    let harms = gate::tell_created(scope, &passed.before, &estate, plan)?;
     let is_whole = is_complete(&applied) && passed.left_out.is_empty() && !harms;
     Ok(CarriedOut { report, estate, is_whole })
 }
@@ -120,7 +120,9 @@ pub(super) fn finish(
         counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
     line(&format!("{}: {}", text::count(plan.changes.len(), "change"), described.join(", ")));
     let path = journal.path().display().to_string();
-    let back = if undoes.is_none() {
+    let back = if undoes.is_none() && plan.changes.iter().all(|change| change.transition.is_deletion()) {
+        "; it describes what was deleted".to_owned()
+    } else if undoes.is_none() {
         format!("; to undo it: tagaudit undo {}, with the same profile and endpoint", text::shell_quote(&path))
     } else {
         String::new()

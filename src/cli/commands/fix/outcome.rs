@@ -44,7 +44,15 @@ impl Outcome {
             Self::Saved(path) => tell_how_to_apply(plan, path, fix.args),
             Self::Unchanged | Self::Applied(_) => write_report(fix.args, fix.scope, report)?,
         }
-        Ok(if is_whole && !has_refusals { verdict(report, estate, fix.args) } else { Exit::Unfixed })
+        let is_emptied = matches!(self, Self::Applied(_)) && plan.deletes() && report.has_nothing_left();
+        Ok(match (is_whole && !has_refusals, is_emptied) {
+            (false, _) => Exit::Unfixed,
+            (true, true) => {
+                line(&format!("nothing that was read is left of the cluster `{}`", text::printable(&plan.cluster_id)));
+                Exit::Clean
+            }
+            (true, false) => verdict(report, estate, fix.args),
+        })
     }
 }
 
@@ -53,8 +61,17 @@ fn tell_how_to_apply(plan: &Plan, path: &Path, args: &ScanArgs) {
     let file = path.display().to_string();
     let mut words = vec!["tagaudit apply".to_owned(), text::shell_quote(&file).into_owned()];
     let approvals = args.fix.allow.iter().map(|rule| ("--allow", Some(rule.clone())));
+    let leftovers = args.fix.fix_leftovers.then_some(("--fix-leftovers", None));
     let answers = args.fix.choose.iter().map(|answer| ("--choose", Some(answer.to_string())));
-    let said = args.source.connection.said().into_iter().chain(args.audit.said()).chain(approvals).chain(answers);
+    let said = args
+        .source
+        .connection
+        .said()
+        .into_iter()
+        .chain(args.audit.said())
+        .chain(leftovers)
+        .chain(approvals)
+        .chain(answers);
     for (option, value) in said {
         words.push(option.to_owned());
         words.extend(value.map(|value| text::shell_quote(&value).into_owned()));

@@ -69,7 +69,15 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
         .cause(format!("{}: {}", other.transition.target.id, other.transition.attribute.label()))
         .help("check who wrote that journal; the run can be undone by hand"));
     }
+    let deleted = run.own_changes().iter().filter(|change| change.transition.is_deletion()).count();
+    if deleted > 0 {
+        let what = text::count(deleted, "deletion");
+        line(&format!("{what} of the run {wanted} cannot be undone; the journal describes what was there."));
+    }
     let plan = broken_off.unwrap_or(inverse);
+    if plan.changes.is_empty() && deleted > 0 {
+        return Ok(Exit::Unfixed);
+    }
     if plan.changes.is_empty() {
         line(&format!("Nothing to undo: the run {wanted} changed nothing."));
         return Ok(Exit::Clean);
@@ -101,7 +109,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     }
     let applied = finish(&plan, &mut journal, Some(&wanted), &BTreeMap::new(), &options)?;
     let after = look_again(&plan, &scope, &connection)?;
-    let harms = gate::tell_created(&scope, &before, &after.estate, plan::Kind::Undo)?;
+    let harms = gate::tell_created(&scope, &before, &after.estate, &plan)?;
     Ok(after.exit(is_complete(&applied) && !harms))
 }
 

@@ -78,6 +78,8 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
         Attribute::MetadataOption { .. }
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
+        | Attribute::Resource {}
+        | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => None,
     }
 }
@@ -136,6 +138,8 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
         Attribute::MetadataOption { .. }
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
+        | Attribute::Resource {}
+        | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => {}
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::aws::grant;
+use crate::aws::leftovers;
 use crate::aws::view::{Neighbour, instance_clusters, neighbours_by_vpc};
 use crate::aws::{Account, InlinePolicy, Instance, Inventory, ManagedPolicy, Region, Role, Tagged};
 use crate::fix::plan::PlannedChange;
@@ -104,6 +105,20 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
         Attribute::SourceDestCheck {} => observe_ec2(find_region(account, target)?, target, |region, id| {
             Some(Some(Value::Switch(region.instance(id)?.source_dest_check?)))
         }),
+        Attribute::Resource {} => {
+            let region = find_region(account, target)?;
+            Some(Observed {
+                value: leftovers::description(region, target.key())?.map(Value::Resource),
+                in_use: leftovers::in_use(region, target.key()),
+                ..Observed::default()
+            })
+        }
+        Attribute::IngressRule { rule } => {
+            let region = find_region(account, target)?;
+            let value = leftovers::rule_description(region, &target.id, rule)?.map(Value::Text);
+            let tags = region.tags_of(&target.id)?;
+            Some(Observed { value, cluster_tags: cluster_tags(tags), ..Observed::default() })
+        }
     }
 }
 
@@ -185,6 +200,16 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
             match attribute {
                 VpcAttribute::EnableDnsSupport => vpc.enable_dns_support = on,
                 VpcAttribute::EnableDnsHostnames => vpc.enable_dns_hostnames = on,
+            }
+        }
+        Attribute::Resource {} => {
+            if let Some(region) = region_mut(account, target).filter(|_| new.is_none()) {
+                leftovers::delete(region, target.key());
+            }
+        }
+        Attribute::IngressRule { rule } => {
+            if let Some(region) = region_mut(account, target) {
+                leftovers::set_rule(region, &target.id, rule, new.as_ref().map(ToString::to_string));
             }
         }
         Attribute::SourceDestCheck {} => {

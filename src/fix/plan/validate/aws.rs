@@ -1,6 +1,7 @@
 //! Changes that tagaudit plans in AWS.
 
-use crate::aws::grant;
+use crate::aws::{grant, leftovers};
+use crate::finding::Applicability;
 use crate::fix::plan::cloud;
 use crate::fix::plan::observed::Observed;
 use crate::fix::plan::{Kind, Plan, PlannedChange};
@@ -21,6 +22,18 @@ pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), In
         Attribute::MetadataOption { .. } => require(replaces, InvalidChange::MetadataOption),
         Attribute::VpcAttribute { .. } => require(replaces, InvalidChange::VpcAttribute),
         Attribute::SourceDestCheck {} => require(replaces, InvalidChange::SourceDestCheck),
+        Attribute::Resource {} => {
+            let is_deleted = fits && plan.kind == Kind::Fix && new.is_none() && change.class == Applicability::Choice;
+            let is_of_cluster =
+                old.as_ref().is_some_and(|old| leftovers::is_described_as(&plan.cluster_id, target, old));
+            require(is_deleted && is_of_cluster, InvalidChange::Deletion)
+        }
+        Attribute::IngressRule { .. } => {
+            let is_removed = fits && (plan.kind == Kind::Undo || new.is_none());
+            require(is_removed, InvalidChange::Deletion)?;
+            let is_expected = plan.kind == Kind::Undo || change.expect.cluster_tags.is_some();
+            require(is_expected, InvalidChange::Precondition("cluster tags"))
+        }
         Attribute::InlinePolicy { name } => {
             let is_own = fits && name.starts_with(NAME_PREFIX) && has_own_documents(&change.transition);
             require(is_own, InvalidChange::Policy)?;

@@ -277,6 +277,8 @@ impl Writer {
             Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
+            | Attribute::Resource {}
+            | Attribute::IngressRule { .. }
             | Attribute::InlinePolicy { .. } => Err(unknown()),
         }
     }

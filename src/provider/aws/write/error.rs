@@ -23,6 +23,7 @@ impl From<&CallError> for WriteError {
             "UnauthorizedOperation" | "AccessDenied" | "AccessDeniedException" | "TagPolicyViolation" => Kind::Denied,
             "Timeout" | "Unreachable" | "Protocol" | "InternalError" | "InternalFailure" | "ServiceFailure"
             | "ServiceUnavailable" | "Unavailable" | "RequestTimeout" => Kind::Ambiguous,
+            "DependencyViolation" | "ResourceInUse" => Kind::Busy,
             code if code.starts_with("Http5") => Kind::Ambiguous,
             STOPPED => Kind::Stopped,
             _ => Kind::Invalid,

@@ -44,6 +44,10 @@ impl Writer {
                 roles.extend(change.expect.for_role.as_deref());
                 continue;
             };
+            // Those are read with what uses them.
+            if matches!(kind, ResourceKind::LoadBalancer | ResourceKind::TargetGroup) {
+                continue;
+            }
             wanted.entry((region, kind)).or_default().insert(id);
             for sibling in &change.expect.siblings {
                 wanted.entry((region, ResourceKind::SecurityGroup)).or_default().insert(&sibling.id);
@@ -60,6 +64,7 @@ impl Writer {
                 self.describe(region, kind, chunk).await?;
             }
         }
+        self.read_leftovers(changes, &mut regions).await?;
         for (name, region) in &mut regions {
             let ids: BTreeSet<String> =
                 vpcs.iter().filter(|(of, _)| of == name).map(|(_, id)| (*id).to_owned()).collect();

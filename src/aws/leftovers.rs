@@ -1,0 +1,362 @@
+//! Resources that the controllers of a cluster left behind: what they are, what still uses them, and the writes that delete
+//! them in an order that AWS accepts.
+//! Sources: Elastic Load Balancing API Reference, `DeleteLoadBalancer`, `DeleteTargetGroup` (`ResourceInUse`); Amazon EC2 API
+//! Reference, `DeleteSecurityGroup` (`DependencyViolation` while an interface or a rule of another group names it).
+
+use std::collections::BTreeSet;
+
+use crate::resource::{ResourceKey, ResourceKind};
+use crate::tags;
+use crate::transition::{Attribute, IngressRule, Target, Transition, Value};
+
+use super::{
+    IngressPermission, LoadBalancer, LoadBalancerKind, LoadBalancing, Region, RuleSource, SecurityGroup, TargetGroup,
+    TargetHealth,
+};
+
+impl LoadBalancer {
+    /// Its ARN; the name of a Classic Load Balancer.
+    pub(crate) fn key(&self) -> &str {
+        self.arn.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Description of its network interfaces.
+    /// Source: Elastic Load Balancing User Guides (`ELB <name>`, `ELB app/…`, `ELB net/…`).
+    pub(crate) fn interface_description(&self) -> String {
+        let path = self.arn.as_deref().and_then(|arn| arn.split_once(":loadbalancer/")).map(|(_, path)| path);
+        format!("ELB {}", path.unwrap_or(&self.name))
+    }
+}
+
+impl Region {
+    fn balancer(&self, key: &str) -> Option<&LoadBalancer> {
+        self.load_balancing.as_ref()?.load_balancers.iter().find(|one| one.key() == key)
+    }
+
+    fn target_group(&self, arn: &str) -> Option<&TargetGroup> {
+        self.load_balancing.as_ref()?.target_groups.iter().find(|one| one.arn == arn)
+    }
+
+    fn group(&self, id: &str) -> Option<&SecurityGroup> {
+        self.security_groups.iter().find(|one| one.id == id)
+    }
+}
+
+/// A resource that may be deleted, as JSON without what changes by itself; `None` if its list was not read, and an absent
+/// text if it does not exist.
+pub(crate) fn description(region: &Region, key: ResourceKey<'_>) -> Option<Option<String>> {
+    let json = |value: serde_json::Result<String>| value.unwrap_or_default();
+    Some(match key.kind {
+        ResourceKind::LoadBalancer => {
+            region.load_balancing.as_ref()?;
+            region.balancer(key.id).map(|one| {
+                // A load balancer is gone for others once its interfaces are.
+                json(serde_json::to_string(&LoadBalancer {
+                    state: None,
+                    health: None,
+                    attributes: None,
+                    ..one.clone()
+                }))
+            })
+        }
+        ResourceKind::TargetGroup => {
+            region.load_balancing.as_ref()?;
+            region.target_group(key.id).map(|one| {
+                json(serde_json::to_string(&TargetGroup { targets: None, load_balancers: Vec::new(), ..one.clone() }))
+            })
+        }
+        ResourceKind::SecurityGroup => region.group(key.id).map(|one| json(serde_json::to_string(one))),
+        _ => return None,
+    })
+}
+
+/// Description of a rule of a security group; an absent text if it has no such rule, `None` if there is no such group.
+pub(crate) fn rule_description(region: &Region, group: &str, rule: &IngressRule) -> Option<Option<String>> {
+    let held = rules_of(region.group(group)?).find(|(held, _)| held == rule);
+    Some(held.map(|(_, source)| source.description.clone().unwrap_or_default()))
+}
+
+/// The inbound rules of a group, each with one source.
+fn rules_of(group: &SecurityGroup) -> impl Iterator<Item = (IngressRule, &RuleSource)> {
+    group.ingress.iter().flat_map(|permission| {
+        permission.ranges.iter().chain(&permission.groups).map(|source| {
+            let rule = IngressRule {
+                protocol: permission.protocol.clone(),
+                from_port: permission.from_port,
+                to_port: permission.to_port,
+                source: source.source.clone(),
+            };
+            (rule, source)
+        })
+    })
+}
+
+/// What still uses a resource, so that it must not be deleted; `None` if nothing does.
+pub(crate) fn in_use(region: &Region, key: ResourceKey<'_>) -> Option<String> {
+    match key.kind {
+        ResourceKind::LoadBalancer => balancer_in_use(region, region.balancer(key.id)?),
+        ResourceKind::TargetGroup => group_of_targets_in_use(region, region.target_group(key.id)?),
+        ResourceKind::SecurityGroup => group_in_use(region, key.id),
+        _ => None,
+    }
+}
+
+fn is_healthy(target: &TargetHealth) -> bool {
+    matches!(target.state.as_str(), "healthy" | "InService")
+}
+
+fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<String> {
+    const UNREAD: &str = "the health of its targets was not read";
+    let attributes = one.attributes.as_ref();
+    if attributes.and_then(|all| all.get("deletion_protection.enabled")).is_some_and(|value| value == "true") {
+        return Some("its deletion protection is on".to_owned());
+    }
+    let of_classic = || one.health.as_ref().map(|health| health.iter().any(is_healthy));
+    let of_groups = || {
+        let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
+        let own = groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key()));
+        let all: Option<Vec<bool>> = own.map(|group| Some(group.targets.as_ref()?.iter().any(is_healthy))).collect();
+        all.map(|all| all.contains(&true))
+    };
+    let is_serving = if one.kind == LoadBalancerKind::Classic { of_classic() } else { of_groups() };
+    match is_serving {
+        Some(false) => None,
+        Some(true) => Some("one of its targets is healthy".to_owned()),
+        None => Some(UNREAD.to_owned()),
+    }
+}
+
+fn group_of_targets_in_use(region: &Region, one: &TargetGroup) -> Option<String> {
+    if let Some(arn) = one.load_balancers.first() {
+        return Some(format!("the load balancer `{}` uses it", arn.rsplit('/').nth(1).unwrap_or(arn)));
+    }
+    let groups = region.auto_scaling_groups.iter().flatten();
+    let registering = groups
+        .filter(|group| group.launch.as_ref().is_some_and(|launch| launch.target_groups.contains(&one.arn)))
+        .map(|group| group.name.as_str())
+        .next();
+    registering.map(|name| format!("the Auto Scaling group `{name}` registers instances in it"))
+}
+
+fn group_in_use(region: &Region, id: &str) -> Option<String> {
+    group_attached(region, id).or_else(|| group_named(region, id))
+}
+
+/// The rule of another group that names a security group.
+fn group_named(region: &Region, id: &str) -> Option<String> {
+    let others = region.security_groups.iter().filter(|other| other.id != id);
+    let naming = others.filter(|other| rules_of(other).any(|(rule, _)| rule.source == id)).map(|one| &one.id).next();
+    naming.map(|other| format!("a rule of `{other}` names it"))
+}
+
+/// What a security group is on.
+fn group_attached(region: &Region, id: &str) -> Option<String> {
+    let has = |groups: &[String]| groups.iter().any(|group| group == id);
+    if let Some(interface) = region.network_interfaces.iter().find(|one| has(&one.security_groups)) {
+        return Some(format!("it is on the network interface `{}`", interface.id));
+    }
+    if let Some(instance) = region.instances.iter().find(|one| has(&one.security_groups)) {
+        return Some(format!("it is on the instance `{}`", instance.id));
+    }
+    let balancers = region.load_balancing.iter().flat_map(|read| &read.load_balancers);
+    let on = balancers.into_iter().find(|one| has(&one.security_groups));
+    on.map(|balancer| format!("it is on the load balancer `{}`", balancer.name))
+}
+
+/// Deletes a resource from a region.
+pub(crate) fn delete(region: &mut Region, key: ResourceKey<'_>) {
+    match key.kind {
+        ResourceKind::LoadBalancer => {
+            let Some(interfaces) = region.balancer(key.id).map(LoadBalancer::interface_description) else { return };
+            region.network_interfaces.retain(|one| one.description != interfaces);
+            let Some(LoadBalancing { load_balancers, target_groups, .. }) = &mut region.load_balancing else { return };
+            load_balancers.retain(|one| one.key() != key.id);
+            for group in target_groups {
+                group.load_balancers.retain(|arn| arn != key.id);
+            }
+        }
+        ResourceKind::TargetGroup => {
+            if let Some(read) = &mut region.load_balancing {
+                read.target_groups.retain(|one| one.arn != key.id);
+            }
+        }
+        ResourceKind::SecurityGroup => region.security_groups.retain(|one| one.id != key.id),
+        _ => {}
+    }
+}
+
+/// Sets the description of a rule of a security group, or removes the rule.
+pub(crate) fn set_rule(region: &mut Region, group: &str, rule: &IngressRule, description: Option<String>) {
+    let Some(group) = region.security_groups.iter_mut().find(|one| one.id == group) else { return };
+    let is_it = |permission: &IngressPermission| {
+        permission.protocol == rule.protocol
+            && permission.from_port == rule.from_port
+            && permission.to_port == rule.to_port
+    };
+    for permission in group.ingress.iter_mut().filter(|one| is_it(one)) {
+        permission.ranges.retain(|source| source.source != rule.source);
+        permission.groups.retain(|source| source.source != rule.source);
+    }
+    group.ingress.retain(|one| !one.ranges.is_empty() || !one.groups.is_empty());
+    let Some(description) = description else { return };
+    let source = RuleSource {
+        source: rule.source.clone(),
+        account_id: None,
+        description: Some(description).filter(|text| !text.is_empty()),
+    };
+    let is_group = rule.source.starts_with("sg-");
+    let (ranges, groups) = if is_group { (Vec::new(), vec![source]) } else { (vec![source], Vec::new()) };
+    group.ingress.push(IngressPermission {
+        protocol: rule.protocol.clone(),
+        from_port: rule.from_port,
+        to_port: rule.to_port,
+        ranges,
+        groups,
+    });
+    group.ingress.sort();
+}
+
+/// The write that deletes a resource; `None` if it was not read. Earlier writes of a plan may change its description.
+pub(crate) fn deletion(region: &Region, key: ResourceKey<'_>) -> Option<Transition> {
+    description(region, key)??;
+    Some(Transition { target: Target::ec2(&region.name, key), attribute: Attribute::Resource {}, old: None, new: None })
+}
+
+/// The write that removes a rule of a security group.
+fn revocation(region: &Region, group: &SecurityGroup, (rule, source): (IngressRule, &RuleSource)) -> Transition {
+    let target = Target::ec2(&region.name, ResourceKey::new(ResourceKind::SecurityGroup, &group.id));
+    let description = Value::Text(source.description.clone().unwrap_or_default());
+    Transition::remove(target, Attribute::IngressRule { rule }, description)
+}
+
+/// The writes that remove the rules of a group that a test selects. A rule of a group of another account is left: its source
+/// needs the account too.
+pub(crate) fn revocations(
+    region: &Region,
+    group: &SecurityGroup,
+    is_stale: impl Fn(&IngressRule, &RuleSource) -> bool,
+) -> Vec<Transition> {
+    let stale = rules_of(group).filter(|(rule, source)| source.account_id.is_none() && is_stale(rule, source));
+    stale.map(|one| revocation(region, group, one)).collect()
+}
+
+/// The writes that delete a security group: the rules of other groups that name it, then the group. The error is the reason
+/// that it stays.
+pub(crate) fn group_deletion(
+    region: &Region,
+    group: &SecurityGroup,
+    cluster_id: &str,
+) -> Result<Vec<Transition>, String> {
+    if tags::has_foreign_cluster_tag(&group.tags, cluster_id) {
+        return Err(format!("`{}` carries the tag of another cluster", group.id));
+    }
+    let mut changes = Vec::new();
+    for other in region.security_groups.iter().filter(|other| other.id != group.id) {
+        if !rules_of(other).any(|(rule, _)| rule.source == group.id) {
+            continue;
+        }
+        if tags::has_foreign_cluster_tag(&other.tags, cluster_id) {
+            return Err(format!("a rule of `{}`, which carries the tag of another cluster, names it", other.id));
+        }
+        let revoked = revocations(region, other, |rule, _| rule.source == group.id);
+        if revoked.is_empty() {
+            return Err(format!("a rule of `{}` names it by its account", other.id));
+        }
+        changes.extend(revoked);
+    }
+    let key = ResourceKey::new(ResourceKind::SecurityGroup, &group.id);
+    changes.extend(deletion(region, key));
+    Ok(changes)
+}
+
+/// Deletion of a load balancer with its target groups and security groups.
+#[derive(Debug, Default)]
+pub(crate) struct BalancerDeletion {
+    pub(crate) changes: Vec<Transition>,
+    /// What stays, each with its reason.
+    pub(crate) kept: Vec<String>,
+}
+
+/// The writes that delete a load balancer, those of its target groups that `is_own_target_group` selects and nothing else
+/// uses, and those of its security groups that `is_own_group` selects and that are on nothing else. The error is the reason
+/// that it stays.
+pub(crate) fn balancer_deletion(
+    region: &Region,
+    one: &LoadBalancer,
+    cluster_id: &str,
+    is_own_target_group: impl Fn(&TargetGroup) -> Result<(), &'static str>,
+    is_own_group: impl Fn(&SecurityGroup) -> bool,
+) -> Result<BalancerDeletion, String> {
+    if let Some(why) = balancer_in_use(region, one) {
+        return Err(why);
+    }
+    if tags::has_foreign_cluster_tag(one.tags.as_deref().unwrap_or_default(), cluster_id) {
+        return Err("it carries the tag of another cluster".to_owned());
+    }
+    let key = |kind, id| ResourceKey::new(kind, id);
+    let Some(own) = deletion(region, key(ResourceKind::LoadBalancer, one.key())) else {
+        return Err("it was not read".to_owned());
+    };
+    // What the rest looks like without it.
+    let mut without = region.clone();
+    delete(&mut without, key(ResourceKind::LoadBalancer, one.key()));
+    let mut deletion_of = BalancerDeletion { changes: vec![own], kept: Vec::new() };
+    let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
+    for group in groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key())) {
+        let used = in_use(&without, key(ResourceKind::TargetGroup, &group.arn));
+        match used.map_or_else(|| is_own_target_group(group).map_err(str::to_owned), Err) {
+            Ok(()) => {
+                deletion_of.changes.extend(deletion(region, key(ResourceKind::TargetGroup, &group.arn)));
+            }
+            Err(why) => deletion_of.kept.push(format!("target group `{}`: {why}", group.name)),
+        }
+    }
+    let own_groups: BTreeSet<&str> = one.security_groups.iter().map(String::as_str).collect();
+    for group in own_groups.into_iter().filter_map(|id| region.group(id)) {
+        if !is_own_group(group) {
+            deletion_of.kept.push(format!("security group `{}`: no controller of the cluster created it", group.id));
+            continue;
+        }
+        match group_attached(&without, &group.id).map_or_else(|| group_deletion(region, group, cluster_id), Err) {
+            Ok(changes) => deletion_of.changes.extend(changes),
+            Err(why) => deletion_of.kept.push(format!("security group `{}`: {why}", group.id)),
+        }
+    }
+    Ok(deletion_of)
+}
+
+/// ARN of a load balancer or target group; `None` for another kind, and for an ARN of another account or region.
+/// Source: Service Authorization Reference, Elastic Load Balancing, resource types.
+pub(crate) fn arn(target: &Target, partition: &str, account_id: &str) -> Option<String> {
+    if !matches!(target.kind, ResourceKind::LoadBalancer | ResourceKind::TargetGroup) {
+        return None;
+    }
+    let here = format!("arn:{partition}:elasticloadbalancing:{}:{account_id}:", target.region());
+    if target.id.starts_with("arn:") {
+        return target.id.starts_with(&here).then(|| target.id.clone());
+    }
+    (target.kind == ResourceKind::LoadBalancer).then(|| format!("{here}loadbalancer/{}", target.id))
+}
+
+/// True if a description is that of the target, with the marks of a controller of the cluster and of no other cluster.
+pub(crate) fn is_described_as(cluster_id: &str, target: &Target, description: &Value) -> bool {
+    let Value::Resource(text) = description else { return false };
+    let held = match target.kind {
+        ResourceKind::LoadBalancer => serde_json::from_str::<LoadBalancer>(text)
+            .ok()
+            .filter(|one| one.key() == target.id)
+            .and_then(|one| one.tags),
+        ResourceKind::TargetGroup => {
+            serde_json::from_str::<TargetGroup>(text).ok().filter(|one| one.arn == target.id).and_then(|one| one.tags)
+        }
+        ResourceKind::SecurityGroup => {
+            serde_json::from_str::<SecurityGroup>(text).ok().filter(|one| one.id == target.id).map(|one| one.tags)
+        }
+        _ => None,
+    };
+    held.is_some_and(|held| {
+        let is_of_controller = tags::value(&held, tags::LBC_CLUSTER_TAG).is_some();
+        (tags::has_cluster_tag_owned(&held, cluster_id) || is_of_controller)
+            && !tags::has_foreign_cluster_tag(&held, cluster_id)
+    })
+}
