@@ -34,6 +34,9 @@ pub(crate) use node::node;
 /// Schema of [`Chain`]; `docs/why-object.schema.json` describes it.
 const SCHEMA: &str = "tagaudit.why-object/1";
 
+/// Most ids of a sentence before the rest is counted.
+const SHOWN: usize = 6;
+
 /// The links of an object.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Chain {

@@ -32,6 +32,7 @@ mod launch_templates;
 mod links;
 mod links_on_copy;
 mod manifests;
+mod metadata_options;
 mod objects;
 mod plan;
 mod references;

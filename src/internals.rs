@@ -64,14 +64,14 @@ pub mod nodes {
 }
 pub mod permissions {
     pub use crate::permissions::{
-        FIX, FIX_ALIBABA, FixLimits, Permission, SCAN, SCAN_ALIBABA, fix_policy, fix_policy_alibaba,
+        FIX, FIX_ALIBABA, FixLimits, LEFTOVERS, Permission, SCAN, SCAN_ALIBABA, fix_policy, fix_policy_alibaba,
         organization_policy, scan_policy, scan_policy_alibaba,
     };
 }
 pub mod plan {
     pub use crate::fix::plan::{
-        Answer, Approvals, BuildError, Expect, Fit, Plan, Planned, PlannedChange, Scope, SkipReason, Skipped, build,
-        created, fit, observe, simulate, undo, unlike_inverse,
+        Answer, Approvals, BuildError, Expect, Fit, Mandate, Plan, Planned, PlannedChange, Scope, SkipReason, Skipped,
+        build, created, fit, observe, simulate, undo, unlike_inverse,
     };
 }
 pub mod provider {

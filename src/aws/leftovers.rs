@@ -14,6 +14,43 @@ use super::{
     TargetHealth,
 };
 
+/// Reason that a resource stays.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Stays {
+    #[error("it was not read")]
+    NotRead,
+    #[error("the health of its targets was not read")]
+    HealthNotRead,
+    #[error("one of its targets is healthy")]
+    Healthy,
+    #[error("its deletion protection is on")]
+    Protected,
+    #[error("the load balancer `{0}` uses it")]
+    UsedBy(String),
+    #[error("the Auto Scaling group `{0}` registers instances in it")]
+    RegisteredBy(String),
+    #[error("a TargetGroupBinding names it")]
+    Bound,
+    #[error("it is on the network interface `{0}`")]
+    OnInterface(String),
+    #[error("it is on the instance `{0}`")]
+    OnInstance(String),
+    #[error("it is on the load balancer `{0}`")]
+    OnBalancer(String),
+    #[error("a rule of `{0}` names it")]
+    Named(String),
+    #[error("a rule of `{0}`, which carries the tag of another cluster, names it")]
+    NamedByOtherCluster(String),
+    #[error("a rule of `{0}` names it with its account")]
+    NamedWithAccount(String),
+    #[error("it carries the tag of another cluster")]
+    OfOtherCluster,
+    #[error("no controller of the cluster created it")]
+    NotOfController,
+    #[error("it is managed as code")]
+    ManagedAsCode,
+}
+
 impl LoadBalancer {
     /// Its ARN; the name of a Classic Load Balancer.
     pub(crate) fn key(&self) -> &str {
@@ -92,7 +129,7 @@ fn rules_of(group: &SecurityGroup) -> impl Iterator<Item = (IngressRule, &RuleSo
 }
 
 /// What still uses a resource, so that it must not be deleted; `None` if nothing does.
-pub(crate) fn in_use(region: &Region, key: ResourceKey<'_>) -> Option<String> {
+pub(crate) fn in_use(region: &Region, key: ResourceKey<'_>) -> Option<Stays> {
     match key.kind {
         ResourceKind::LoadBalancer => balancer_in_use(region, region.balancer(key.id)?),
         ResourceKind::TargetGroup => group_of_targets_in_use(region, region.target_group(key.id)?),
@@ -105,11 +142,10 @@ fn is_healthy(target: &TargetHealth) -> bool {
     matches!(target.state.as_str(), "healthy" | "InService")
 }
 
-fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<String> {
-    const UNREAD: &str = "the health of its targets was not read";
+fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<Stays> {
     let attributes = one.attributes.as_ref();
     if attributes.and_then(|all| all.get("deletion_protection.enabled")).is_some_and(|value| value == "true") {
-        return Some("its deletion protection is on".to_owned());
+        return Some(Stays::Protected);
     }
     let of_classic = || one.health.as_ref().map(|health| health.iter().any(is_healthy));
     let of_groups = || {
@@ -121,46 +157,46 @@ fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<String> {
     let is_serving = if one.kind == LoadBalancerKind::Classic { of_classic() } else { of_groups() };
     match is_serving {
         Some(false) => None,
-        Some(true) => Some("one of its targets is healthy".to_owned()),
-        None => Some(UNREAD.to_owned()),
+        Some(true) => Some(Stays::Healthy),
+        None => Some(Stays::HealthNotRead),
     }
 }
 
-fn group_of_targets_in_use(region: &Region, one: &TargetGroup) -> Option<String> {
+fn group_of_targets_in_use(region: &Region, one: &TargetGroup) -> Option<Stays> {
     if let Some(arn) = one.load_balancers.first() {
-        return Some(format!("the load balancer `{}` uses it", arn.rsplit('/').nth(1).unwrap_or(arn)));
+        return Some(Stays::UsedBy(arn.rsplit('/').nth(1).unwrap_or(arn).to_owned()));
     }
     let groups = region.auto_scaling_groups.iter().flatten();
     let registering = groups
         .filter(|group| group.launch.as_ref().is_some_and(|launch| launch.target_groups.contains(&one.arn)))
         .map(|group| group.name.as_str())
         .next();
-    registering.map(|name| format!("the Auto Scaling group `{name}` registers instances in it"))
+    registering.map(|name| Stays::RegisteredBy(name.to_owned()))
 }
 
-fn group_in_use(region: &Region, id: &str) -> Option<String> {
+fn group_in_use(region: &Region, id: &str) -> Option<Stays> {
     group_attached(region, id).or_else(|| group_named(region, id))
 }
 
 /// The rule of another group that names a security group.
-fn group_named(region: &Region, id: &str) -> Option<String> {
+fn group_named(region: &Region, id: &str) -> Option<Stays> {
     let others = region.security_groups.iter().filter(|other| other.id != id);
     let naming = others.filter(|other| rules_of(other).any(|(rule, _)| rule.source == id)).map(|one| &one.id).next();
-    naming.map(|other| format!("a rule of `{other}` names it"))
+    naming.map(|other| Stays::Named(other.clone()))
 }
 
 /// What a security group is on.
-fn group_attached(region: &Region, id: &str) -> Option<String> {
+fn group_attached(region: &Region, id: &str) -> Option<Stays> {
     let has = |groups: &[String]| groups.iter().any(|group| group == id);
     if let Some(interface) = region.network_interfaces.iter().find(|one| has(&one.security_groups)) {
-        return Some(format!("it is on the network interface `{}`", interface.id));
+        return Some(Stays::OnInterface(interface.id.clone()));
     }
     if let Some(instance) = region.instances.iter().find(|one| has(&one.security_groups)) {
-        return Some(format!("it is on the instance `{}`", instance.id));
+        return Some(Stays::OnInstance(instance.id.clone()));
     }
     let balancers = region.load_balancing.iter().flat_map(|read| &read.load_balancers);
     let on = balancers.into_iter().find(|one| has(&one.security_groups));
-    on.map(|balancer| format!("it is on the load balancer `{}`", balancer.name))
+    on.map(|balancer| Stays::OnBalancer(balancer.name.clone()))
 }
 
 /// Deletes a resource from a region.
@@ -246,9 +282,9 @@ pub(crate) fn group_deletion(
     region: &Region,
     group: &SecurityGroup,
     cluster_id: &str,
-) -> Result<Vec<Transition>, String> {
+) -> Result<Vec<Transition>, Stays> {
     if tags::has_foreign_cluster_tag(&group.tags, cluster_id) {
-        return Err(format!("`{}` carries the tag of another cluster", group.id));
+        return Err(Stays::OfOtherCluster);
     }
     let mut changes = Vec::new();
     for other in region.security_groups.iter().filter(|other| other.id != group.id) {
@@ -256,11 +292,11 @@ pub(crate) fn group_deletion(
             continue;
         }
         if tags::has_foreign_cluster_tag(&other.tags, cluster_id) {
-            return Err(format!("a rule of `{}`, which carries the tag of another cluster, names it", other.id));
+            return Err(Stays::NamedByOtherCluster(other.id.clone()));
         }
         let revoked = revocations(region, other, |rule, _| rule.source == group.id);
         if revoked.is_empty() {
-            return Err(format!("a rule of `{}` names it by its account", other.id));
+            return Err(Stays::NamedWithAccount(other.id.clone()));
         }
         changes.extend(revoked);
     }
@@ -284,18 +320,18 @@ pub(crate) fn balancer_deletion(
     region: &Region,
     one: &LoadBalancer,
     cluster_id: &str,
-    is_own_target_group: impl Fn(&TargetGroup) -> Result<(), &'static str>,
+    is_own_target_group: impl Fn(&TargetGroup) -> Result<(), Stays>,
     is_own_group: impl Fn(&SecurityGroup) -> bool,
-) -> Result<BalancerDeletion, String> {
+) -> Result<BalancerDeletion, Stays> {
     if let Some(why) = balancer_in_use(region, one) {
         return Err(why);
     }
     if tags::has_foreign_cluster_tag(one.tags.as_deref().unwrap_or_default(), cluster_id) {
-        return Err("it carries the tag of another cluster".to_owned());
+        return Err(Stays::OfOtherCluster);
     }
     let key = |kind, id| ResourceKey::new(kind, id);
     let Some(own) = deletion(region, key(ResourceKind::LoadBalancer, one.key())) else {
-        return Err("it was not read".to_owned());
+        return Err(Stays::NotRead);
     };
     // What the rest looks like without it.
     let mut without = region.clone();
@@ -304,7 +340,7 @@ pub(crate) fn balancer_deletion(
     let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
     for group in groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key())) {
         let used = in_use(&without, key(ResourceKind::TargetGroup, &group.arn));
-        match used.map_or_else(|| is_own_target_group(group).map_err(str::to_owned), Err) {
+        match used.map_or_else(|| is_own_target_group(group), Err) {
             Ok(()) => {
                 deletion_of.changes.extend(deletion(region, key(ResourceKind::TargetGroup, &group.arn)));
             }
@@ -314,7 +350,7 @@ pub(crate) fn balancer_deletion(
     let own_groups: BTreeSet<&str> = one.security_groups.iter().map(String::as_str).collect();
     for group in own_groups.into_iter().filter_map(|id| region.group(id)) {
         if !is_own_group(group) {
-            deletion_of.kept.push(format!("security group `{}`: no controller of the cluster created it", group.id));
+            deletion_of.kept.push(format!("security group `{}`: {}", group.id, Stays::NotOfController));
             continue;
         }
         match group_attached(&without, &group.id).map_or_else(|| group_deletion(region, group, cluster_id), Err) {

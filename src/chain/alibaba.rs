@@ -12,7 +12,8 @@ use crate::model::{Answer, Decision, ModelledController, ObjectName};
 use crate::resource::ResourceKind;
 use crate::text;
 
-use super::balancer::{Asked, SHOWN, address, asked_service, controller_link, decision_link, unknown};
+use super::SHOWN;
+use super::balancer::{Asked, address, asked_service, controller_link, decision_link, unknown};
 use super::causes::Found;
 use super::node::{given, initialization, is_uninitialized, object};
 use super::{Audited, Chain, ChainError, ItemState, Link, LinkName, State};

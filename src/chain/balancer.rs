@@ -17,10 +17,7 @@ use crate::text;
 
 use super::causes::Found;
 use super::targets::{is_about_targets, names_of, targets};
-use super::{Audited, Chain, ChainError, Facts, ItemState, Link, LinkName, State};
-
-/// Most ids of a sentence before the rest is counted.
-pub(super) const SHOWN: usize = 6;
+use super::{Audited, Chain, ChainError, Facts, ItemState, Link, LinkName, SHOWN, State};
 
 /// Annotation with which a Service names its subnets.
 const SUBNETS_OF_SERVICE: &str = "service.beta.kubernetes.io/aws-load-balancer-subnets";

@@ -9,9 +9,8 @@ use crate::model::{Answer, Decision};
 use crate::resource::ResourceKind;
 use crate::text;
 
-use super::balancer::SHOWN;
 use super::causes::Found;
-use super::{Facts, ItemState, Link, LinkName, State};
+use super::{Facts, ItemState, Link, LinkName, SHOWN, State};
 
 /// True if a finding of a load balancer names its target groups or instances.
 pub(super) fn is_about_targets(found: &Found<'_>) -> bool {

@@ -30,8 +30,7 @@ mod trial;
 mod undo;
 mod validate;
 
-pub(crate) use approvals::Mandate;
-pub use approvals::{Answer, Approvals, SkipReason, Skipped};
+pub use approvals::{Answer, Approvals, Mandate, SkipReason, Skipped};
 pub(crate) use attempts::Audit;
 pub use build::{BuildError, Planned, Scope, build};
 #[cfg(any(feature = "aws", feature = "alibaba"))]

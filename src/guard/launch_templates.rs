@@ -10,7 +10,7 @@ use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
 use super::change::{Action, Change, block, texts};
-use super::instances::metadata;
+use super::metadata_options::metadata;
 use super::plan::Plan;
 use super::trial::Trial;
 

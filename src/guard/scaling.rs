@@ -9,8 +9,8 @@ use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
 use super::change::{Action, texts};
-use super::instances::metadata;
 use super::launch_templates::references;
+use super::metadata_options::metadata;
 use super::plan::Text;
 use super::trial::Trial;
 

@@ -259,7 +259,7 @@ pub static FIX: &[Permission] = &[
 ];
 
 /// Calls for deleting what controllers left behind, in addition to those of a scan, sorted by name.
-pub(crate) static LEFTOVERS: &[Permission] = &[
+pub static LEFTOVERS: &[Permission] = &[
     Permission {
         action: "ec2:AuthorizeSecurityGroupIngress",
         purpose: "restores rules",

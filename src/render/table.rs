@@ -8,6 +8,7 @@ use crate::finding::{Applicability, Severity};
 use crate::report::{Finding, GoneFinding, Report, ReportView, RuleOutcome};
 use crate::rules::{self, Outcome};
 use crate::text;
+use crate::transition::Call;
 
 use super::roles::roles;
 use super::style::{NARROW, Painter, TableOptions, fact, paragraph};
@@ -342,10 +343,16 @@ fn next_step(report: &Report) -> Option<String> {
     if report.nodes() == 0 && open().any(may_be_wrong) {
         return Some("`tagaudit clusters` lists the cluster ids of the account".to_owned());
     }
-    let fixes = open().filter(|finding| !finding.fix.changes.is_empty() || !finding.fix.choices.is_empty()).count();
-    if fixes > 0 {
-        let findings = text::count(fixes, "finding");
-        return Some(format!("`tagaudit scan … --fix --dry-run` previews the fixes of {findings}"));
+    let fixable = open().filter(|finding| !finding.fix.changes.is_empty() || !finding.fix.choices.is_empty());
+    let (leftovers, fixes): (Vec<&Finding>, Vec<&Finding>) = fixable.partition(|finding| {
+        let of_choices = finding.fix.choices.iter().flat_map(|choice| &choice.changes);
+        finding.fix.changes.iter().chain(of_choices).any(Call::removes_leftover)
+    });
+    for (found, option) in [(fixes, "--fix"), (leftovers, "--fix-leftovers")] {
+        if !found.is_empty() {
+            let findings = text::count(found.len(), "finding");
+            return Some(format!("`tagaudit scan … {option} --dry-run` previews the fixes of {findings}"));
+        }
     }
     let worst = open().max_by(|one, other| one.severity.cmp(&other.severity).then(other.rule.cmp(&one.rule)));
     match worst {

@@ -132,7 +132,23 @@ impl Call {
     /// The complete `aws` or `aliyun` commands of this call, quoted for a shell.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
-        self.arguments().iter().map(|words| quoted(words)).collect()
+        let wait = match self {
+            Self::DeleteSecurityGroup { region, resource } => Some(waits_for_interfaces(region, resource)),
+            _ => None,
+        };
+        wait.into_iter().chain(self.arguments().iter().map(|words| quoted(words))).collect()
+    }
+
+    /// True if it takes away what a controller left behind.
+    #[must_use]
+    pub(crate) fn removes_leftover(&self) -> bool {
+        matches!(
+            self,
+            Self::DeleteLoadBalancer { .. }
+                | Self::DeleteTargetGroup { .. }
+                | Self::DeleteSecurityGroup { .. }
+                | Self::RevokeSecurityGroupIngress { .. }
+        )
     }
 
     /// The commands for display: a long list of resources is shortened, and the last line states it.
@@ -250,6 +266,16 @@ fn tags(verb: &str, region: &str, resources: &[String], key: &str, value: &str) 
     let ids = resources.iter().map(String::as_str);
     let words = command.into_iter().chain(ids).chain(["--tags", &tags]);
     vec![words.map(str::to_owned).collect()]
+}
+
+/// A line that waits until a security group is on no network interface: those of a deleted load balancer take minutes.
+fn waits_for_interfaces(region: &str, group: &str) -> String {
+    let filter = format!("Name=group-id,Values={group}");
+    let query = "NetworkInterfaces[].NetworkInterfaceId";
+    let words = ["aws", "ec2", "describe-network-interfaces", "--region", region, "--filters", &filter];
+    let words: Vec<String> =
+        words.iter().chain(&["--query", query, "--output", "text"]).map(|word| (*word).to_owned()).collect();
+    format!("until test -z \"$({})\"; do sleep 10; done", quoted(&words))
 }
 
 /// A command that adds or removes an inbound rule. The JSON form takes every kind of source.

@@ -176,6 +176,7 @@ fn two_rules_that_want_the_same_change_share_it() {
     let approvals = Approvals {
         allow: vec!["iam-action-missing".into(), "iam-controller-action-missing".into()],
         answers: Vec::new(),
+        ..Approvals::default()
     };
     let planned = with(&inventory, world.cluster_id, &nodes, &approvals);
     assert!(planned.rejected.is_empty(), "{:?}", planned.rejected);
@@ -374,6 +375,7 @@ fn the_plan_of_the_demo_as_a_person_sees_it() {
     let approvals = Approvals {
         allow: vec!["instance-cluster-tag-missing".into(), "subnet-foreign-cluster-tag".into()],
         answers: vec!["sg-multiple-tagged-on-instance:i-0d1w0=sg-0d1".parse().unwrap()],
+        ..Approvals::default()
     };
     let planned = with(&world.inventory, "demo", &None, &approvals);
     let page =

@@ -9,7 +9,7 @@ use crate::transition::Transition;
 
 /// What a plan may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Mandate {
+pub enum Mandate {
     /// Repair findings (`--fix`).
     #[default]
     Repair,
@@ -40,7 +40,7 @@ fn removes_leftovers(finding: &Finding) -> bool {
 #[derive(Debug, Clone, Default)]
 pub struct Approvals {
     /// What the plan may do.
-    pub(crate) mandate: Mandate,
+    pub mandate: Mandate,
     /// Rules whose `confirm` fixes are approved (`--allow`).
     pub allow: Vec<String>,
     /// Answers (`--choose`).

@@ -81,7 +81,9 @@ pub(super) struct ChangeInFile {
     class: Applicability,
     reason: String,
     expect: Expect,
-    inverse: InverseInFile,
+    /// Absent for a deletion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inverse: Option<InverseInFile>,
 }
 
 /// Inverse of a change: the call, and the value that it restores; absent if it removes what was added.
@@ -96,7 +98,8 @@ impl From<PlannedChange> for ChangeInFile {
     fn from(change: PlannedChange) -> Self {
         let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
         let transition = change.transition;
-        let inverse = InverseInFile { operation: transition.inverse().operation(), value: text(&transition.old) };
+        let inverse = (!transition.is_deletion())
+            .then(|| InverseInFile { operation: transition.inverse().operation(), value: text(&transition.old) });
         Self {
             id: change.id,
             rules: change.rules,
@@ -143,7 +146,8 @@ impl TryFrom<ChangeInFile> for PlannedChange {
         };
         let (old, new) = (value(file.old)?, value(file.new)?);
         let transition = Transition { target: file.target, attribute, old, new };
-        if file.operation != transition.operation() || file.inverse.operation != transition.inverse().operation() {
+        let back = (!transition.is_deletion()).then(|| transition.inverse().operation());
+        if file.operation != transition.operation() || file.inverse.map(|inverse| inverse.operation) != back {
             return Err(SavedChangeError::Operation);
         }
         Ok(Self {

@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::aws::leftovers::Stays;
 use crate::inventory::Tag;
 use crate::text;
 use crate::transition::Value;
@@ -33,7 +34,7 @@ pub struct Observed {
     /// True if only the cloud may change the role.
     pub is_protected: bool,
     /// What still uses a resource that the change deletes.
-    pub in_use: Option<String>,
+    pub(crate) in_use: Option<Stays>,
 }
 
 /// SHA-256 of a document, in hexadecimal.

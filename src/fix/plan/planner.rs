@@ -351,7 +351,7 @@ impl Planner<'_> {
             return refused(why);
         }
         if let Some(why) = found.in_use.as_ref().filter(|_| draft.transition.is_deletion()) {
-            return refused(why.clone());
+            return refused(why.to_string());
         }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
             && let Some(text) = found.value.as_ref().and_then(Value::document)

@@ -49,7 +49,7 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     if change.transition.is_deletion()
         && let Some(why) = found.in_use
     {
-        return stale(why);
+        return stale(why.to_string());
     }
     if expect.addresses.is_some() && expect.addresses != found.addresses {
         return stale("its addresses have changed since".to_owned());

@@ -1,5 +1,6 @@
 use jiff::Timestamp;
 
+use crate::aws::leftovers::Stays;
 use crate::aws::load_balancers::{MadeFor, Maker};
 use crate::aws::{LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
 use crate::kubernetes::{Document, DocumentKind, covers_all_namespaces};
@@ -117,12 +118,10 @@ fn fix(context: &Context<'_>, one: &Balancer<'_>) -> Fix {
     let is_own_target_group = |group: &TargetGroup| {
         let held = group.tags.as_deref().unwrap_or_default();
         match () {
-            () if names.claims(held).is_empty() => Err("no controller of the cluster created it"),
-            () if tags::has_foreign_cluster_tag(held, cluster_id) => Err("it carries the tag of another cluster"),
-            () if bound.contains(group.arn.as_str()) || bound.contains(group.name.as_str()) => {
-                Err("a TargetGroupBinding names it")
-            }
-            () if leaves_to_code(Some(held)).is_some() => Err("it is managed as code"),
+            () if names.claims(held).is_empty() => Err(Stays::NotOfController),
+            () if tags::has_foreign_cluster_tag(held, cluster_id) => Err(Stays::OfOtherCluster),
+            () if bound.contains(group.arn.as_str()) || bound.contains(group.name.as_str()) => Err(Stays::Bound),
+            () if leaves_to_code(Some(held)).is_some() => Err(Stays::ManagedAsCode),
             () => Ok(()),
         }
     };
@@ -147,7 +146,7 @@ fn fix(context: &Context<'_>, one: &Balancer<'_>) -> Fix {
     }
 }
 
-/// The writes beside the deletion of the load balancer, counted by kind.
+/// The writes next to the deletion of the load balancer, counted by kind.
 fn shown(changes: &[Transition]) -> String {
     let rules = changes.iter().filter(|one| !one.is_deletion()).count();
     let of_kind = |kind| changes.iter().filter(|one| one.is_deletion() && one.target.kind == kind).count();

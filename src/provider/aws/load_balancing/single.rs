@@ -9,7 +9,7 @@ use crate::provider::aws::call::{CallError, Caller, page};
 use super::{Clients, Wanted, classic_tags, convert, current_tags, is_gone, read_details};
 
 /// Reads load balancers, by their ARNs or as Classic ones by their names, with their listeners, target groups and health; and
-/// target groups by their ARNs. What does not exist is left out.
+/// target groups by their ARNs. What does not exist is omitted.
 pub(in crate::provider::aws) async fn read(
     clients: &Clients,
     region: &str,
