@@ -70,8 +70,8 @@ pub mod permissions {
 }
 pub mod plan {
     pub use crate::fix::plan::{
-        Answer, Approvals, BuildError, Expect, Fit, Mandate, Plan, Planned, PlannedChange, Scope, SkipReason, Skipped,
-        build, created, fit, observe, simulate, undo, unlike_inverse,
+        Answer, Approvals, BuildError, Counting, Expect, Fit, Mandate, Plan, Planned, PlannedChange, Scope, SkipReason,
+        Skipped, build, created, fit, observe, simulate, undo, unlike_inverse,
     };
 }
 pub mod provider {

@@ -126,7 +126,11 @@ fn refusals(estate: EstateRef<'_>, scope: &plan::Scope<'_>, audit: &plan::Audit<
     }
     let refused = planned.skipped.into_iter().filter_map(|left| match left.reason {
         SkipReason::Refused(why) => Some((left.rule, left.resource, why)),
-        SkipReason::Allow | SkipReason::Question(_) | SkipReason::ByHand(_) | SkipReason::BeyondApproved => None,
+        SkipReason::Allow
+        | SkipReason::Leftover
+        | SkipReason::Question(_)
+        | SkipReason::ByHand(_)
+        | SkipReason::BeyondApproved => None,
     });
     Refusals::Fixes(refused.collect())
 }

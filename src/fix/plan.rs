@@ -43,7 +43,7 @@ pub(crate) use file::MAX_PLAN_BYTES;
 pub use gate::unlike_inverse;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) use gate::{LeftOut, left_out, undo_needs_consent};
-pub use guard::created;
+pub use guard::{Counting, created};
 pub use state::{Fit, fit};
 pub(crate) use trial::Trial;
 pub use undo::undo;

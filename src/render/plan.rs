@@ -194,6 +194,15 @@ pub fn skipped(left: &[Skipped], color: bool, width: usize) -> String {
             }
         }
     }
+    let leftovers = left.iter().filter(|left| left.reason == SkipReason::Leftover).count();
+    if leftovers > 0 {
+        let findings = text::count(leftovers, "finding");
+        paragraph(
+            &mut page,
+            "",
+            &format!("{findings} about what controllers left behind: `--fix-leftovers` deletes it."),
+        );
+    }
     let by_hand = left.iter().filter(|left| matches!(left.reason, SkipReason::ByHand(_))).count();
     if by_hand > 0 {
         let be = if by_hand == 1 { "is" } else { "are" };

@@ -47,6 +47,8 @@ pub struct Rule {
     /// A fix may create its findings for a neighbouring cluster: they report a state that an answer of the operator
     /// intends, or one that existed before.
     pub spares_neighbours: bool,
+    /// It reports what a cluster or a Service left behind: deleting a part of that may leave the rest.
+    pub reports_leftovers: bool,
     /// Its findings repeat the error at which the model of a controller stops, and name no other cause.
     pub restates_model: bool,
     /// Its findings are about rights beyond need or secrets in the open.
@@ -132,6 +134,7 @@ impl Rule {
             subjects,
             always_runs: false,
             spares_neighbours: false,
+            reports_leftovers: false,
             restates_model: false,
             is_about_security: false,
             migration: None,

@@ -71,7 +71,7 @@ impl<'a> Site<'a> {
             let before = auditor.re_audit(EstateRef::Aws(self.inventory), &cluster).unwrap();
             let now = auditor.re_audit(after.as_ref(), &cluster).unwrap();
             let deletes = writes.iter().any(|write| write.is_deletion());
-            let new = plan::created(&before, now, cluster != self.cluster_id || deletes);
+            let new = plan::created(&before, now, plan::Counting::of(cluster == self.cluster_id, deletes));
             let new = new.into_iter().filter(|finding| finding.severity >= Severity::Warning);
             harm.extend(new.map(|finding| format!("{cluster}: {} {}", finding.rule, finding.message)));
         }

@@ -111,6 +111,8 @@ fn meant(rule: &str) -> String {
 pub enum SkipReason {
     /// It needs `--allow RULE`.
     Allow,
+    /// It needs `--fix-leftovers`.
+    Leftover,
     /// It needs an answer.
     Question(Vec<Choice>),
     /// tagaudit has no change to write; holds the manual steps.

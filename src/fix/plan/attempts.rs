@@ -186,7 +186,7 @@ impl<'a> Attempts<'a> {
             if is_own {
                 own.clone_from(&after);
             }
-            let new = guard::created(&before, after, !is_own || deletes).into_iter();
+            let new = guard::created(&before, after, guard::Counting::of(is_own, deletes)).into_iter();
             created.extend(new.map(|finding| NewFinding { cluster_id: cluster.clone(), finding }));
         }
         Ok((own, created))

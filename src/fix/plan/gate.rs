@@ -57,6 +57,7 @@ fn reason(change: &PlannedChange, again: &Planned, estate: EstateRef<'_>, missin
     let skipped = of_rule().find(|left| left.resource == target.id).or_else(|| of_rule().next());
     let why = skipped.and_then(|left| match &left.reason {
         SkipReason::Allow => Some(format!("it now needs --allow {}: {}{unsaid}", left.rule, left.what)),
+        SkipReason::Leftover => Some(format!("it needs --fix-leftovers{unsaid}")),
         SkipReason::Question(_) => {
             Some(format!("it needs an answer: --choose {}:{}=VALUE{unsaid}", left.rule, left.resource))
         }

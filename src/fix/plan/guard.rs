@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::finding::{Finding, Severity};
 use crate::inventory::Gap;
-use crate::rules;
+use crate::rules::{self, Rule};
 use crate::tags;
 use crate::transition::{Attribute, Target};
 
@@ -41,15 +41,43 @@ pub(super) fn touching<'g>(
     })
 }
 
+/// The new findings that count against a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// Those of its own cluster: all.
+    Own,
+    /// Those of another cluster: not the states that an answer intends.
+    Neighbour,
+    /// Those of any cluster after leftovers were deleted: not what is still left, nor that nothing is.
+    AfterDeletion,
+}
+
+impl Counting {
+    /// The findings that count for a cluster. `is_own` states that it is the plan's own.
+    #[must_use]
+    pub fn of(is_own: bool, deletes: bool) -> Self {
+        match (is_own, deletes) {
+            (_, true) => Self::AfterDeletion,
+            (true, false) => Self::Own,
+            (false, false) => Self::Neighbour,
+        }
+    }
+
+    fn counts(self, rule: &Rule) -> bool {
+        match self {
+            Self::Own => true,
+            Self::Neighbour => !rule.spares_neighbours,
+            Self::AfterDeletion => !rule.spares_neighbours && !rule.reports_leftovers,
+        }
+    }
+}
+
 /// Findings after a plan that were absent or less severe before. Findings are compared by rule and resource, since
 /// their wording changes with what they cover. A finding that replaces a more severe one on the same resource does not
-/// count; `is_intended` states that the plan may lead to states that rules report of a neighbour: the findings are those of
-/// another cluster, or the plan deletes what is left of this one.
+/// count.
 #[must_use]
-pub fn created(before: &[Finding], mut after: Vec<Finding>, is_intended: bool) -> Vec<Finding> {
-    if is_intended {
-        after.retain(|finding| rules::find(finding.rule).is_none_or(|rule| !rule.spares_neighbours));
-    }
+pub fn created(before: &[Finding], mut after: Vec<Finding>, counting: Counting) -> Vec<Finding> {
+    after.retain(|finding| rules::find(finding.rule).is_none_or(|rule| counting.counts(rule)));
     let by_resource = |findings: &[Finding]| {
         let mut worst: BTreeMap<(&'static str, String), Severity> = BTreeMap::new();
         for finding in findings {

@@ -76,8 +76,7 @@ impl Planner<'_> {
             if !approvals.mandate.covers(finding) {
                 // A plan that only removes leftovers does not list what else there is to repair.
                 if approvals.mandate == Mandate::Repair {
-                    let how = format!("{}: `--fix-leftovers` plans it", finding.advice());
-                    self.skip(finding, SkipReason::ByHand(how));
+                    self.skip(finding, SkipReason::Leftover);
                 }
                 continue;
             }

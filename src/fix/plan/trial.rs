@@ -65,7 +65,11 @@ impl<'a> Trial<'a> {
         let attempt = self.attempts.attempt(&agreed, &BTreeMap::new(), None)?;
         let skipped = attempt.planner.skipped.iter().find_map(|left| match &left.reason {
             SkipReason::Refused(why) => Some(why.clone()),
-            SkipReason::Allow | SkipReason::Question(_) | SkipReason::ByHand(_) | SkipReason::BeyondApproved => None,
+            SkipReason::Allow
+            | SkipReason::Leftover
+            | SkipReason::Question(_)
+            | SkipReason::ByHand(_)
+            | SkipReason::BeyondApproved => None,
         });
         let created =
             (!attempt.created.is_empty()).then(|| describe_created(&attempt.created, self.attempts.cluster_id));

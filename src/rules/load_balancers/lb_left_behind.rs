@@ -39,6 +39,7 @@ pub(super) const RULE: Rule = Rule {
         Read::DescribeTargetGroups,
         Read::DescribeTargetHealth,
     ],
+    reports_leftovers: true,
     ..Rule::cluster(check)
 };
 

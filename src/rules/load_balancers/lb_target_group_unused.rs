@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "`k8s-shop-old-594e519ae4`, which was created for Service `shop/old`, belongs to no load balancer",
     reads: &[BALANCERS, TAGS, Read::DescribeTargetGroups],
+    reports_leftovers: true,
     ..Rule::cluster(check)
 };
 

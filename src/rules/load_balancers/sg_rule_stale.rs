@@ -36,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
     example: "2 rules of `sg-0a` are left of the Network Load Balancer a1b2c3, which does not exist",
     reads: &[BALANCERS, Read::DescribeInstances, Read::DescribeNetworkInterfaces, Read::DescribeSecurityGroups],
     subjects: Subjects::MemberGroups,
+    reports_leftovers: true,
     ..Rule::region(check)
 };
 

@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
     example: "3 available network interfaces are left by `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeNetworkInterfaces],
     subjects: Subjects::Region,
+    reports_leftovers: true,
     ..Rule::region(check)
 };
 

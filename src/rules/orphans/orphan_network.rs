@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     example: "3 subnets and 1 VPC owned by `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeVpcs, Read::DescribeSubnets, Read::DescribeRouteTables],
     subjects: Subjects::Region,
+    reports_leftovers: true,
     ..Rule::region(check)
 };
 

@@ -26,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a` (k8s-elb-a1b2) was created for a load balancer and is on no network interface",
     reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeNetworkInterfaces],
     subjects: Subjects::Region,
+    reports_leftovers: true,
     ..Rule::region(check)
 };
 

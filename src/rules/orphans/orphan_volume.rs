@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     example: "2 available volumes are owned by `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeVolumes],
     subjects: Subjects::Region,
+    reports_leftovers: true,
     ..Rule::region(check)
 };
 

@@ -150,7 +150,7 @@ pub(super) fn tell_created(
     };
     for cluster in clusters {
         let (known, now) = (find(before, &cluster)?, find(after, &cluster)?);
-        let new = plan::created(&known, now, cluster != scope.cluster_id || written.deletes());
+        let new = plan::created(&known, now, plan::Counting::of(cluster == scope.cluster_id, written.deletes()));
         created.extend(new.into_iter().map(|finding| (cluster.clone(), finding)));
     }
     created.sort_by(|(a, one), (b, other)| (other.severity, a, one.rule).cmp(&(one.severity, b, other.rule)));

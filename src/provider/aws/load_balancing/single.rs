@@ -28,7 +28,17 @@ pub(in crate::provider::aws) async fn read(
     }
     for arn in &wanted.target_groups {
         let request = || clients.current.describe_target_groups().target_group_arns(arn).send();
-        found.target_groups.extend(groups(region, caller, request).await?);
+        for mut group in groups(region, caller, request).await? {
+            // The list of a target group lags behind a load balancer that was deleted a moment ago.
+            let mut existing = Vec::new();
+            for arn in std::mem::take(&mut group.load_balancers) {
+                if !current(clients, region, &arn, caller).await?.is_empty() {
+                    existing.push(arn);
+                }
+            }
+            group.load_balancers = existing;
+            found.target_groups.push(group);
+        }
     }
     found.target_groups.sort_by(|a, b| a.arn.cmp(&b.arn));
     found.target_groups.dedup_by(|a, b| a.arn == b.arn);
