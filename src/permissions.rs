@@ -5,8 +5,8 @@ mod aws;
 mod kubernetes;
 
 pub use alibaba::{FIX_ALIBABA, SCAN_ALIBABA, fix_policy_alibaba, scan_policy_alibaba};
-pub use aws::{FIX, LEFTOVERS, SCAN, fix_policy, organization_policy, scan_policy};
-pub(crate) use aws::{MULTI_ACCOUNT, WHY, leftovers_policy, why_policy};
+pub use aws::{FIX, LEFTOVERS, SCAN, fix_policy, leftovers_policy, organization_policy, scan_policy};
+pub(crate) use aws::{MULTI_ACCOUNT, WHY, why_policy};
 pub(crate) use kubernetes::{WHY as WHY_KUBERNETES, kubernetes_roles};
 
 /// A call of a scan.

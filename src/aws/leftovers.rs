@@ -396,3 +396,114 @@ pub(crate) fn is_described_as(cluster_id: &str, target: &Target, description: &V
             && !tags::has_foreign_cluster_tag(&held, cluster_id)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fix::plan::simulate;
+    use crate::testing::aws::{Cluster, ID, OTHER_KEY, PLAIN_GROUP, TAGGED_GROUP};
+    use crate::testing::load_balancers::unhealthy;
+    use crate::testing::tag;
+
+    /// A Classic Load Balancer without a healthy instance, whose group a rule of the nodes' group names.
+    fn classic() -> Cluster {
+        let mut cluster = Cluster::new();
+        for target in cluster.add_classic().health.iter_mut().flatten() {
+            "OutOfService".clone_into(&mut target.state);
+        }
+        cluster.group(TAGGED_GROUP).ingress.push(rule_from("sg-0elb"));
+        cluster
+    }
+
+    fn rule_from(group: &str) -> IngressPermission {
+        IngressPermission {
+            protocol: "-1".to_owned(),
+            from_port: None,
+            to_port: None,
+            ranges: Vec::new(),
+            groups: vec![RuleSource { source: group.to_owned(), ..RuleSource::default() }],
+        }
+    }
+
+    fn deletion_of(cluster: &mut Cluster) -> Result<BalancerDeletion, Stays> {
+        let region = cluster.region();
+        let one = region.load_balancing.as_ref().unwrap().load_balancers[0].clone();
+        balancer_deletion(region, &one, ID, |_| Ok(()), |_| true)
+    }
+
+    /// Every write finds nothing that uses its resource, and in the end nothing is left.
+    #[test]
+    fn everything_is_deleted_in_an_order_that_aws_accepts() {
+        let mut cluster = classic();
+        let deletion = deletion_of(&mut cluster).unwrap();
+        let kinds: Vec<(ResourceKind, bool)> =
+            deletion.changes.iter().map(|one| (one.target.kind, one.is_deletion())).collect();
+        let group = ResourceKind::SecurityGroup;
+        assert_eq!(kinds, [(ResourceKind::LoadBalancer, true), (group, false), (group, true)]);
+        let mut state = crate::estate::Estate::Aws(cluster.inventory);
+        for change in &deletion.changes {
+            let crate::estate::Estate::Aws(inventory) = &state else { panic!("another cloud") };
+            let region = &inventory.accounts[0].regions[0];
+            let used = change.is_deletion().then(|| in_use(region, change.target.key())).flatten();
+            assert_eq!(used, None, "{change:?}");
+            simulate(&mut state, change);
+        }
+        let crate::estate::Estate::Aws(inventory) = state else { panic!("another cloud") };
+        let region = &inventory.accounts[0].regions[0];
+        assert!(region.load_balancing.as_ref().unwrap().load_balancers.is_empty());
+        assert!(region.group("sg-0elb").is_none() && group_named(region, "sg-0elb").is_none());
+        assert!(region.group(TAGGED_GROUP).is_some());
+    }
+
+    #[test]
+    fn what_is_needed_or_unread_stays() {
+        let mut healthy = classic();
+        "InService".clone_into(&mut healthy.balancer().health.as_mut().unwrap()[0].state);
+        assert_eq!(deletion_of(&mut healthy).unwrap_err(), Stays::Healthy);
+        let mut unread = classic();
+        unread.balancer().health = None;
+        assert_eq!(deletion_of(&mut unread).unwrap_err(), Stays::HealthNotRead);
+        let mut shared = classic();
+        tag(shared.balancer().tags.as_mut().unwrap(), OTHER_KEY, "owned");
+        assert_eq!(deletion_of(&mut shared).unwrap_err(), Stays::OfOtherCluster);
+        // Groups stay alone: one on an instance, one that a rule of another cluster's group names.
+        let kept = |cluster: &mut Cluster| deletion_of(cluster).unwrap().kept.join("; ");
+        let mut attached = classic();
+        attached.interface("eni-0b", "in-use", "something else").security_groups = vec!["sg-0elb".to_owned()];
+        assert!(kept(&mut attached).contains("it is on the network interface `eni-0b`"));
+        let mut named = classic();
+        tag(&mut named.group(PLAIN_GROUP).tags, OTHER_KEY, "owned");
+        named.group(PLAIN_GROUP).ingress.push(rule_from("sg-0elb"));
+        assert!(kept(&mut named).contains("which carries the tag of another cluster, names it"));
+    }
+
+    #[test]
+    fn target_groups_of_two_load_balancers_stay() {
+        let mut cluster = Cluster::new();
+        cluster.add_network();
+        unhealthy(cluster.target_group(), &[]);
+        cluster
+            .target_group()
+            .load_balancers
+            .push("arn:aws:elasticloadbalancing:r:1:loadbalancer/net/other/0a".to_owned());
+        let deletion = deletion_of(&mut cluster).unwrap();
+        assert_eq!(deletion.changes.len(), 1);
+        assert!(deletion.kept[0].contains("the load balancer `other` uses it"), "{:?}", deletion.kept);
+    }
+
+    #[test]
+    fn a_rule_that_was_removed_comes_back_as_it_was() {
+        let mut cluster = classic();
+        let region = cluster.region();
+        let before = region.group(TAGGED_GROUP).unwrap().ingress.clone();
+        for (rule, description) in rules_of(&region.group(TAGGED_GROUP).unwrap().clone())
+            .map(|(rule, source)| (rule, source.description.clone().unwrap_or_default()))
+        {
+            set_rule(region, TAGGED_GROUP, &rule, None);
+            assert_eq!(rule_description(region, TAGGED_GROUP, &rule), Some(None));
+            set_rule(region, TAGGED_GROUP, &rule, Some(description.clone()));
+            assert_eq!(rule_description(region, TAGGED_GROUP, &rule), Some(Some(description)));
+        }
+        assert_eq!(rules_of(region.group(TAGGED_GROUP).unwrap()).count(), before.len());
+    }
+}

@@ -290,7 +290,7 @@ pub static LEFTOVERS: &[Permission] = &[
 /// The policy for `--fix-leftovers`: reads, and deletions of what carries the tag of one of the clusters, or that of its AWS
 /// Load Balancer Controller. Rules are changed only in security groups with the cluster's tag.
 #[must_use]
-pub(crate) fn leftovers_policy(limits: &FixLimits) -> String {
+pub fn leftovers_policy(limits: &FixLimits) -> String {
     let partition = limits.partition.as_str();
     let account = limits.account_id.as_deref().unwrap_or("*");
     let group = format!("arn:{partition}:ec2:*:{account}:security-group/*");

@@ -163,6 +163,11 @@ impl Cluster {
         self.push(balancer)
     }
 
+    /// Its first load balancer.
+    pub(crate) fn balancer(&mut self) -> &mut LoadBalancer {
+        self.region().load_balancing.as_mut().unwrap().load_balancers.first_mut().unwrap()
+    }
+
     /// The target group of the Network Load Balancer.
     pub(crate) fn target_group(&mut self) -> &mut TargetGroup {
         self.region().load_balancing.as_mut().unwrap().target_groups.first_mut().unwrap()

@@ -138,6 +138,42 @@ fn a_cluster_id_with_wildcards_stands_for_itself() {
     assert_eq!(on("kubernetes.io/cluster/ab"), Decision::ImplicitlyDenied);
 }
 
+/// A deletion needs the tag of the cluster, or of its AWS Load Balancer Controller; and a fix deletes nothing of EC2.
+#[test]
+fn the_policy_for_leftovers_covers_one_cluster() {
+    use tagaudit::internals::policy::{Context, ContextValue};
+    let policy = permissions::leftovers_policy(&limits("bravo", &[]));
+    let on = |action: &str, resource: &str, tag: (&str, &str)| {
+        let mut context = Context::default();
+        context.insert(&format!("aws:ResourceTag/{}", tag.0), ContextValue::One(tag.1.into()));
+        let policies = PreparedPolicies::new(&PolicySet::from(Document::parse(&policy).unwrap()));
+        policies.decide(&Request::new(action, resource, context)).decision == Decision::Allowed
+    };
+    let group = "arn:aws:ec2:us-east-1:111122223333:security-group/sg-1";
+    let balancers = [
+        "arn:aws:elasticloadbalancing:us-east-1:111122223333:loadbalancer/a1b2",
+        "arn:aws:elasticloadbalancing:us-east-1:111122223333:loadbalancer/net/k8s-a/0a",
+    ];
+    let (own, of_controller) = (("kubernetes.io/cluster/bravo", "owned"), ("elbv2.k8s.aws/cluster", "bravo"));
+    for tag in [own, of_controller] {
+        assert!(on("ec2:DeleteSecurityGroup", group, tag));
+        assert!(balancers.iter().all(|arn| on("elasticloadbalancing:DeleteLoadBalancer", arn, tag)));
+    }
+    for tag in [
+        ("kubernetes.io/cluster/bravo", "shared"),
+        ("kubernetes.io/cluster/bravo-2", "owned"),
+        ("elbv2.k8s.aws/cluster", "bravo-2"),
+        ("team", "bravo"),
+    ] {
+        assert!(!on("ec2:DeleteSecurityGroup", group, tag), "{tag:?}");
+        assert!(!on("elasticloadbalancing:DeleteLoadBalancer", balancers[0], tag), "{tag:?}");
+    }
+    assert!(on("ec2:RevokeSecurityGroupIngress", group, ("kubernetes.io/cluster/bravo", "shared")));
+    assert!(!on("ec2:RevokeSecurityGroupIngress", group, ("kubernetes.io/cluster/alpha", "owned")));
+    let fix = permissions::fix_policy(&limits("bravo", &["workers"]));
+    assert_eq!(decision(&fix, "ec2:DeleteSecurityGroup", group, &[]), Decision::ImplicitlyDenied);
+}
+
 #[test]
 fn the_tables_and_the_policies_name_the_same_actions() {
     let actions = |policy: &str| -> std::collections::BTreeSet<String> {
@@ -153,6 +189,8 @@ fn the_tables_and_the_policies_name_the_same_actions() {
     assert_eq!(actions(&permissions::scan_policy()), scan.iter().cloned().collect());
     let fix = actions(&permissions::fix_policy(&limits("bravo", &["workers"])));
     assert_eq!(fix, scan.into_iter().chain(named(permissions::FIX)).collect());
+    let leftovers = actions(&permissions::leftovers_policy(&limits("bravo", &[])));
+    assert_eq!(leftovers, named(permissions::SCAN).into_iter().chain(named(permissions::LEFTOVERS)).collect());
     let roles = ["acs:ram::1234567890123456:role/k8s".to_owned()];
     let limits = FixLimits { roles: roles.to_vec(), ..FixLimits::default() };
     let of_ram = |policy: &str| -> std::collections::BTreeSet<String> {

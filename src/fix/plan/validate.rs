@@ -298,6 +298,65 @@ mod tests {
         }
     }
 
+    /// A deletion is of a resource whose description carries the mark of the cluster, and an answer of the operator.
+    #[test]
+    fn refuses_resealed_deletions() {
+        const ARN: &str = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/net/k8s-a/0a";
+        let description = |arn: &str, tags: serde_json::Value| {
+            let one =
+                serde_json::json!({"kind": "network", "name": "k8s-a", "arn": arn, "dns_name": "a", "tags": tags});
+            Some(Value::Resource(one.to_string()))
+        };
+        let owned = || serde_json::json!([{"key": "kubernetes.io/cluster/a", "value": "owned"}]);
+        let deletion = |plan: &mut Plan| {
+            let change = &mut plan.changes[0];
+            change.arn = ARN.to_owned();
+            change.transition = Transition {
+                target: Target::ec2("us-east-1", ResourceKey::new(ResourceKind::LoadBalancer, ARN)),
+                attribute: Attribute::Resource {},
+                old: description(ARN, owned()),
+                new: None,
+            };
+            change.class = Applicability::Choice;
+        };
+        assert!(sealed(deletion).is_ok());
+        type Edit = Box<dyn FnOnce(&mut PlannedChange)>;
+        let other = ARN.replace("k8s-a", "k8s-b");
+        let foreign = serde_json::json!([{"key": "kubernetes.io/cluster/b", "value": "owned"}]);
+        let cases: Vec<(Edit, &str)> = vec![
+            (Box::new(|change| change.class = Applicability::Confirm), "does not plan this deletion"),
+            (Box::new(|change| change.class = Applicability::Safe), "class does not match"),
+            (Box::new(|change| change.transition.old = None), "changes nothing"),
+            (
+                Box::new(move |change| change.transition.old = description(&other, owned())),
+                "does not plan this deletion",
+            ),
+            (Box::new(move |change| change.transition.old = description(ARN, foreign)), "does not plan this deletion"),
+            (
+                Box::new(move |change| change.transition.old = description(ARN, serde_json::json!([]))),
+                "does not plan this deletion",
+            ),
+            (Box::new(|change| change.transition.target.kind = ResourceKind::Instance), "ARN does not match"),
+            (
+                Box::new(|change| change.transition.target.id = ARN.replace("123456789012", "999999999999")),
+                "ARN does not match",
+            ),
+        ];
+        for (edit, described) in cases {
+            let edited = |plan: &mut Plan| {
+                deletion(plan);
+                edit(&mut plan.changes[0]);
+            };
+            let error = sealed(edited).unwrap_err().to_string();
+            assert!(error.contains(described), "{described}: {error}");
+        }
+        let undo = |plan: &mut Plan| {
+            deletion(plan);
+            plan.kind = Kind::Undo;
+        };
+        assert!(sealed(undo).unwrap_err().to_string().contains("does not plan this deletion"));
+    }
+
     /// In Alibaba Cloud too: no other tag, value or policy, and no policy of another role.
     #[test]
     #[expect(clippy::too_many_lines, reason = "a row for each thing that somebody may write")]

@@ -291,8 +291,12 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::aws::{self, ID};
+    use crate::finding::Applicability;
+    use crate::resource::ResourceKind;
+    use crate::testing::aws::{self, Cluster, ID};
     use crate::testing::load_balancers::{CLUSTER_IP, OTHER_SERVICE, SERVICE, WHOLE_CLUSTER, unhealthy};
+    use crate::testing::tag;
+    use crate::transition::Transition;
 
     #[test]
     fn fires() {
@@ -316,6 +320,66 @@ mod tests {
             unhealthy(c.target_group(), &[]);
             c.forget_nodes();
         });
+    }
+
+    /// A cluster without nodes, and its Network Load Balancer without a healthy target.
+    fn dead(c: &mut Cluster) {
+        c.add_network();
+        unhealthy(c.target_group(), &[]);
+        c.forget_nodes();
+    }
+
+    #[test]
+    fn a_deletion_is_offered_where_nothing_needs_it() {
+        let fix = aws::only_fix(&RULE, dead);
+        let deleted: Vec<ResourceKind> = fix.changes.iter().map(|one| one.target.kind).collect();
+        assert_eq!((fix.applicability, fix.choices.len()), (Applicability::Choice, 1), "{}", fix.summary);
+        assert_eq!(deleted, [ResourceKind::LoadBalancer, ResourceKind::TargetGroup]);
+        assert!(fix.changes.iter().all(Transition::is_deletion));
+    }
+
+    #[test]
+    fn what_may_be_needed_is_not_offered() {
+        type Change = fn(&mut Cluster);
+        let cases: [(Change, &str); 4] = [
+            // The Service does not exist, and traffic still flows.
+            (
+                |c| {
+                    c.add_network();
+                    c.manifests = WHOLE_CLUSTER;
+                },
+                "one of its targets is healthy",
+            ),
+            // Only the Services of a namespace were given.
+            (
+                |c| {
+                    c.add_network();
+                    unhealthy(c.target_group(), &[]);
+                    c.manifests = OTHER_SERVICE;
+                },
+                "if nothing else uses it",
+            ),
+            (
+                |c| {
+                    dead(c);
+                    let attributes = [("deletion_protection.enabled".to_owned(), "true".to_owned())];
+                    c.balancer().attributes = Some(attributes.into());
+                },
+                "its deletion protection is on",
+            ),
+            (
+                |c| {
+                    dead(c);
+                    tag(c.balancer().tags.as_mut().unwrap(), "terraform", "true");
+                },
+                "Terraform (tag `terraform`) manages it",
+            ),
+        ];
+        for (change, reason) in cases {
+            let fix = aws::only_fix(&RULE, change);
+            assert!(fix.applicability == Applicability::None && fix.changes.is_empty(), "{reason}: {}", fix.summary);
+            assert!(fix.summary.contains(reason), "{reason}: {}", fix.summary);
+        }
     }
 
     #[test]
