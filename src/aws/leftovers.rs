@@ -79,13 +79,29 @@ impl Region {
     }
 }
 
-/// A resource that may be deleted, as JSON without what changes by itself; `None` if its list was not read, and an absent
-/// text if it does not exist.
-pub(crate) fn description(region: &Region, key: ResourceKey<'_>) -> Option<Option<String>> {
+/// What was seen of a resource or a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Sighting {
+    /// Its list, or its group, was not read.
+    Unread,
+    Absent,
+    /// Its description.
+    Present(String),
+}
+
+impl From<Option<String>> for Sighting {
+    fn from(description: Option<String>) -> Self {
+        description.map_or(Self::Absent, Self::Present)
+    }
+}
+
+/// A resource that may be deleted, as JSON without what changes by itself.
+pub(crate) fn description(region: &Region, key: ResourceKey<'_>) -> Sighting {
     let json = |value: serde_json::Result<String>| value.unwrap_or_default();
-    Some(match key.kind {
+    let is_unread = region.load_balancing.is_none();
+    let found = match key.kind {
+        ResourceKind::LoadBalancer | ResourceKind::TargetGroup if is_unread => return Sighting::Unread,
         ResourceKind::LoadBalancer => {
-            region.load_balancing.as_ref()?;
             region.balancer(key.id).map(|one| {
                 // A load balancer is gone for others once its interfaces are.
                 json(serde_json::to_string(&LoadBalancer {
@@ -96,21 +112,20 @@ pub(crate) fn description(region: &Region, key: ResourceKey<'_>) -> Option<Optio
                 }))
             })
         }
-        ResourceKind::TargetGroup => {
-            region.load_balancing.as_ref()?;
-            region.target_group(key.id).map(|one| {
-                json(serde_json::to_string(&TargetGroup { targets: None, load_balancers: Vec::new(), ..one.clone() }))
-            })
-        }
+        ResourceKind::TargetGroup => region.target_group(key.id).map(|one| {
+            json(serde_json::to_string(&TargetGroup { targets: None, load_balancers: Vec::new(), ..one.clone() }))
+        }),
         ResourceKind::SecurityGroup => region.group(key.id).map(|one| json(serde_json::to_string(one))),
-        _ => return None,
-    })
+        _ => return Sighting::Unread,
+    };
+    found.into()
 }
 
-/// Description of a rule of a security group; an absent text if it has no such rule, `None` if there is no such group.
-pub(crate) fn rule_description(region: &Region, group: &str, rule: &IngressRule) -> Option<Option<String>> {
-    let held = rules_of(region.group(group)?).find(|(held, _)| held == rule);
-    Some(held.map(|(_, source)| source.description.clone().unwrap_or_default()))
+/// Description of a rule of a security group.
+pub(crate) fn rule_description(region: &Region, group: &str, rule: &IngressRule) -> Sighting {
+    let Some(group) = region.group(group) else { return Sighting::Unread };
+    let held = rules_of(group).find(|(held, _)| held == rule);
+    held.map(|(_, source)| source.description.clone().unwrap_or_default()).into()
 }
 
 /// The inbound rules of a group, each with one source.
@@ -254,8 +269,13 @@ pub(crate) fn set_rule(region: &mut Region, group: &str, rule: &IngressRule, des
 
 /// The write that deletes a resource; `None` if it was not read. Earlier writes of a plan may change its description.
 pub(crate) fn deletion(region: &Region, key: ResourceKey<'_>) -> Option<Transition> {
-    description(region, key)??;
-    Some(Transition { target: Target::ec2(&region.name, key), attribute: Attribute::Resource {}, old: None, new: None })
+    let is_there = matches!(description(region, key), Sighting::Present(_));
+    is_there.then(|| Transition {
+        target: Target::ec2(&region.name, key),
+        attribute: Attribute::Resource {},
+        old: None,
+        new: None,
+    })
 }
 
 /// The write that removes a rule of a security group.
@@ -500,9 +520,9 @@ mod tests {
             .map(|(rule, source)| (rule, source.description.clone().unwrap_or_default()))
         {
             set_rule(region, TAGGED_GROUP, &rule, None);
-            assert_eq!(rule_description(region, TAGGED_GROUP, &rule), Some(None));
+            assert_eq!(rule_description(region, TAGGED_GROUP, &rule), Sighting::Absent);
             set_rule(region, TAGGED_GROUP, &rule, Some(description.clone()));
-            assert_eq!(rule_description(region, TAGGED_GROUP, &rule), Some(Some(description)));
+            assert_eq!(rule_description(region, TAGGED_GROUP, &rule), Sighting::Present(description));
         }
         assert_eq!(rules_of(region.group(TAGGED_GROUP).unwrap()).count(), before.len());
     }

@@ -209,7 +209,7 @@ impl PlannedChange {
             (Attribute::MetadataOption { option: MetadataOption::InstanceMetadataTags }, Some(value)) => {
                 if *value == Value::State(State::Enabled) { 4 } else { 0 }
             }
-            (Attribute::Tag { .. }, Some(_)) => 1,
+            (Attribute::Tag { .. } | Attribute::IngressRule { .. }, Some(_)) => 1,
             (Attribute::Tag { .. }, None) => 2,
             // Host names need DNS support: enabled after it, disabled before it.
             (Attribute::VpcAttribute { attribute }, Some(value)) => {
@@ -228,7 +228,6 @@ impl PlannedChange {
                 _ => 12,
             },
             (Attribute::IngressRule { .. }, None) => 11,
-            (Attribute::IngressRule { .. }, Some(_)) => 1,
         }
     }
 

@@ -17,6 +17,7 @@ pub(crate) enum WriteErrorKind {
     /// Too many requests: it was not made, and may be retried later.
     Throttled,
     /// Something still uses the resource: it was not made, and may be retried later.
+    #[cfg_attr(not(feature = "aws"), expect(dead_code, reason = "only leftovers in AWS are deleted"))]
     Busy,
     /// Credentials or clock are wrong: no write will succeed any more.
     Credentials,

@@ -98,7 +98,7 @@ fn leaves_to_code(tags: Option<&[Tag]>) -> Option<String> {
     manager(tags.unwrap_or_default())
 }
 
-/// Target groups that a TargetGroupBinding names, by ARN or by name.
+/// Target groups that a `TargetGroupBinding` names, by ARN or by name.
 fn bound_target_groups<'c>(context: &'c Context<'_>) -> BTreeSet<&'c str> {
     let bindings = context.kubernetes.documents_by_kind(DocumentKind::TargetGroupBinding);
     bindings

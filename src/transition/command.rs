@@ -286,14 +286,16 @@ fn ingress(verb: &str, region: &str, group: &str, rule: &IngressRule, descriptio
         SourceKind::Ipv6 => ("Ipv6Ranges", "CidrIpv6"),
         SourceKind::Ipv4 => ("IpRanges", "CidrIp"),
     };
-    let mut source = serde_json::json!({key: rule.source});
+    let mut source = serde_json::Map::from_iter([(key.to_owned(), rule.source.as_str().into())]);
     if !description.is_empty() {
-        source["Description"] = description.into();
+        source.insert("Description".to_owned(), description.into());
     }
-    let mut permission = serde_json::json!({"IpProtocol": rule.protocol, list: [source]});
-    if let (Some(from), Some(to)) = (rule.from_port, rule.to_port) {
-        permission["FromPort"] = from.into();
-        permission["ToPort"] = to.into();
+    let mut permission = serde_json::Map::from_iter([
+        ("IpProtocol".to_owned(), rule.protocol.as_str().into()),
+        (list.to_owned(), serde_json::json!([source])),
+    ]);
+    for (name, port) in [("FromPort", rule.from_port), ("ToPort", rule.to_port)] {
+        permission.extend(port.map(|port| (name.to_owned(), port.into())));
     }
     let permissions = serde_json::json!([permission]).to_string();
     let words = ["aws", "ec2", verb, "--region", region, "--group-id", group, "--ip-permissions", &permissions];

@@ -341,16 +341,12 @@ impl Planner<'_> {
         if found.value == *new {
             return Ok(None);
         }
-        if let Some(expected) = old
-            && found.value.as_ref() != Some(expected)
-        {
+        if old.is_some() && found.value != *old {
             return Ok(None);
         }
-        if let Some(why) = cloud::limit(&draft.transition, &found) {
+        let in_use = found.in_use.as_ref().filter(|_| draft.transition.is_deletion()).map(ToString::to_string);
+        if let Some(why) = cloud::limit(&draft.transition, &found).or(in_use) {
             return refused(why);
-        }
-        if let Some(why) = found.in_use.as_ref().filter(|_| draft.transition.is_deletion()) {
-            return refused(why.to_string());
         }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
             && let Some(text) = found.value.as_ref().and_then(Value::document)

@@ -72,7 +72,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     CheckResult::counted(number, found)
 }
 
-/// True if no TargetGroupBinding that was not given may name a target group.
+/// True if no `TargetGroupBinding` that was not given may name a target group.
 fn knows_bindings(context: &Context<'_>) -> bool {
     context.kubernetes.document_lists.contains(&DocumentKind::TargetGroupBinding) || is_dead(context)
 }

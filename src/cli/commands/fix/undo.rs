@@ -69,11 +69,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
         .cause(format!("{}: {}", other.transition.target.id, other.transition.attribute.label()))
         .help("check who wrote that journal; the run can be undone by hand"));
     }
-    let deleted = run.own_changes().iter().filter(|change| change.transition.is_deletion()).count();
-    if deleted > 0 {
-        let what = text::count(deleted, "deletion");
-        line(&format!("{what} of the run {wanted} cannot be undone; the journal describes what was there."));
-    }
+    let deleted = tell_deletions(run);
     let plan = broken_off.unwrap_or(inverse);
     if plan.changes.is_empty() && deleted > 0 {
         return Ok(Exit::Unfixed);
@@ -111,6 +107,16 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let after = look_again(&plan, &scope, &connection)?;
     let harms = gate::tell_created(&scope, &before, &after.estate, &plan)?;
     Ok(after.exit(is_complete(&applied) && !harms))
+}
+
+/// States how many deletions of a run stay; returns their number.
+fn tell_deletions(run: &Run) -> usize {
+    let deleted = run.own_changes().iter().filter(|change| change.transition.is_deletion()).count();
+    if deleted > 0 {
+        let what = text::count(deleted, "deletion");
+        line(&format!("{what} of the run {} cannot be undone; the journal describes what was there.", run.id));
+    }
+    deleted
 }
 
 /// Run to undo: the one that is named, else the last fix that is not yet undone.

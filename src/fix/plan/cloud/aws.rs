@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::aws::grant;
-use crate::aws::leftovers;
+use crate::aws::leftovers::{self, Sighting};
 use crate::aws::view::{Neighbour, instance_clusters, neighbours_by_vpc};
-use crate::aws::{Account, InlinePolicy, Instance, Inventory, ManagedPolicy, Region, Role, Tagged};
+use crate::aws::{Account, InlinePolicy, Instance, Inventory, ManagedPolicy, MetadataOptions, Region, Role, Tagged};
 use crate::fix::plan::PlannedChange;
 use crate::fix::plan::observed::{Observed, digest};
 use crate::inventory::Tag;
@@ -108,17 +108,27 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
         Attribute::Resource {} => {
             let region = find_region(account, target)?;
             Some(Observed {
-                value: leftovers::description(region, target.key())?.map(Value::Resource),
+                value: seen(leftovers::description(region, target.key()), Value::Resource)?,
                 in_use: leftovers::in_use(region, target.key()),
                 ..Observed::default()
             })
         }
         Attribute::IngressRule { rule } => {
             let region = find_region(account, target)?;
-            let value = leftovers::rule_description(region, &target.id, rule)?.map(Value::Text);
+            let value = seen(leftovers::rule_description(region, &target.id, rule), Value::Text)?;
             let tags = region.tags_of(&target.id)?;
             Some(Observed { value, cluster_tags: cluster_tags(tags), ..Observed::default() })
         }
+    }
+}
+
+/// The value of something that was seen; `None` if it was not read.
+#[expect(clippy::option_option, reason = "an absent value differs from an unread one, as in `observe_ec2`")]
+fn seen(sighting: Sighting, value: fn(String) -> Value) -> Option<Option<Value>> {
+    match sighting {
+        Sighting::Unread => None,
+        Sighting::Absent => Some(None),
+        Sighting::Present(text) => Some(Some(value(text))),
     }
 }
 
@@ -219,18 +229,23 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
         }
         Attribute::MetadataOption { option } => {
             let found = region_mut(account, target).and_then(|region| region.instance_mut(&target.id));
-            let Some(options) = found.and_then(|instance| instance.metadata_options.as_mut()) else { return };
-            let word = new.as_ref().map(ToString::to_string);
-            match option {
-                MetadataOption::HttpEndpoint => options.http_endpoint = word,
-                MetadataOption::InstanceMetadataTags => options.instance_metadata_tags = word,
-                MetadataOption::HttpPutResponseHopLimit => {
-                    options.http_put_response_hop_limit = match new {
-                        Some(Value::Number(limit)) => Some(*limit),
-                        Some(_) | None => None,
-                    };
-                }
+            if let Some(options) = found.and_then(|instance| instance.metadata_options.as_mut()) {
+                set_metadata_option(options, *option, new.as_ref());
             }
+        }
+    }
+}
+
+fn set_metadata_option(options: &mut MetadataOptions, option: MetadataOption, new: Option<&Value>) {
+    let word = new.map(ToString::to_string);
+    match option {
+        MetadataOption::HttpEndpoint => options.http_endpoint = word,
+        MetadataOption::InstanceMetadataTags => options.instance_metadata_tags = word,
+        MetadataOption::HttpPutResponseHopLimit => {
+            options.http_put_response_hop_limit = match new {
+                Some(Value::Number(limit)) => Some(*limit),
+                Some(_) | None => None,
+            };
         }
     }
 }
