@@ -23,6 +23,10 @@ pub struct Tag {
 /// Guide, "Tag restrictions".
 pub(crate) const QUOTA: usize = 50;
 
+/// Prefix of the tags by which the cluster autoscaler discovers groups; `enabled` or the name of a cluster follows.
+/// Source: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/README.md`.
+pub(crate) const AUTOSCALER_PREFIX: &str = "k8s.io/cluster-autoscaler/";
+
 /// Key of the tag of the AWS Load Balancer Controller, whose value is its `--cluster-name`.
 /// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/tracking/provider.go#clusterNameTagKey`.
 pub(crate) const LBC_CLUSTER_TAG: &str = "elbv2.k8s.aws/cluster";

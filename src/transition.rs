@@ -86,6 +86,8 @@ impl Target {
 pub enum Attribute {
     /// A tag of an EC2 or ECS resource.
     Tag { key: String },
+    /// A tag of an Auto Scaling group, with the flag that new instances get it.
+    GroupTag { key: String },
     /// An option of the instance metadata service.
     MetadataOption { option: MetadataOption },
     /// A DNS attribute of a VPC.
@@ -236,7 +238,12 @@ pub enum Value {
     Attached,
     /// The description of a resource, as JSON.
     Resource(String),
+    /// The value of a tag of an Auto Scaling group, and its `PropagateAtLaunch`.
+    GroupTag { value: String, propagates: bool },
 }
+
+/// The end of the text of a group's tag.
+const PROPAGATES: [(&str, bool); 2] = [(" (propagates)", true), (" (does not propagate)", false)];
 
 /// State of an option of the metadata service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -254,6 +261,10 @@ impl fmt::Display for Value {
             Self::State(State::Disabled) => f.write_str("disabled"),
             Self::Number(number) => write!(f, "{number}"),
             Self::Attached => f.write_str("attached"),
+            Self::GroupTag { value, propagates } => {
+                let end = PROPAGATES.iter().find(|(_, flag)| flag == propagates).map_or("", |(end, _)| end);
+                write!(f, "{value}{end}")
+            }
         }
     }
 }
@@ -264,9 +275,13 @@ impl Value {
     pub fn document(&self) -> Option<&str> {
         match self {
             Self::Document(text) => Some(text),
-            Self::Text(_) | Self::Switch(_) | Self::State(_) | Self::Number(_) | Self::Attached | Self::Resource(_) => {
-                None
-            }
+            Self::Text(_)
+            | Self::Switch(_)
+            | Self::State(_)
+            | Self::Number(_)
+            | Self::Attached
+            | Self::Resource(_)
+            | Self::GroupTag { .. } => None,
         }
     }
 }
@@ -278,6 +293,10 @@ impl Attribute {
         match self {
             Self::Tag { .. } | Self::IngressRule { .. } => Some(Value::Text(text.to_owned())),
             Self::Resource {} => Some(Value::Resource(text.to_owned())),
+            Self::GroupTag { .. } => PROPAGATES.iter().find_map(|(end, propagates)| {
+                let value = text.strip_suffix(end)?.to_owned();
+                Some(Value::GroupTag { value, propagates: *propagates })
+            }),
             Self::MetadataOption { option } => match option {
                 MetadataOption::HttpEndpoint | MetadataOption::InstanceMetadataTags => match text {
                     "enabled" => Some(Value::State(State::Enabled)),
@@ -301,6 +320,7 @@ impl Attribute {
         match self {
             Self::Tag { .. } | Self::IngressRule { .. } => "any text",
             Self::Resource {} => "a description as JSON",
+            Self::GroupTag { .. } => "any text with ` (propagates)` or ` (does not propagate)`",
             Self::MetadataOption { option: MetadataOption::HttpPutResponseHopLimit } => "a number",
             Self::MetadataOption { .. } => "`enabled` or `disabled`",
             Self::VpcAttribute { .. } | Self::SourceDestCheck {} => "`true` or `false`",
@@ -324,6 +344,7 @@ impl Attribute {
                 | Self::SourceDestCheck {}
                 | Self::InlinePolicy { .. }
                 | Self::Resource {}
+                | Self::GroupTag { .. }
                 | Self::IngressRule { .. } => false,
             };
         }
@@ -337,6 +358,7 @@ impl Attribute {
                 matches!(kind, ResourceKind::LoadBalancer | ResourceKind::TargetGroup | ResourceKind::SecurityGroup)
             }
             Self::IngressRule { .. } => kind == ResourceKind::SecurityGroup,
+            Self::GroupTag { .. } => kind == ResourceKind::AutoScalingGroup,
         }
     }
 
@@ -344,7 +366,7 @@ impl Attribute {
     #[must_use]
     pub fn label(&self) -> String {
         match self {
-            Self::Tag { key } => key.clone(),
+            Self::Tag { key } | Self::GroupTag { key } => key.clone(),
             Self::MetadataOption { option } => option.name().to_owned(),
             Self::VpcAttribute { attribute } => attribute.name().to_owned(),
             Self::SourceDestCheck {} => "source-dest-check".to_owned(),
@@ -362,6 +384,7 @@ impl Attribute {
         match self {
             Self::InlinePolicy { .. } | Self::ManagedPolicy {} | Self::AttachedPolicy { .. } => true,
             Self::Tag { .. }
+            | Self::GroupTag { .. }
             | Self::MetadataOption { .. }
             | Self::VpcAttribute { .. }
             | Self::SourceDestCheck {}
@@ -405,6 +428,8 @@ impl Transition {
         match (&self.attribute, &self.old, &self.new) {
             (Attribute::Tag { .. }, _, Some(_)) => Operation::CreateTags,
             (Attribute::Tag { .. }, _, None) => Operation::DeleteTags,
+            (Attribute::GroupTag { .. }, _, Some(_)) => Operation::CreateOrUpdateGroupTags,
+            (Attribute::GroupTag { .. }, _, None) => Operation::DeleteGroupTags,
             (Attribute::MetadataOption { .. }, ..) => Operation::ModifyInstanceMetadataOptions,
             (Attribute::VpcAttribute { .. }, ..) => Operation::ModifyVpcAttribute,
             (Attribute::SourceDestCheck {}, ..) => Operation::ModifyInstanceAttribute,
@@ -448,7 +473,8 @@ impl Transition {
     pub fn tag(&self) -> Option<(&str, Option<&Value>)> {
         match &self.attribute {
             Attribute::Tag { key } => Some((key, self.new.as_ref())),
-            Attribute::MetadataOption { .. }
+            Attribute::GroupTag { .. }
+            | Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
             | Attribute::InlinePolicy { .. }

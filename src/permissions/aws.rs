@@ -6,7 +6,8 @@ use crate::aws::grant;
 use crate::resource::ResourceKind;
 use crate::role_audit::grant::NAME_PREFIX;
 use crate::tags::{
-    CLUSTER_TAG_PREFIX, LBC_CLUSTER_TAG, LEGACY_TAG, MISSPELT_PREFIXES, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB,
+    AUTOSCALER_PREFIX, CLUSTER_TAG_PREFIX, LBC_CLUSTER_TAG, LEGACY_TAG, MISSPELT_PREFIXES, OWNED, ROLE_ELB,
+    ROLE_INTERNAL_ELB,
 };
 
 use super::{FixLimits, Permission};
@@ -197,6 +198,12 @@ pub(crate) static WHY: &[Permission] = &[Permission {
 
 /// Calls for applying and undoing a plan, in addition to those of a scan, sorted by name.
 pub static FIX: &[Permission] = &[
+    Permission {
+        action: "autoscaling:CreateOrUpdateTags",
+        purpose: "adds the cluster tag and those of the cluster autoscaler to Auto Scaling groups",
+        without: Some("asg-next-instance-untagged, autoscaler-group-tags"),
+    },
+    Permission { action: "autoscaling:DeleteTags", purpose: "removes them again", without: Some("undo") },
     Permission {
         action: "ec2:CreateTags",
         purpose: "adds and overwrites the tags that the rules name",
@@ -461,6 +468,15 @@ pub fn fix_policy(limits: &FixLimits) -> String {
             "Resource": ec2(&[ResourceKind::Vpc.name()])
         }),
     ];
+    let mut group_keys: Vec<String> = ids.iter().map(|id| format!("{CLUSTER_TAG_PREFIX}{id}")).collect();
+    group_keys.push(format!("{AUTOSCALER_PREFIX}enabled"));
+    group_keys.extend(ids.iter().map(|id| format!("{AUTOSCALER_PREFIX}{id}")));
+    statements.push(json!({
+        "Sid": "TagauditGroupTags", "Effect": "Allow",
+        "Action": ["autoscaling:CreateOrUpdateTags", "autoscaling:DeleteTags"],
+        "Resource": format!("arn:{partition}:autoscaling:*:{account}:autoScalingGroup:*:autoScalingGroupName/*"),
+        "Condition": only(&group_keys)
+    }));
     let policies = format!("arn:{partition}:iam::{account}:policy{}{}*", grant::MANAGED_PATH, NAME_PREFIX);
     let writes_on_roles = ["iam:AttachRolePolicy", "iam:DeleteRolePolicy", "iam:DetachRolePolicy", "iam:PutRolePolicy"];
     if !limits.roles.is_empty() {

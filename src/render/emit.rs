@@ -137,6 +137,14 @@ fn terraform(plan: &Plan) -> String {
                     "resource \"aws_iam_role_policy_attachment\" \"{name}\" {{\n  role       = {role}\n  policy_arn = {arn}\n}}"
                 );
             }
+            (Attribute::GroupTag { key }, Some(_)) => {
+                let Some(crate::transition::Value::GroupTag { value, propagates }) = new else { continue };
+                let (group, key, value) = (hcl_string(id), hcl_string(key), hcl_string(value));
+                let _ = writeln!(
+                    page,
+                    "resource \"aws_autoscaling_group_tag\" \"{name}\" {{\n  autoscaling_group_name = {group}\n\n  tag {{\n    key                 = {key}\n    value               = {value}\n    propagate_at_launch = {propagates}\n  }}\n}}"
+                );
+            }
             (_, None)
             | (
                 Attribute::MetadataOption { .. }
@@ -173,6 +181,10 @@ fn by_hand(transition: &Transition) -> String {
         Attribute::InlinePolicy { name } => format!("remove the inline policy {}", json!(name)),
         Attribute::ManagedPolicy {} => "remove the policy".to_owned(),
         Attribute::AttachedPolicy { policy_arn } => format!("detach {}", json!(policy_arn)),
+        Attribute::GroupTag { key } if transition.new.is_some() => {
+            format!("set the tag {} to {}", json!(key), json!(new))
+        }
+        Attribute::GroupTag { key } => format!("remove the tag {}", json!(key)),
         Attribute::Resource {} => "delete it; nothing restores it".to_owned(),
         Attribute::IngressRule { rule } if transition.new.is_some() => format!("add the inbound rule {rule}"),
         Attribute::IngressRule { rule } => format!("remove the inbound rule {rule}"),
@@ -246,7 +258,7 @@ fn cloudformation(plan: &Plan) -> String {
                 let value = value.parse::<i32>().map_or_else(|_| json!(value), |number| json!(number));
                 fragment.metadata_options.insert(option.property().to_owned(), value);
             }
-            (_, None) | (Attribute::Resource {} | Attribute::IngressRule { .. }, _) => {
+            (_, None) | (Attribute::GroupTag { .. } | Attribute::Resource {} | Attribute::IngressRule { .. }, _) => {
                 comment(&mut page, &by_hand(&change.transition));
             }
         }

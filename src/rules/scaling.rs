@@ -5,8 +5,10 @@ use crate::aws::launches::NextInstance;
 use crate::aws::scaling_groups::{ScalingGroup, groups_of_cluster};
 use crate::aws::view::RegionView;
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::resource::ResourceKind;
+use crate::resource::{ResourceKey, ResourceKind};
+use crate::tags;
 use crate::text;
+use crate::transition::{Attribute, Target, Transition, Value};
 
 use super::aws::Context;
 use super::{CheckResult, Rule, Violation};
@@ -27,9 +29,7 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/scaling.rs
 
 const GROUP: &[ResourceKind] = &[ResourceKind::AutoScalingGroup];
 
-/// Prefix of the tags by which the cluster autoscaler discovers groups; `enabled` or the name of a cluster follows.
-/// Source: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/README.md`.
-const DISCOVERY: &str = "k8s.io/cluster-autoscaler/";
+const DISCOVERY: &str = tags::AUTOSCALER_PREFIX;
 
 /// Runs a check on each group of the cluster. A group of which the check cannot know enough gives `None`, and does not
 /// count as checked.
@@ -66,6 +66,18 @@ fn on_group(
         ..ResourceRef::bare(ResourceKind::AutoScalingGroup, &one.group.name)
     };
     Violation::new(severity, resource, message, Fix::none(fix))
+}
+
+/// The write of a tag of a group.
+fn group_tag(
+    region: &RegionView<'_>,
+    one: &ScalingGroup<'_>,
+    (key, value): (&str, &str),
+    propagates: bool,
+) -> Transition {
+    let target = Target::ec2(&region.region.name, ResourceKey::new(ResourceKind::AutoScalingGroup, &one.group.name));
+    let attribute = Attribute::GroupTag { key: key.to_owned() };
+    Transition::set(target, attribute, Value::GroupTag { value: value.to_owned(), propagates })
 }
 
 /// "the next instance of `NAME` (version 2 of `lt-1`)".

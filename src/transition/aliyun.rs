@@ -20,6 +20,7 @@ pub(super) fn operation(transition: &Transition) -> Operation {
             | Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
+            | Attribute::GroupTag { .. }
             | Attribute::Resource {}
             | Attribute::IngressRule { .. },
             _,
@@ -30,6 +31,7 @@ pub(super) fn operation(transition: &Transition) -> Operation {
             | Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
+            | Attribute::GroupTag { .. }
             | Attribute::Resource {}
             | Attribute::IngressRule { .. },
             _,

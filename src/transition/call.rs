@@ -33,6 +33,8 @@ macro_rules! operations {
 }
 
 operations! {
+    CreateOrUpdateGroupTags = "autoscaling:CreateOrUpdateTags";
+    DeleteGroupTags = "autoscaling:DeleteTags";
     CreateTags = "ec2:CreateTags";
     DeleteTags = "ec2:DeleteTags";
     ModifyInstanceMetadataOptions = "ec2:ModifyInstanceMetadataOptions";
@@ -91,6 +93,30 @@ pub enum Call {
         key: String,
         /// The value it must have to be removed.
         value: String,
+    },
+    /// Adds or overwrites one tag of an Auto Scaling group.
+    #[serde(rename = "autoscaling:CreateOrUpdateTags")]
+    CreateOrUpdateGroupTags {
+        /// Region of the group.
+        region: String,
+        /// Name of the group.
+        resource: String,
+        /// Tag key.
+        key: String,
+        /// New value.
+        value: String,
+        /// True if new instances get it.
+        propagate_at_launch: bool,
+    },
+    /// Removes one tag of an Auto Scaling group.
+    #[serde(rename = "autoscaling:DeleteTags")]
+    DeleteGroupTags {
+        /// Region of the group.
+        region: String,
+        /// Name of the group.
+        resource: String,
+        /// Tag key.
+        key: String,
     },
     /// Changes one metadata option.
     #[serde(rename = "ec2:ModifyInstanceMetadataOptions")]

@@ -54,6 +54,19 @@ impl Call {
                     None => Self::DeleteTags { region, resources, key, value: text(old) },
                 }
             }
+            Attribute::GroupTag { key } => {
+                let key = key.clone();
+                match new {
+                    Some(Value::GroupTag { value, propagates }) => Self::CreateOrUpdateGroupTags {
+                        region,
+                        resource: id,
+                        key,
+                        value: value.clone(),
+                        propagate_at_launch: *propagates,
+                    },
+                    _ => Self::DeleteGroupTags { region, resource: id, key },
+                }
+            }
             Attribute::MetadataOption { option } => {
                 Self::ModifyInstanceMetadataOptions { region, resources: vec![id], option: *option, value: text(new) }
             }
@@ -121,6 +134,8 @@ impl Call {
             | Self::DeletePolicy { .. }
             | Self::AttachRolePolicy { .. }
             | Self::DetachRolePolicy { .. }
+            | Self::CreateOrUpdateGroupTags { .. }
+            | Self::DeleteGroupTags { .. }
             | Self::DeleteLoadBalancer { .. }
             | Self::DeleteTargetGroup { .. }
             | Self::DeleteSecurityGroup { .. }
@@ -226,6 +241,20 @@ impl Call {
             }
             Self::DetachRolePolicy { role, policy_arn } => {
                 one(&["aws", "iam", "detach-role-policy", "--role-name", role, "--policy-arn", policy_arn])
+            }
+            Self::CreateOrUpdateGroupTags { region, resource, key, value, propagate_at_launch } => {
+                let tags = serde_json::json!([{
+                    "ResourceId": resource, "ResourceType": "auto-scaling-group", "Key": key, "Value": value,
+                    "PropagateAtLaunch": propagate_at_launch
+                }]);
+                let command = ["aws", "autoscaling", "create-or-update-tags", "--region", region];
+                one(&[&command[..], &["--tags", &tags.to_string()]].concat())
+            }
+            Self::DeleteGroupTags { region, resource, key } => {
+                let tags = serde_json::json!([{
+                    "ResourceId": resource, "ResourceType": "auto-scaling-group", "Key": key
+                }]);
+                one(&["aws", "autoscaling", "delete-tags", "--region", region, "--tags", &tags.to_string()])
             }
             Self::DeleteLoadBalancer { region, resource } if resource.starts_with("arn:") => {
                 let command = ["aws", "elbv2", "delete-load-balancer", "--region", region];

@@ -228,7 +228,8 @@ pub(super) fn target_arn(estate: EstateRef<'_>, target: &Target) -> Option<Strin
             match find_region(account, target) {
                 Some(region) => region
                     .arn(account, target.key())
-                    .or_else(|| leftovers::arn(target, &account.partition, &account.account_id)),
+                    .or_else(|| leftovers::arn(target, &account.partition, &account.account_id))
+                    .or_else(|| aws::group_arn(region, target)),
                 None => account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Finding, Severity};
-use crate::inventory::Gap;
+use crate::inventory::{Gap, Read};
 use crate::rules::{self, Rule};
 use crate::tags;
 use crate::transition::{Attribute, Target};
@@ -30,6 +30,10 @@ pub(super) fn touching<'g>(
         let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
         if matches!(attribute, Attribute::Resource {} | Attribute::IngressRule { .. }) {
             return of_it || (here(gap) && gap.concerns_list() && users.contains(&gap.read));
+        }
+        if matches!(attribute, Attribute::GroupTag { .. }) {
+            let lists = [Read::DescribeAutoScalingGroups, Read::DescribeLaunchTemplateVersions];
+            return of_it || (here(gap) && gap.concerns_list() && lists.contains(&gap.read));
         }
         let Attribute::Tag { key } = attribute else { return of_it };
         // A policy condition on a cluster tag can be ruled out only if all policies were read.

@@ -364,6 +364,7 @@ impl Planner<'_> {
             }
         }
         let is_tag = matches!(attribute, Attribute::Tag { .. });
+        let is_group_tag = matches!(attribute, Attribute::GroupTag { .. });
         let is_rule = matches!(attribute, Attribute::IngressRule { .. });
         let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_cluster_key(target.provider, key));
         let is_group = is_cluster_tag && target.kind == ResourceKind::SecurityGroup;
@@ -386,7 +387,8 @@ impl Planner<'_> {
             vpc_id: found.vpc_id,
             instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
             // A wrong tag is removed only if the right one is there.
-            cluster_tags: (is_cluster_tag || ((is_tag || is_rule) && new.is_none())).then_some(found.cluster_tags),
+            cluster_tags: (is_cluster_tag || is_group_tag || ((is_tag || is_rule) && new.is_none()))
+                .then_some(found.cluster_tags),
             free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
             siblings,
             role_id,

@@ -147,6 +147,12 @@ fn has_target_arn(plan: &Plan, change: &PlannedChange) -> bool {
             let own = leftovers::arn(&change.transition.target, partition, account);
             plan.regions.contains(region) && own.as_ref() == Some(&change.arn)
         }
+        Some(region) if *kind == ResourceKind::AutoScalingGroup => {
+            let here = format!("arn:{partition}:autoscaling:{region}:{account}:autoScalingGroup:");
+            plan.regions.contains(region)
+                && change.arn.starts_with(&here)
+                && change.arn.ends_with(&format!(":autoScalingGroupName/{id}"))
+        }
         Some(region) => {
             let owner = change.arn.split(':').nth(4).unwrap_or_default();
             plan.regions.contains(region)

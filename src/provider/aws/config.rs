@@ -272,6 +272,17 @@ impl Session {
         aws_sdk_autoscaling::Client::from_conf(config)
     }
 
+    /// Client of Auto Scaling for writes.
+    pub(super) fn autoscaling_writer(&self, region: &str) -> aws_sdk_autoscaling::Client {
+        let config = aws_sdk_autoscaling::config::Builder::from(&self.config)
+            .region(Region::new(region.to_owned()))
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(write_timeouts())
+            .interceptor(Strict)
+            .build();
+        aws_sdk_autoscaling::Client::from_conf(config)
+    }
+
     /// Clients of both versions of the API of Elastic Load Balancing.
     pub(super) fn load_balancing(&self, region: &str) -> super::load_balancing::Clients {
         let place = Region::new(region.to_owned());

@@ -14,7 +14,7 @@ use crate::aws::{
 };
 use crate::inventory::{Gap, Read, Tag};
 
-use super::call::{Caller, page};
+use super::call::{CallError, Caller, page};
 
 /// Page size: the most that Amazon EC2 Auto Scaling returns.
 const PAGE: i32 = 100;
@@ -39,6 +39,18 @@ pub(super) async fn read_groups(
         )
         .await;
     (gap.is_none().then_some(groups), gap)
+}
+
+/// Reads some groups by their names. Those that do not exist are not in the answer.
+pub(super) async fn read_some(
+    client: &Client,
+    region: &str,
+    names: &[String],
+    caller: &Caller,
+) -> Result<Vec<AutoScalingGroup>, CallError> {
+    let request = || client.describe_auto_scaling_groups().set_auto_scaling_group_names(Some(names.to_vec())).send();
+    let answer = caller.call(Read::DescribeAutoScalingGroups.action(), region, request).await?;
+    Ok(page(answer.auto_scaling_groups, None, group)?.items)
 }
 
 /// Reads the default and the latest version of every launch template of a region, in one list. A truncated list is a gap

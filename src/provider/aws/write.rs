@@ -140,10 +140,11 @@ impl Writer {
 
     /// True if a change has a dry run.
     fn has_dry_run(change: &PlannedChange) -> bool {
-        // `ModifyVpcAttribute` has no such argument, and neither has any call of IAM or Elastic Load Balancing.
+        // `ModifyVpcAttribute` has no such argument, and neither has any call of IAM, Auto Scaling or Elastic Load Balancing.
         let Transition { target, attribute, .. } = &change.transition;
         let is_of_ec2 = *attribute != Attribute::Resource {} || target.kind == ResourceKind::SecurityGroup;
-        is_of_ec2 && !attribute.is_iam() && !matches!(attribute, Attribute::VpcAttribute { .. })
+        let has_none = matches!(attribute, Attribute::VpcAttribute { .. } | Attribute::GroupTag { .. });
+        is_of_ec2 && !attribute.is_iam() && !has_none
     }
 
     /// Makes one call, once, and returns the request id of its answer.
@@ -193,6 +194,7 @@ impl Writer {
             }
             Attribute::VpcAttribute { attribute } => self.write_vpc_attribute(target, *attribute, new.as_ref()).await,
             Attribute::SourceDestCheck {} => self.write_source_dest_check(target, new.as_ref(), dry_run).await,
+            Attribute::GroupTag { key } => self.write_group_tag(target, key, new.as_ref()).await,
             Attribute::Resource {} => self.delete(target, dry_run).await,
             Attribute::IngressRule { rule } => self.write_rule(target, rule, new.as_ref(), dry_run).await,
             Attribute::InlinePolicy { name } => {
@@ -235,6 +237,29 @@ impl Writer {
         } else {
             let request = client.delete_tags().set_resources(resources).tags(tag).dry_run(dry_run);
             self.send(Operation::DeleteTags, region, || request.send()).await
+        }
+    }
+
+    async fn write_group_tag(
+        &self,
+        target: &Target,
+        key: &str,
+        new: Option<&Value>,
+    ) -> Result<Option<String>, CallError> {
+        let (client, region) = (self.session.autoscaling_writer(target.region()), target.region());
+        let tag = aws_sdk_autoscaling::types::Tag::builder();
+        let tag = tag.resource_id(&target.id).resource_type("auto-scaling-group").key(key);
+        match new {
+            Some(Value::GroupTag { value, propagates }) => {
+                let tag = tag.value(value).propagate_at_launch(*propagates).build();
+                let request = client.create_or_update_tags().tags(tag);
+                self.send(Operation::CreateOrUpdateGroupTags, region, || request.send()).await
+            }
+            Some(_) => Err(unknown()),
+            None => {
+                let request = client.delete_tags().tags(tag.build());
+                self.send(Operation::DeleteGroupTags, region, || request.send()).await
+            }
         }
     }
 

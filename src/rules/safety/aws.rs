@@ -148,7 +148,9 @@ fn managers(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
             let role = account.and_then(|account| account.roles.iter().find(|known| known.name == *id));
             managers.extend(role.and_then(|role| manager(role.tags.as_deref().unwrap_or_default())));
         } else if let Some(region) = name.as_deref().and_then(|name| region(view, account, name)) {
-            managers.extend(region.tags_by_id(id).and_then(manager));
+            let mut groups = region.region.auto_scaling_groups.iter().flatten();
+            let group = groups.find(|group| *kind == ResourceKind::AutoScalingGroup && group.name == *id);
+            managers.extend(region.tags_by_id(id).or(group.map(|group| group.tags.as_slice())).and_then(manager));
         }
     }
     (!managers.is_empty()).then(|| Caveat::ManagedBy(managers.into_iter().collect()))

@@ -5,7 +5,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{GROUP, for_each_group, next_phrase, on_group, template_resource};
+use super::{GROUP, for_each_group, group_tag, next_phrase, on_group, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-next-instance-untagged",
@@ -14,7 +14,8 @@ pub(super) const RULE: Rule = Rule {
     resources: GROUP,
     condition: "The next instance of a group of the cluster gets no cluster tag: neither from a tag of the group that propagates (`PropagateAtLaunch`), nor from the version of the launch template that the group uses, for each template of a mixed instances policy. User data that tags the instance is not considered. Not reported with a tag of another cluster, which `asg-next-instance-foreign` reports.",
     impact: "the cloud controller exits on such a control-plane node, and never registers such a worker with a load balancer",
-    fix: "Let the tag of the group propagate, or add it to the instance tags of the launch template.",
+    fix: "Let the tag of the group propagate, or add it to the instance tags of the launch template. `--fix` lets it propagate; instances that run already do not get it.",
+    applicability: Applicability::Confirm,
     sources: &[
         "Amazon EC2 Auto Scaling User Guide, Tag Auto Scaling groups and instances",
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#initFromTags",
@@ -32,19 +33,29 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for_each_group(context, region, |one| {
         let lacks = |held: &[tags::Tag]| !tags::has_cluster_tag(held, id) && !tags::has_foreign_cluster_tag(held, id);
         let why = |next: Option<&NextInstance<'_>>| reason(one, next, id);
-        let fix = format!("let `{key}` of the group propagate, or add it to the instance tags of the launch template");
+        let by_hand =
+            format!("let `{key}` of the group propagate, or add it to the instance tags of the launch template");
+        // A tag of the group with another value stays as it is.
+        let is_free = tags::value(&one.group.tags, &key).is_none_or(|value| value == tags::OWNED);
+        let fix = if is_free && !tags::has_foreign_cluster_tag(&one.group.tags, id) {
+            let change = group_tag(region, one, (&key, tags::OWNED), true);
+            Fix::with(Applicability::Confirm, by_hand, vec![change])
+        } else {
+            Fix::none(by_hand)
+        };
         if one.launch.templates.is_empty() {
             let found = lacks(&one.propagated()).then(|| {
                 let name = text::printable(&one.group.name);
                 let message = format!("the next instance of `{name}` gets no cluster tag: {}", why(None));
-                on_group(region, one, Severity::Warning, message, fix)
+                Violation { fix: fix.clone(), ..on_group(region, one, Severity::Warning, message, String::new()) }
             });
             return Some(found.into_iter().collect());
         }
         let mut found = Vec::new();
         for next in one.known().filter(|next| lacks(&next.tags)) {
             let message = format!("{} gets no cluster tag: {}", next_phrase(one, next), why(Some(next)));
-            let violation = on_group(region, one, Severity::Warning, message, fix.clone());
+            let violation = on_group(region, one, Severity::Warning, message, String::new());
+            let violation = Violation { fix: fix.clone(), ..violation };
             found.push(violation.related([template_resource(next)]).with_respect_to(next.template.id.as_str()));
         }
         (one.is_known() || !found.is_empty()).then_some(found)

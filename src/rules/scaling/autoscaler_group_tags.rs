@@ -5,7 +5,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{DISCOVERY, GROUP, for_each_group, on_group};
+use super::{DISCOVERY, GROUP, for_each_group, group_tag, on_group};
 
 pub(super) const RULE: Rule = Rule {
     id: "autoscaler-group-tags",
@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     condition: "A group of workers lacks a discovery tag of the cluster autoscaler (`k8s.io/cluster-autoscaler/enabled`, `k8s.io/cluster-autoscaler/<ID>`) that another group of the cluster has together with the first. Skipped: groups of a fixed size, those with the tag of another cluster, and clusters whose autoscaler was given: its arguments decide.",
     impact: "an autoscaler that selects by both tags never scales the group",
     fix: "Add the missing tags to the group; they need not propagate.",
+    applicability: Applicability::Confirm,
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_wrapper.go#getAutoscalingGroupsByTags",
@@ -68,8 +69,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 (Severity::Warning, text)
             }
         };
-        let fix = "add the missing tags to the group, if the autoscaler should scale it";
-        Some(vec![on_group(region, one, severity, message, fix)])
+        let lacking = [(&enabled, "true"), (&own, tags::OWNED)].into_iter().filter(|(key, _)| !has(one, key));
+        let changes = lacking.map(|(key, value)| group_tag(region, one, (key, value), false)).collect();
+        let by_hand = "add the missing tags to the group, if the autoscaler should scale it";
+        let violation = on_group(region, one, severity, message, String::new());
+        Some(vec![Violation { fix: Fix::with(Applicability::Confirm, by_hand, changes), ..violation }])
     })
 }
 

@@ -78,6 +78,7 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
         Attribute::MetadataOption { .. }
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
+        | Attribute::GroupTag { .. }
         | Attribute::Resource {}
         | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => None,
@@ -138,6 +139,7 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
         Attribute::MetadataOption { .. }
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
+        | Attribute::GroupTag { .. }
         | Attribute::Resource {}
         | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => {}

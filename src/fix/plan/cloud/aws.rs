@@ -25,6 +25,13 @@ pub(in crate::fix::plan) fn find_region<'a>(account: &'a Account, target: &Targe
     account.regions.iter().find(|region| Some(&region.name) == target.region.as_ref())
 }
 
+/// ARN of an Auto Scaling group; `None` for another kind.
+pub(super) fn group_arn(region: &Region, target: &Target) -> Option<String> {
+    let mut groups =
+        region.auto_scaling_groups.iter().flatten().filter(|_| target.kind == ResourceKind::AutoScalingGroup);
+    groups.find(|group| group.name == target.id).map(|group| group.arn.clone())
+}
+
 fn role<'a>(account: &'a Account, name: &str) -> Option<&'a Role> {
     account.roles.iter().find(|role| role.name == name)
 }
@@ -105,6 +112,16 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
         Attribute::SourceDestCheck {} => observe_ec2(find_region(account, target)?, target, |region, id| {
             Some(Some(Value::Switch(region.instance(id)?.source_dest_check?)))
         }),
+        Attribute::GroupTag { key } => {
+            let groups = find_region(account, target)?.auto_scaling_groups.as_ref()?;
+            let group = groups.iter().find(|group| group.name == target.id)?;
+            let launch = group.launch.as_ref()?;
+            let value = tags::value(&group.tags, key)
+                .map(|value| Value::GroupTag { value: value.to_owned(), propagates: launch.propagated.contains(key) });
+            let free = tags::QUOTA.saturating_sub(group.tags.len());
+            let cluster_tags = cluster_tags(&group.tags);
+            Some(Observed { value, cluster_tags, free_tag_slots: Some(free), ..Observed::default() })
+        }
         Attribute::Resource {} => {
             let region = find_region(account, target)?;
             Some(Observed {
@@ -212,6 +229,11 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
                 VpcAttribute::EnableDnsHostnames => vpc.enable_dns_hostnames = on,
             }
         }
+        Attribute::GroupTag { key } => {
+            if let Some(region) = region_mut(account, target) {
+                set_group_tag(region, &target.id, key, new.as_ref());
+            }
+        }
         Attribute::Resource {} => {
             if let Some(region) = region_mut(account, target).filter(|_| new.is_none()) {
                 leftovers::delete(region, target.key());
@@ -233,6 +255,20 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
                 set_metadata_option(options, *option, new.as_ref());
             }
         }
+    }
+}
+
+fn set_group_tag(region: &mut Region, group: &str, key: &str, new: Option<&Value>) {
+    let mut groups = region.auto_scaling_groups.iter_mut().flatten();
+    let Some(group) = groups.find(|one| one.name == group) else { return };
+    group.tags.retain(|tag| tag.key != key);
+    let Some(launch) = &mut group.launch else { return };
+    launch.propagated.retain(|propagated| propagated != key);
+    if let Some(Value::GroupTag { value, propagates }) = new {
+        group.tags.push(Tag { key: key.to_owned(), value: value.clone() });
+        group.tags.sort();
+        launch.propagated.extend(propagates.then(|| key.to_owned()));
+        launch.propagated.sort();
     }
 }
 
@@ -311,6 +347,8 @@ pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[&PlannedCh
             .filter_map(|change| change.expect.vpc_id.as_deref())
             .chain(touched.iter().copied())
             .collect();
+        let groups = region.auto_scaling_groups.iter().flatten().filter(|group| touched.contains(group.name.as_str()));
+        found.extend(groups.flat_map(|group| instance_clusters(&group.tags)).map(str::to_owned));
         for id in &touched {
             found.extend(region.tags_of(id).into_iter().flat_map(instance_clusters).map(str::to_owned));
         }

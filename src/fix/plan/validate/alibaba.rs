@@ -40,6 +40,7 @@ pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), In
         Attribute::MetadataOption { .. }
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
+        | Attribute::GroupTag { .. }
         | Attribute::Resource {}
         | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => Err(InvalidChange::Attribute),

@@ -22,6 +22,7 @@ pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), In
         Attribute::MetadataOption { .. } => require(replaces, InvalidChange::MetadataOption),
         Attribute::VpcAttribute { .. } => require(replaces, InvalidChange::VpcAttribute),
         Attribute::SourceDestCheck {} => require(replaces, InvalidChange::SourceDestCheck),
+        Attribute::GroupTag { key } => check_group_tag(plan, change, key),
         Attribute::Resource {} => {
             let is_deleted = fits && plan.kind == Kind::Fix && new.is_none() && change.class == Applicability::Choice;
             let is_of_cluster =
@@ -64,6 +65,23 @@ fn check_tag(plan: &Plan, change: &PlannedChange, key: &str) -> Result<(), Inval
     require(is_planned, InvalidChange::Value)?;
     let is_expected = !is_fix || !tags::is_membership(key) || change.expect.cluster_tags.is_some();
     require(is_expected, InvalidChange::Precondition("cluster tags"))
+}
+
+/// Checks a tag of an Auto Scaling group: the cluster's own, or one by which the cluster autoscaler discovers groups.
+fn check_group_tag(plan: &Plan, change: &PlannedChange, key: &str) -> Result<(), InvalidChange> {
+    let Transition { target, attribute, old, new } = &change.transition;
+    require(attribute.fits(target), InvalidChange::Resource)?;
+    let is_own = key == tags::cluster_key(&plan.cluster_id);
+    let discovery = key.strip_prefix(tags::AUTOSCALER_PREFIX);
+    require(is_own || discovery.is_some_and(|name| name == "enabled" || name == plan.cluster_id), InvalidChange::Tag)?;
+    let is_fix = plan.kind == Kind::Fix;
+    let written = if is_fix { new } else { old };
+    let is_planned = written.as_ref().is_some_and(|written| match written {
+        Value::GroupTag { value, propagates } => !is_own || (*propagates && value == OWNED),
+        _ => false,
+    });
+    require(is_planned, InvalidChange::Value)?;
+    require(!is_fix || change.expect.cluster_tags.is_some(), InvalidChange::Precondition("cluster tags"))
 }
 
 /// True if the rules write a key, or remove it because it only resembles one of theirs. An undo restores removed keys.

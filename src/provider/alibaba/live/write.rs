@@ -277,6 +277,7 @@ impl Writer {
             Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
+            | Attribute::GroupTag { .. }
             | Attribute::Resource {}
             | Attribute::IngressRule { .. }
             | Attribute::InlinePolicy { .. } => Err(unknown()),

@@ -7,7 +7,7 @@ use crate::estate::Estate;
 use crate::fix::plan::PlannedChange;
 use crate::inventory::{Provider, Read};
 use crate::provider::aws::call::{CallError, page};
-use crate::provider::aws::{ec2, iam};
+use crate::provider::aws::{ec2, iam, scaling};
 use crate::resource::ResourceKind;
 use crate::transition::{Attribute, Transition};
 
@@ -28,6 +28,7 @@ impl Writer {
 
     async fn read(&self, changes: &[&PlannedChange]) -> Result<Estate, CallError> {
         let mut wanted: BTreeMap<(&str, ResourceKind), BTreeSet<&str>> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         let (mut roles, mut policies, mut vpcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for change in changes {
             let Transition { target, attribute, .. } = &change.transition;
@@ -48,6 +49,10 @@ impl Writer {
             if matches!(kind, ResourceKind::LoadBalancer | ResourceKind::TargetGroup) {
                 continue;
             }
+            if kind == ResourceKind::AutoScalingGroup {
+                groups.entry(region).or_default().insert(id.to_owned());
+                continue;
+            }
             wanted.entry((region, kind)).or_default().insert(id);
             for sibling in &change.expect.siblings {
                 wanted.entry((region, ResourceKind::SecurityGroup)).or_default().insert(&sibling.id);
@@ -63,6 +68,11 @@ impl Writer {
             for chunk in ids.chunks(IDS) {
                 self.describe(region, kind, chunk).await?;
             }
+        }
+        for (name, ids) in groups {
+            let ids: Vec<String> = ids.into_iter().collect();
+            let found = scaling::read_some(&self.session.autoscaling(name), name, &ids, &self.reads).await?;
+            regions.entry(name).or_insert_with(|| Region::new(name)).auto_scaling_groups = Some(found);
         }
         self.read_leftovers(changes, &mut regions).await?;
         for (name, region) in &mut regions {
