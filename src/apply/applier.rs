@@ -104,6 +104,25 @@ impl<'a> Applier<'a, '_> {
         }
     }
 
+    /// Reads what a write depends on until nothing that is leaving uses its resource any more, for as long as a change is
+    /// verified.
+    async fn look_until_free(&self, changes: &[&PlannedChange]) -> Result<Estate, Stop> {
+        let deadline = Instant::now() + self.options.verify_timeout;
+        let mut pauses = pauses();
+        loop {
+            let seen = self.look_before_write(changes).await?;
+            let is_busy = changes.iter().any(|change| matches!(fit(seen.as_ref(), change), Fit::Busy(_)));
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !is_busy || left.is_zero() {
+                return Ok(seen);
+            }
+            self.pause(pauses.next().unwrap_or(left).min(left)).await;
+            if let Some(stop) = self.signal() {
+                return Err(stop);
+            }
+        }
+    }
+
     /// Records and reports the outcome of changes.
     pub(super) fn conclude(
         &mut self,
@@ -283,7 +302,7 @@ impl<'a> Applier<'a, '_> {
 
     /// Reads the resources of a batch, settles changes that are not as planned, and writes the rest.
     async fn batch(&mut self, batch: &[&'a PlannedChange], sent: &mut Vec<&'a PlannedChange>) -> StepResult {
-        let seen = match self.look_before_write(batch).await {
+        let seen = match self.look_until_free(batch).await {
             Ok(seen) => seen,
             Err(stop) => return Ok(Some(stop)),
         };
@@ -294,7 +313,7 @@ impl<'a> Applier<'a, '_> {
                 // The value comes from an unanswered call of this run.
                 Fit::Done if self.is_doubtful(change) => self.conclude(&[change], Outcome::Applied, None)?,
                 Fit::Done => done.push(change),
-                Fit::Stale(why) => self.conclude(&[change], Outcome::Stale, Some(&why))?,
+                Fit::Stale(why) | Fit::Busy(why) => self.conclude(&[change], Outcome::Stale, Some(&why))?,
             }
         }
         self.conclude(&done, Outcome::Unchanged, None)?;
@@ -345,7 +364,7 @@ impl<'a> Applier<'a, '_> {
                     self.conclude(&[change], if ours { Outcome::Applied } else { Outcome::Unchanged }, None)?;
                     continue;
                 }
-                Fit::Stale(why) => {
+                Fit::Stale(why) | Fit::Busy(why) => {
                     self.conclude(&[change], Outcome::Stale, Some(&why))?;
                     continue;
                 }

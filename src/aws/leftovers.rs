@@ -6,12 +6,14 @@
 use std::collections::BTreeSet;
 
 use crate::resource::{ResourceKey, ResourceKind};
-use crate::tags;
+use crate::tags::{self, Tag};
 use crate::transition::{Attribute, IngressRule, Target, Transition, Value};
 
+use super::load_balancers::Names;
+use super::view::named_clusters as named;
 use super::{
-    IngressPermission, LoadBalancer, LoadBalancerKind, LoadBalancing, Region, RuleSource, SecurityGroup, TargetGroup,
-    TargetHealth,
+    IngressPermission, LoadBalancer, LoadBalancerKind, LoadBalancing, NetworkInterface, Region, RuleSource,
+    SecurityGroup, TargetGroup, TargetHealth, TemplateVersion,
 };
 
 /// Reason that a resource stays.
@@ -33,14 +35,28 @@ pub(crate) enum Stays {
     Bound,
     #[error("it is on the network interface `{0}`")]
     OnInterface(String),
+    #[error("it is still on the network interface `{0}` of a load balancer")]
+    Leaving(String),
+    #[error("the launch template `{0}` names it")]
+    InTemplate(String),
+    #[error("the launch templates were not read")]
+    TemplatesNotRead,
+    #[error("a target of it is registering or leaving, or its health is unknown")]
+    TargetsUnsettled,
+    #[error("its target `{0}` is an address of a running instance")]
+    TargetRuns(String),
+    #[error("its ARN is that of another region")]
+    OtherRegion,
+    #[error("a Service or an Ingress may still use it")]
+    MayServe,
     #[error("it is on the instance `{0}`")]
     OnInstance(String),
     #[error("it is on the load balancer `{0}`")]
     OnBalancer(String),
     #[error("a rule of `{0}` names it")]
     Named(String),
-    #[error("a rule of `{0}`, which carries the tag of another cluster, names it")]
-    NamedByOtherCluster(String),
+    #[error("a rule of `{0}` names it, and that security group does not belong to the cluster alone")]
+    NamedByOthers(String),
     #[error("a rule of `{0}` names it with its account")]
     NamedWithAccount(String),
     #[error("it carries the tag of another cluster")]
@@ -153,8 +169,14 @@ pub(crate) fn in_use(region: &Region, key: ResourceKey<'_>) -> Option<Stays> {
     }
 }
 
-fn is_healthy(target: &TargetHealth) -> bool {
-    matches!(target.state.as_str(), "healthy" | "InService")
+/// What keeps a load balancer because of its targets: only those that certainly fail do not.
+/// Sources: Elastic Load Balancing API Reference, `TargetHealth` (`unavailable`: health checks are off) and `InstanceState`.
+fn targets_in_use<'t>(mut targets: impl Iterator<Item = &'t TargetHealth>) -> Option<Stays> {
+    targets.find_map(|target| match target.state.as_str() {
+        "unhealthy" | "unused" | "OutOfService" => None,
+        "healthy" | "InService" => Some(Stays::Healthy),
+        _ => Some(Stays::TargetsUnsettled),
+    })
 }
 
 fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<Stays> {
@@ -162,19 +184,34 @@ fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<Stays> {
     if attributes.and_then(|all| all.get("deletion_protection.enabled")).is_some_and(|value| value == "true") {
         return Some(Stays::Protected);
     }
-    let of_classic = || one.health.as_ref().map(|health| health.iter().any(is_healthy));
-    let of_groups = || {
-        let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
-        let own = groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key()));
-        let all: Option<Vec<bool>> = own.map(|group| Some(group.targets.as_ref()?.iter().any(is_healthy))).collect();
-        all.map(|all| all.contains(&true))
-    };
-    let is_serving = if one.kind == LoadBalancerKind::Classic { of_classic() } else { of_groups() };
-    match is_serving {
-        Some(false) => None,
-        Some(true) => Some(Stays::Healthy),
-        None => Some(Stays::HealthNotRead),
+    if one.kind == LoadBalancerKind::Classic {
+        return one.health.as_ref().map_or(Some(Stays::HealthNotRead), |health| targets_in_use(health.iter()));
     }
+    let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
+    let mut own = groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key()));
+    own.find_map(|group| {
+        group.targets.as_ref().map_or(Some(Stays::HealthNotRead), |targets| targets_in_use(targets.iter()))
+    })
+}
+
+/// The target of a load balancer that is an address of a running instance.
+fn running_target(region: &Region, one: &LoadBalancer) -> Option<Stays> {
+    let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
+    let own = groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key()));
+    let targets: BTreeSet<&str> =
+        own.flat_map(|group| group.targets.iter().flatten()).map(|one| one.id.as_str()).collect();
+    let running = region.instances.iter().filter(|instance| instance.state.is_live());
+    let mut addresses = running.flat_map(|instance| {
+        let of_interfaces = instance.network_interfaces.iter().filter_map(|one| one.addresses.as_ref());
+        let of_interfaces = of_interfaces.flat_map(|one| one.ipv4.iter().chain(&one.ipv6));
+        of_interfaces.chain(&instance.private_ip_address)
+    });
+    addresses.find(|address| targets.contains(address.as_str())).map(|address| Stays::TargetRuns(address.clone()))
+}
+
+/// True if tags name no other cluster, in any form.
+pub(crate) fn is_of_one_cluster(held: &[Tag], names: Names<'_>) -> bool {
+    named(held).into_iter().all(|name| name == names.cluster_id || name == names.cluster_name)
 }
 
 fn group_of_targets_in_use(region: &Region, one: &TargetGroup) -> Option<Stays> {
@@ -203,8 +240,19 @@ fn group_named(region: &Region, id: &str) -> Option<Stays> {
 /// What a security group is on.
 fn group_attached(region: &Region, id: &str) -> Option<Stays> {
     let has = |groups: &[String]| groups.iter().any(|group| group == id);
-    if let Some(interface) = region.network_interfaces.iter().find(|one| has(&one.security_groups)) {
-        return Some(Stays::OnInterface(interface.id.clone()));
+    let mut on: Vec<&NetworkInterface> =
+        region.network_interfaces.iter().filter(|one| has(&one.security_groups)).collect();
+    // Those of load balancers disappear with them; one that stays is named first.
+    on.sort_by_key(|one| one.description.starts_with("ELB "));
+    if let Some(interface) = on.first() {
+        let is_leaving = interface.description.starts_with("ELB ");
+        let id = interface.id.clone();
+        return Some(if is_leaving { Stays::Leaving(id) } else { Stays::OnInterface(id) });
+    }
+    let mut templates = region.launch_templates.iter().flatten();
+    let names = |version: &TemplateVersion| version.security_groups.as_deref().is_some_and(has);
+    if let Some(template) = templates.find(|one| one.versions.iter().any(names)) {
+        return Some(Stays::InTemplate(template.id.clone()));
     }
     if let Some(instance) = region.instances.iter().find(|one| has(&one.security_groups)) {
         return Some(Stays::OnInstance(instance.id.clone()));
@@ -296,26 +344,32 @@ pub(crate) fn revocations(
     stale.map(|one| revocation(region, group, one)).collect()
 }
 
-/// The writes that delete a security group: the rules of other groups that name it, then the group. The error is the reason
-/// that it stays.
+/// The writes that delete a security group: the rules of other groups that name it, then the group. Rules are removed only in
+/// groups with the tag of the cluster that `is_own` does not refuse. The error is the reason that it stays.
 pub(crate) fn group_deletion(
     region: &Region,
     group: &SecurityGroup,
-    cluster_id: &str,
+    names: Names<'_>,
+    is_own: impl Fn(&SecurityGroup) -> bool,
 ) -> Result<Vec<Transition>, Stays> {
-    if tags::has_foreign_cluster_tag(&group.tags, cluster_id) {
+    if !is_of_one_cluster(&group.tags, names) {
         return Err(Stays::OfOtherCluster);
+    }
+    if region.launch_templates.is_none() {
+        return Err(Stays::TemplatesNotRead);
     }
     let mut changes = Vec::new();
     for other in region.security_groups.iter().filter(|other| other.id != group.id) {
         if !rules_of(other).any(|(rule, _)| rule.source == group.id) {
             continue;
         }
-        if tags::has_foreign_cluster_tag(&other.tags, cluster_id) {
-            return Err(Stays::NamedByOtherCluster(other.id.clone()));
+        let is_tagged = tags::has_cluster_tag(&other.tags, names.cluster_id);
+        if !is_tagged || !is_of_one_cluster(&other.tags, names) || !is_own(other) {
+            return Err(Stays::NamedByOthers(other.id.clone()));
         }
+        let all = rules_of(other).filter(|(rule, _)| rule.source == group.id).count();
         let revoked = revocations(region, other, |rule, _| rule.source == group.id);
-        if revoked.is_empty() {
+        if revoked.len() != all {
             return Err(Stays::NamedWithAccount(other.id.clone()));
         }
         changes.extend(revoked);
@@ -333,20 +387,23 @@ pub(crate) struct BalancerDeletion {
     pub(crate) kept: Vec<String>,
 }
 
-/// The writes that delete a load balancer, those of its target groups that `is_own_target_group` selects and nothing else
-/// uses, and those of its security groups that `is_own_group` selects and that are on nothing else. The error is the reason
-/// that it stays.
+/// The writes that delete a load balancer, those of its target groups that `may_delete_targets` does not refuse and nothing else
+/// uses, and those of its security groups that `may_delete_group` does not refuse and that are on nothing else. The error is
+/// the reason that it stays.
 pub(crate) fn balancer_deletion(
     region: &Region,
     one: &LoadBalancer,
-    cluster_id: &str,
-    is_own_target_group: impl Fn(&TargetGroup) -> Result<(), Stays>,
-    is_own_group: impl Fn(&SecurityGroup) -> bool,
+    names: Names<'_>,
+    may_delete_targets: impl Fn(&TargetGroup) -> Result<(), Stays>,
+    may_delete_group: impl Fn(&SecurityGroup) -> Result<(), Stays>,
+    is_own: impl Fn(&SecurityGroup) -> bool,
 ) -> Result<BalancerDeletion, Stays> {
-    if let Some(why) = balancer_in_use(region, one) {
+    let is_elsewhere = one.arn.as_ref().is_some_and(|arn| arn.split(':').nth(3) != Some(region.name.as_str()));
+    let reason = is_elsewhere.then_some(Stays::OtherRegion).or_else(|| balancer_in_use(region, one));
+    if let Some(why) = reason.or_else(|| running_target(region, one)) {
         return Err(why);
     }
-    if tags::has_foreign_cluster_tag(one.tags.as_deref().unwrap_or_default(), cluster_id) {
+    if !is_of_one_cluster(one.tags.as_deref().unwrap_or_default(), names) {
         return Err(Stays::OfOtherCluster);
     }
     let key = |kind, id| ResourceKey::new(kind, id);
@@ -360,7 +417,7 @@ pub(crate) fn balancer_deletion(
     let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
     for group in groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key())) {
         let used = in_use(&without, key(ResourceKind::TargetGroup, &group.arn));
-        match used.map_or_else(|| is_own_target_group(group), Err) {
+        match used.map_or_else(|| may_delete_targets(group), Err) {
             Ok(()) => {
                 deletion_of.changes.extend(deletion(region, key(ResourceKind::TargetGroup, &group.arn)));
             }
@@ -369,15 +426,19 @@ pub(crate) fn balancer_deletion(
     }
     let own_groups: BTreeSet<&str> = one.security_groups.iter().map(String::as_str).collect();
     for group in own_groups.into_iter().filter_map(|id| region.group(id)) {
-        if !is_own_group(group) {
-            deletion_of.kept.push(format!("security group `{}`: {}", group.id, Stays::NotOfController));
-            continue;
-        }
-        match group_attached(&without, &group.id).map_or_else(|| group_deletion(region, group, cluster_id), Err) {
+        let attached = group_attached(&without, &group.id).map_or_else(|| may_delete_group(group), Err);
+        match attached.and_then(|()| group_deletion(region, group, names, &is_own)) {
             Ok(changes) => deletion_of.changes.extend(changes),
             Err(why) => deletion_of.kept.push(format!("security group `{}`: {why}", group.id)),
         }
     }
+    // Two of its groups may name each other: all rules go before the groups.
+    deletion_of.changes.sort_by_key(|change| match change.target.kind {
+        ResourceKind::LoadBalancer => 0,
+        ResourceKind::TargetGroup => 1,
+        _ if !change.is_deletion() => 2,
+        _ => 3,
+    });
     Ok(deletion_of)
 }
 
@@ -432,6 +493,7 @@ mod tests {
             "OutOfService".clone_into(&mut target.state);
         }
         cluster.group(TAGGED_GROUP).ingress.push(rule_from("sg-0elb"));
+        cluster.region().launch_templates.get_or_insert_default();
         cluster
     }
 
@@ -448,7 +510,8 @@ mod tests {
     fn deletion_of(cluster: &mut Cluster) -> Result<BalancerDeletion, Stays> {
         let region = cluster.region();
         let one = region.load_balancing.as_ref().unwrap().load_balancers[0].clone();
-        balancer_deletion(region, &one, ID, |_| Ok(()), |_| true)
+        let names = Names { cluster_id: ID, cluster_name: ID };
+        balancer_deletion(region, &one, names, |_| Ok(()), |_| Ok(()), |_| true)
     }
 
     /// Every write finds nothing that uses its resource, and in the end nothing is left.
@@ -480,6 +543,11 @@ mod tests {
         let mut healthy = classic();
         "InService".clone_into(&mut healthy.balancer().health.as_mut().unwrap()[0].state);
         assert_eq!(deletion_of(&mut healthy).unwrap_err(), Stays::Healthy);
+        for (state, why) in [("Unknown", Stays::TargetsUnsettled), ("InService", Stays::Healthy)] {
+            let mut cluster = classic();
+            state.clone_into(&mut cluster.balancer().health.as_mut().unwrap()[0].state);
+            assert_eq!(deletion_of(&mut cluster).unwrap_err(), why);
+        }
         let mut unread = classic();
         unread.balancer().health = None;
         assert_eq!(deletion_of(&mut unread).unwrap_err(), Stays::HealthNotRead);
@@ -494,7 +562,11 @@ mod tests {
         let mut named = classic();
         tag(&mut named.group(PLAIN_GROUP).tags, OTHER_KEY, "owned");
         named.group(PLAIN_GROUP).ingress.push(rule_from("sg-0elb"));
-        assert!(kept(&mut named).contains("which carries the tag of another cluster, names it"));
+        assert!(kept(&mut named).contains("does not belong to the cluster alone"));
+        let mut planned = classic();
+        planned.launch_group("workers");
+        planned.template_version("workers", 1).security_groups = Some(vec!["sg-0elb".to_owned()]);
+        assert!(kept(&mut planned).contains("the launch template `lt-0workers` names it"));
     }
 
     #[test]

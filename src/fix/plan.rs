@@ -46,6 +46,8 @@ pub(crate) use gate::{LeftOut, left_out, undo_needs_consent};
 pub use guard::{Counting, created};
 pub use state::{Fit, fit};
 pub(crate) use trial::Trial;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(crate) use undo::can_be_undone;
 pub use undo::undo;
 
 /// The schema that this version writes; the number increases when a field changes its meaning.

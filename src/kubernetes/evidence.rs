@@ -46,6 +46,9 @@ pub struct Evidence {
     pub repeated_keys: Vec<RepeatedKeys>,
     /// Texts, to show lines of places.
     pub sources: Vec<Arc<Source>>,
+    /// True if the API server of a cluster was asked for everything, and answered for Services and Ingresses: what is not in
+    /// these lists does not exist. Files never show that.
+    pub is_whole: bool,
     /// Lists that could not be read from a live cluster.
     pub gaps: Vec<ListGap>,
     /// Target versions of a planned upgrade.
@@ -116,6 +119,7 @@ impl Evidence {
         self.read_as_written += other.read_as_written;
         self.repeated_keys.extend(other.repeated_keys);
         self.sources.extend(other.sources);
+        self.is_whole |= other.is_whole;
         self.gaps.extend(other.gaps);
         self.arguments = OnceLock::new();
         self.controllers = OnceLock::new();

@@ -49,6 +49,13 @@ impl Recording {
         }
         gaps.sort();
         all.seen_at = self.read_at.as_deref().and_then(|time| time.parse().ok()).or(all.seen_at);
+        let has = |list: List| self.lists.iter().any(|one| one.list == list);
+        let has_gap = |list: List| gaps.iter().any(|gap| gap.list == list);
+        let deciding = [List::Services, List::Ingresses];
+        let custom = [List::IngressClassParams, List::TargetGroupBindings];
+        all.is_whole = List::ALL.iter().all(|list| list.is_custom() || has(*list) || has_gap(*list))
+            && deciding.into_iter().all(|list| has(list) && !has_gap(list))
+            && !custom.into_iter().any(has_gap);
         all.gaps = gaps;
         // The API never writes repeated keys, whatever the source files hold.
         all.read_as_written = 0;

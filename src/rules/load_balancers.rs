@@ -8,7 +8,7 @@ use crate::aws::view::{RegionView, is_alive};
 use crate::aws::{InstanceState, LoadBalancer, TargetGroup};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::{Read, Tag};
-use crate::kubernetes::{DocumentKind, Ingress, Service};
+use crate::kubernetes::{DocumentKind, Ingress, Service, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::resource::ResourceKind;
 use crate::text;
@@ -94,8 +94,28 @@ fn is_dead(context: &Context<'_>) -> bool {
 }
 
 /// The tool that creates a resource from code, by its tags: a deletion belongs into that code.
-fn leaves_to_code(tags: Option<&[Tag]>) -> Option<String> {
-    manager(tags.unwrap_or_default())
+pub(super) fn leaves_to_code(tags: Option<&[Tag]>) -> Option<String> {
+    let held = tags.unwrap_or_default();
+    let of_service = || held.iter().find(|tag| tag.key.starts_with("aws:") || tag.key.starts_with("crossplane"));
+    manager(held).or_else(|| of_service().map(|tag| format!("the owner of the tag `{}`", text::printable(&tag.key))))
+}
+
+/// True if it is certain which Services and Ingresses exist: the API server of the cluster was asked for all of them.
+pub(super) fn knows_objects(context: &Context<'_>) -> bool {
+    context.kubernetes.is_whole && context.kubernetes.services.as_deref().is_some_and(covers_all_namespaces)
+}
+
+/// Reason for which a deletion is not offered.
+pub(super) const OBJECTS_UNKNOWN: &str = "tagaudit does not delete it: only a scan with --kube-context, or a recording of one, shows that no object needs it";
+
+/// Reason for which what an AWS Load Balancer Controller made is not deleted by its name alone.
+pub(super) const NAME_MAY_BE_USED: &str =
+    "tagaudit does not delete it: an AWS Load Balancer Controller of a cluster that runs in its VPC may have this name";
+
+/// True if an instance runs in a VPC.
+pub(super) fn has_instances(region: &RegionView<'_>, vpc: Option<&str>) -> bool {
+    let in_vpc = |vpc_id: Option<&str>| vpc.is_none() || vpc_id == vpc;
+    region.region.instances.iter().any(|one| one.state.is_live() && in_vpc(one.vpc_id.as_deref()))
 }
 
 /// Target groups that a `TargetGroupBinding` names, by ARN or by name.

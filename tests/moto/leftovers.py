@@ -1,4 +1,4 @@
-"""Three dead clusters next to a living one in moto. What the dead ones left behind is deleted with `--fix-leftovers`, through a
+"""Dead clusters next to a living one in moto. What the dead ones left behind is deleted with `--fix-leftovers`, through a
 proxy that refuses what AWS refuses, and the living cluster stays byte for byte as it was."""
 
 import http.client
@@ -128,11 +128,16 @@ class World:
         # One in the network of the living cluster, whose nodes' group has nothing to do with it.
         tags = {key("dead-two"): "owned", "kubernetes.io/service-name": "old/one"}
         self.network_balancer(vpc, tags, "a0ld0ne")
-        # One of the AWS Load Balancer Controller, whose group a rule of the living cluster names.
+        # A Classic Load Balancer next to the living cluster, whose group a rule of its nodes' group names.
+        _, named = self.classic_balancer(vpc, "dead-four", "old/four")
+        self.allow(nodes, named)
+        # One of the AWS Load Balancer Controller, in a network of its own.
+        third = self.network("dead-three", 3)
+        former = self.group(third, "former-nodes", "nodes", **{key("dead-three"): "owned"})
         tags = {"elbv2.k8s.aws/cluster": "dead-three", "service.k8s.aws/stack": "old/three", "service.k8s.aws/resource": "LoadBalancer"}
-        group = self.group(vpc, "k8s-old-three-0a1b2c3d4e", "[k8s] Managed SecurityGroup for LoadBalancer", **tags)
-        self.network_balancer(vpc, tags, "k8s-old-three", group)
-        self.allow(nodes, group, "elbv2.k8s.aws/targetGroupBinding=shared")
+        group = self.group(third, "k8s-old-three-0a1b2c3d4e", "[k8s] Managed SecurityGroup for LoadBalancer", **tags)
+        self.network_balancer(third, tags, "k8s-old-three", group)
+        self.allow(former, group, "elbv2.k8s.aws/targetGroupBinding=shared")
         return vpc, first
 
     def balancers(self):
@@ -305,16 +310,20 @@ def main():
             assert [action for action, _ in writes] == ["DeleteLoadBalancer", "DeleteTargetGroup"], writes
             assert ended.returncode == 0, (ended.returncode, ended.stderr)
 
-            # The rule in the group of the living cluster stays, and so does the group that it names.
             writes, ended = remove(world, endpoint, folder, "dead-three")
-            assert [action for action, _ in writes] == ["DeleteLoadBalancer", "DeleteTargetGroup"], writes
-            assert ended.returncode == 1 and "which carries the tag of another cluster, names it" in ended.stderr, ended.stderr
+            expected = ["DeleteLoadBalancer", "DeleteTargetGroup", "RevokeSecurityGroupIngress", "DeleteSecurityGroup"]
+            assert [action for action, _ in writes] == expected, writes
+
+            # The rule in the group of the living cluster stays, and so does the group that it names.
+            writes, ended = remove(world, endpoint, folder, "dead-four")
+            assert [action for action, _ in writes] == ["DeleteLoadBalancer"], writes
+            assert "does not belong to the cluster alone" in ended.stderr, ended.stderr
 
         assert not Proxy.refused, f"deleted too early: {Proxy.refused}"
         assert set(world.balancers()) == {"ashopweb", "k8s-shop-api"}, world.balancers().keys()
         assert set(world.target_groups()) == {"k8s-tg-shop-api"}, world.target_groups().keys()
         assert world.living() == before, "the living cluster changed"
-        print("moto agrees: three dead clusters deleted, the living one unchanged")
+        print("moto agrees: the leftovers of four dead clusters deleted, the living one unchanged")
     finally:
         server.terminate()
         server.wait()

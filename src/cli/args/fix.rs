@@ -12,6 +12,8 @@ use crate::render::EmitFormat;
 pub(in crate::cli) const MAX_CHANGES: usize = 50;
 /// Default of `--verify-timeout`, in seconds.
 const VERIFY_TIMEOUT: u64 = 60;
+/// The same for a plan that deletes resources.
+const VERIFY_TIMEOUT_OF_DELETIONS: u64 = 600;
 
 /// Invalid value of `--plan-valid-for`.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +109,7 @@ pub(in crate::cli) struct CarryOutArgs {
         long,
         value_name = "SECONDS",
         value_parser = clap::value_parser!(u64).range(0..=3_600),
-        help = format!("Seconds to wait until a change is visible [default: {VERIFY_TIMEOUT}]"),
+        help = format!("Seconds to wait until a change is visible [default: {VERIFY_TIMEOUT}; {VERIFY_TIMEOUT_OF_DELETIONS} for deletions]"),
         help_heading = "Fix"
     )]
     pub(in crate::cli) verify_timeout: Option<u64>,
@@ -120,9 +122,10 @@ impl CarryOutArgs {
         self.max_changes.unwrap_or(MAX_CHANGES)
     }
 
-    /// Time to wait until a change is visible.
-    pub(in crate::cli) fn verify_timeout(&self) -> std::time::Duration {
-        std::time::Duration::from_secs(self.verify_timeout.unwrap_or(VERIFY_TIMEOUT))
+    /// Time to wait until a change is visible. The interfaces of a deleted load balancer take minutes to disappear.
+    pub(in crate::cli) fn verify_timeout(&self, deletes: bool) -> std::time::Duration {
+        let default = if deletes { VERIFY_TIMEOUT_OF_DELETIONS } else { VERIFY_TIMEOUT };
+        std::time::Duration::from_secs(self.verify_timeout.unwrap_or(default))
     }
 }
 

@@ -134,14 +134,16 @@ pub struct Skipped {
     pub reason: SkipReason,
 }
 
-/// True if an answer is for a finding: it names the finding's resource, or a related one of the same kind.
+/// True if an answer is for a finding: it names the finding's resource, or a related one of the same kind. What is deleted is
+/// named by its own id alone.
 pub(super) fn is_about(finding: &Finding, answer: &Answer) -> bool {
     finding.rule == answer.rule
         && (finding.resource.id == answer.resource
-            || finding
-                .related
-                .iter()
-                .any(|related| related.kind == finding.resource.kind && related.id == answer.resource))
+            || !removes_leftovers(finding)
+                && finding
+                    .related
+                    .iter()
+                    .any(|related| related.kind == finding.resource.kind && related.id == answer.resource))
 }
 
 /// An approval that matches no rule, or an answer that matches no question.
@@ -179,6 +181,13 @@ pub enum ApprovalError {
         answer: Answer,
         /// Values of the choices.
         values: Vec<String>,
+    },
+    /// The finding has no question.
+    #[error("`--choose {answer}`: tagaudit offers nothing there ({advice})")]
+    NoQuestion {
+        answer: Answer,
+        /// What to do instead.
+        advice: String,
     },
     /// The answer needs manual steps.
     #[error("`--choose {answer}`: tagaudit cannot carry it out ({summary})")]
@@ -231,6 +240,10 @@ pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<S
         }
         let choices: Vec<&Choice> = about.iter().flat_map(|finding| &finding.fix.choices).collect();
         match choices.iter().find(|choice| choice.value == answer.value) {
+            None if choices.is_empty() => {
+                let advice = about.first().map(|finding| finding.advice()).unwrap_or_default();
+                return Err(ApprovalError::NoQuestion { answer: answer.clone(), advice });
+            }
             None => {
                 let values = choices.iter().map(|choice| choice.value.clone()).collect();
                 return Err(ApprovalError::UnknownAnswer { answer: answer.clone(), values });

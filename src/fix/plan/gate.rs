@@ -71,7 +71,7 @@ fn reason(change: &PlannedChange, again: &Planned, estate: EstateRef<'_>, missin
         return LeftOut::NotPlanned(format!("{} was not read: {}", gap.read, gap.reason));
     }
     let stale = || match fit(estate, change) {
-        Fit::Stale(why) => Some(why),
+        Fit::Stale(why) | Fit::Busy(why) => Some(why),
         Fit::AsPlanned | Fit::Done => None,
     };
     let why = why.or_else(stale);

@@ -1,6 +1,7 @@
 //! The state of a resource, compared with the one that a plan expects.
 
 use crate::aws::grant;
+use crate::aws::leftovers::Stays;
 use crate::estate::EstateRef;
 use crate::transition::{Transition, Value};
 
@@ -14,6 +15,8 @@ pub enum Fit {
     AsPlanned,
     /// The new value is already set.
     Done,
+    /// Something that is about to let go still uses it; displayable reason.
+    Busy(String),
     /// No longer in the planned state; displayable reason.
     Stale(String),
 }
@@ -43,13 +46,16 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     if found.value == *new {
         return Fit::Done;
     }
+    if found.value != *old && change.transition.is_deletion() {
+        return stale("it has changed since".to_owned());
+    }
     if found.value != *old {
         return stale(format!("it is {} now, not {}", shown(found.value.as_ref()), shown(old.as_ref())));
     }
     if change.transition.is_deletion()
         && let Some(why) = found.in_use
     {
-        return stale(why.to_string());
+        return if matches!(why, Stays::Leaving(_)) { Fit::Busy(why.to_string()) } else { stale(why.to_string()) };
     }
     if expect.addresses.is_some() && expect.addresses != found.addresses {
         return stale("its addresses have changed since".to_owned());

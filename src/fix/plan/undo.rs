@@ -8,6 +8,17 @@ use super::observed::digest;
 use super::{Expect, Kind, Plan, PlanEvidence, PlannedChange, SCHEMA};
 use crate::transition::Attribute;
 
+/// True if a change of a run can be undone: a deleted resource does not come back, and neither does a rule whose group or
+/// source is one.
+pub(crate) fn can_be_undone(change: &PlannedChange, made: &[&PlannedChange]) -> bool {
+    let is_deleted = |id: &str| made.iter().any(|one| one.transition.is_deletion() && one.transition.target.id == id);
+    match &change.transition.attribute {
+        Attribute::Resource {} => false,
+        Attribute::IngressRule { rule } => !is_deleted(&rule.source) && !is_deleted(&change.transition.target.id),
+        _ => true,
+    }
+}
+
 /// Plan that restores the previous values of the changes that an earlier plan made. It is checked like any plan: a
 /// value that tagaudit did not write is left alone.
 #[must_use]
@@ -19,20 +30,7 @@ pub fn undo(
     expires_at: String,
 ) -> Plan {
     let mut by_target: BTreeMap<String, PlannedChange> = BTreeMap::new();
-    let deleted: Vec<&str> = made
-        .iter()
-        .filter(|change| change.transition.is_deletion())
-        .map(|change| change.transition.target.id.as_str())
-        .collect();
-    // A deleted resource does not come back, and neither does a rule whose group or source is one.
-    let can_return = |change: &&&PlannedChange| match &change.transition.attribute {
-        Attribute::Resource {} => false,
-        Attribute::IngressRule { rule } => {
-            !deleted.contains(&rule.source.as_str()) && !deleted.contains(&change.transition.target.id.as_str())
-        }
-        _ => true,
-    };
-    for change in made.iter().filter(can_return) {
+    for change in made.iter().filter(|change| can_be_undone(change, made)) {
         let back = PlannedChange {
             transition: change.transition.inverse(),
             class: Applicability::Confirm,

@@ -3,7 +3,7 @@ use jiff::Timestamp;
 use crate::aws::leftovers::Stays;
 use crate::aws::load_balancers::{MadeFor, Maker};
 use crate::aws::{LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
-use crate::kubernetes::{Document, DocumentKind, covers_all_namespaces};
+use crate::kubernetes::{Document, DocumentKind, Object, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
@@ -11,7 +11,10 @@ use crate::rules::orphans::serves_an_object;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{BALANCER, BALANCERS, SETTLED, TAGS, bound_target_groups, for_each, is_dead, leaves_to_code, on_balancer};
+use super::{
+    BALANCER, BALANCERS, NAME_MAY_BE_USED, OBJECTS_UNKNOWN, SETTLED, TAGS, bound_target_groups, for_each,
+    has_instances, is_dead, knows_objects, leaves_to_code, on_balancer,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-left-behind",
@@ -43,9 +46,14 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::cluster(check)
 };
 
-/// Finalizer of a Service with a load balancer.
-/// Source: kubernetes/cloud-provider `service/helpers/helper.go#LoadBalancerCleanupFinalizer`.
-const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+/// Finalizers of a Service with a load balancer.
+/// Sources: kubernetes/cloud-provider `service/helpers/helper.go#LoadBalancerCleanupFinalizer`;
+/// kubernetes-sigs/aws-load-balancer-controller `pkg/shared_constants/finalizers.go#ServiceFinalizer`.
+const FINALIZERS: [&str; 2] = ["service.kubernetes.io/load-balancer-cleanup", "service.k8s.aws/resources"];
+
+/// Finalizer of the Ingresses of a group, before its name.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/shared_constants/finalizers.go#ExplicitGroupFinalizerPrefix`.
+const OF_GROUP: &str = "group.ingress.k8s.aws/";
 
 /// The time at which the evidence was read, if it states one.
 fn read_at(context: &Context<'_>) -> Option<Timestamp> {
@@ -96,8 +104,11 @@ fn check(context: &Context<'_>) -> CheckResult {
             Certainty::WaitsForController => Fix::none(
                 "see the events of the Service, and remove what stops its controller: deleted by hand, the groups, rules and target groups stay",
             ),
-            Certainty::Probable => Fix::none(BY_HAND),
-            Certainty::Certain => fix(context, one),
+            Certainty::Probable => Fix::none(format!("{BY_HAND}; {OBJECTS_UNKNOWN}")),
+            Certainty::Certain if !is_dead && !knows_objects(context) => {
+                Fix::none(format!("{BY_HAND}; {OBJECTS_UNKNOWN}"))
+            }
+            Certainty::Certain => fix(context, one, is_dead),
         };
         let groups = one.groups.iter().map(|group| super::group_resource(one.region, group));
         let violation = on_balancer(one, Severity::Warning, message, String::new());
@@ -109,31 +120,41 @@ const BY_HAND: &str =
     "if nothing else uses it, delete it, then its target groups, the rules that name its security group, and the group";
 
 /// The question if the load balancer is to be deleted, with everything that its controller would have deleted.
-fn fix(context: &Context<'_>, one: &Balancer<'_>) -> Fix {
+fn fix(context: &Context<'_>, one: &Balancer<'_>, is_dead: bool) -> Fix {
     let cluster_id = context.cluster_id();
     let names = context.existing.names(cluster_id);
     let bound = bound_target_groups(context);
     if let Some(tool) = leaves_to_code(one.balancer.tags.as_deref()) {
         return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));
     }
-    let is_own_target_group = |group: &TargetGroup| {
+    let is_by_name = one.claim().is_some_and(|claim| claim.maker == Maker::LoadBalancerController);
+    if is_dead && is_by_name && has_instances(one.region, one.balancer.vpc_id.as_deref()) {
+        return Fix::none(format!("{BY_HAND}; {NAME_MAY_BE_USED}"));
+    }
+    let may_delete_targets = |group: &TargetGroup| {
         let held = group.tags.as_deref().unwrap_or_default();
         match () {
             () if names.claims(held).is_empty() => Err(Stays::NotOfController),
-            () if tags::has_foreign_cluster_tag(held, cluster_id) => Err(Stays::OfOtherCluster),
+            () if !leftovers::is_of_one_cluster(held, names) => Err(Stays::OfOtherCluster),
             () if bound.contains(group.arn.as_str()) || bound.contains(group.name.as_str()) => Err(Stays::Bound),
             () if leaves_to_code(Some(held)).is_some() => Err(Stays::ManagedAsCode),
             () => Ok(()),
         }
     };
-    let is_own_group = |group: &SecurityGroup| {
+    let may_delete_group = |group: &SecurityGroup| {
         let is_of_controller = tags::value(&group.tags, tags::LBC_CLUSTER_TAG) == Some(names.cluster_name)
             || is_load_balancer_group(&group.name, &group.description)
                 && tags::has_cluster_tag_owned(&group.tags, cluster_id);
-        is_of_controller && leaves_to_code(Some(&group.tags)).is_none() && !serves_an_object(context.kubernetes, group)
+        match () {
+            () if !is_of_controller => Err(Stays::NotOfController),
+            () if leaves_to_code(Some(&group.tags)).is_some() => Err(Stays::ManagedAsCode),
+            () if serves_an_object(context.kubernetes, group) => Err(Stays::MayServe),
+            () => Ok(()),
+        }
     };
+    let is_own = |group: &SecurityGroup| leaves_to_code(Some(&group.tags)).is_none();
     let region = one.region.region;
-    match leftovers::balancer_deletion(region, one.balancer, cluster_id, is_own_target_group, is_own_group) {
+    match leftovers::balancer_deletion(region, one.balancer, names, may_delete_targets, may_delete_group, is_own) {
         Err(why) => Fix::none(format!("{BY_HAND}; tagaudit does not delete it: {why}")),
         Ok(deletion) => {
             let kept = if deletion.kept.is_empty() {
@@ -229,7 +250,7 @@ fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: 
     if service.deleted_at.is_some() {
         return Use::Current;
     }
-    if !service.is_load_balancer() && service.finalizers.iter().any(|one| one == FINALIZER) {
+    if !service.is_load_balancer() && service.finalizers.iter().any(|one| FINALIZERS.contains(&one.as_str())) {
         let kind = text::printable(&service.service_type);
         let reason =
             format!("the Service is of type {kind} today and has its finalizer: a controller still has to delete it");
@@ -266,14 +287,20 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
         }
         _ => serves_something(one) == Some(true),
     };
+    let dns_name = one.balancer.dns_name.as_str();
     let exists = of_cluster.iter().any(|document| {
         let object = document.object();
+        let mut addresses = object.items(&["status", "loadBalancer", "ingress"]);
+        if addresses.any(|address| address.text(&["hostname"]) == Some(dns_name)) {
+            return true;
+        }
         let (namespace, name) = (object.text(&["metadata", "namespace"]), object.text(&["metadata", "name"]));
         match made_for {
             MadeFor::Ingress(of, named) => namespace == Some(of) && name == Some(named),
             MadeFor::IngressGroup(group) => {
                 let annotation = object.text(&["metadata", "annotations", "alb.ingress.kubernetes.io/group.name"]);
-                annotation == Some(group)
+                let mut finalizers = object.items(&["metadata", "finalizers"]).filter_map(Object::scalar);
+                annotation == Some(group) || finalizers.any(|one| one.strip_prefix(OF_GROUP) == Some(group))
             }
             MadeFor::Service(..) => false,
         }
@@ -341,14 +368,21 @@ mod tests {
     #[test]
     fn what_may_be_needed_is_not_offered() {
         type Change = fn(&mut Cluster);
-        let cases: [(Change, &str); 4] = [
+        let cases: [(Change, &str); 5] = [
             // The Service does not exist, and traffic still flows.
             (
                 |c| {
                     c.add_network();
                     c.manifests = WHOLE_CLUSTER;
                 },
-                "one of its targets is healthy",
+                "shows that no object needs it",
+            ),
+            (
+                |c| {
+                    dead(c);
+                    "initial".clone_into(&mut c.target_group().targets.as_mut().unwrap()[0].state);
+                },
+                "registering or leaving",
             ),
             // Only the Services of a namespace were given.
             (

@@ -3,9 +3,11 @@ use crate::aws::load_balancers::{Claim, MadeFor, Maker};
 use crate::kubernetes::{Document, DocumentKind};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::tags;
 
-use super::{BALANCERS, TAGS, bound_target_groups, group_resource, is_dead, leaves_to_code};
+use super::{
+    BALANCERS, NAME_MAY_BE_USED, OBJECTS_UNKNOWN, TAGS, bound_target_groups, group_resource, has_instances, is_dead,
+    knows_objects, leaves_to_code,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-target-group-unused",
@@ -14,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::TargetGroup],
     condition: "A target group with the tags of a controller of the cluster is used by no load balancer, no TargetGroupBinding that was given names it, no Auto Scaling group registers in it, and the controller would not use it today.",
     impact: "it counts against the limit of target groups; the controllers do not look for it again",
-    fix: "Delete it (`--fix-leftovers`, if the TargetGroupBindings of the cluster were listed, or nothing of the cluster runs).",
+    fix: "Delete it (`--fix-leftovers`, if the API server showed that nothing needs it, or nothing of the cluster runs).",
     applicability: Applicability::Choice,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancerDeleted",
@@ -59,22 +61,22 @@ fn check(context: &Context<'_>) -> CheckResult {
         );
         let key = ResourceKey::new(ResourceKind::TargetGroup, &group.arn);
         let deletion = leftovers::deletion(region.region, key).filter(|_| {
-            let is_foreign =
-                tags::has_foreign_cluster_tag(group.tags.as_deref().unwrap_or_default(), context.cluster_id());
-            !is_foreign && leaves_to_code(group.tags.as_deref()).is_none() && knows_bindings(context)
+            let names = existing.names(context.cluster_id());
+            leftovers::is_of_one_cluster(group.tags.as_deref().unwrap_or_default(), names)
+                && leaves_to_code(group.tags.as_deref()).is_none()
         });
+        let is_by_name = claim.maker == Maker::LoadBalancerController;
         let fix = match deletion {
+            _ if !is_dead(context) && !knows_objects(context) => Fix::none(format!("delete it; {OBJECTS_UNKNOWN}")),
+            _ if is_dead(context) && is_by_name && has_instances(region, group.vpc_id.as_deref()) => {
+                Fix::none(format!("delete it; {NAME_MAY_BE_USED}"))
+            }
             Some(deletion) => Fix::choose("delete it", vec![Choice::with("delete", "delete it", vec![deletion])]),
-            None => Fix::none("delete it"),
+            None => Fix::none("delete it where it is managed: it has the mark of another cluster or of a tool"),
         };
         Violation::new(Severity::Info, group_resource(region, group), message, fix)
     });
     CheckResult::counted(number, found)
-}
-
-/// True if no `TargetGroupBinding` that was not given may name a target group.
-fn knows_bindings(context: &Context<'_>) -> bool {
-    context.kubernetes.document_lists.contains(&DocumentKind::TargetGroupBinding) || is_dead(context)
 }
 
 /// True if the controller finds the group again at its next sync: the AWS Load Balancer Controller by the tags of a stack

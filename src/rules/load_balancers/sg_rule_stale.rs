@@ -8,7 +8,7 @@ use crate::rules::prelude::*;
 use crate::tags;
 use crate::transition::IngressRule;
 
-use super::{BALANCERS, listed};
+use super::{BALANCERS, leaves_to_code, listed};
 
 /// Descriptions of the rules that the cloud controller writes for Network Load Balancers, before the name.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#NLBClientRuleDescription`,
@@ -59,8 +59,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .collect()
 }
 
-/// The revocation of the stale rules of a group. Those of a group that another cluster uses too or that EKS manages, and
-/// those that another cluster's controller wrote, are left to their owner.
+/// The revocation of the stale rules of a group. Those of a group with the mark of another owner, and those that another
+/// cluster's controller wrote, are left to their owner.
 fn fix(
     context: &Context<'_>,
     region: &RegionView<'_>,
@@ -68,11 +68,15 @@ fn fix(
     summary: &str,
     is_stale: impl Fn(&IngressRule, &RuleSource) -> bool,
 ) -> Fix {
-    let is_of_eks = group.tags.iter().any(|tag| tag.key.starts_with("aws:eks:"));
-    if is_of_eks || tags::has_foreign_cluster_tag(&group.tags, context.cluster_id()) {
-        return Fix::none(summary);
+    let names = context.existing.names(context.cluster_id());
+    let is_own =
+        tags::has_cluster_tag(&group.tags, names.cluster_id) && leftovers::is_of_one_cluster(&group.tags, names);
+    if !is_own || leaves_to_code(Some(&group.tags)).is_some() {
+        return Fix::none(format!(
+            "{summary}; tagaudit does not: the security group has no tag of the cluster, or also the mark of another owner"
+        ));
     }
-    let own = context.existing.names(context.cluster_id()).cluster_name;
+    let own = names.cluster_name;
     let is_others = |id: &str| {
         let source = region.security_group(id);
         source.and_then(|one| tags::value(&one.tags, tags::LBC_CLUSTER_TAG)).is_some_and(|name| name != own)

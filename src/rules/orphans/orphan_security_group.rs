@@ -2,8 +2,8 @@ use crate::aws::view::RegionView;
 use crate::aws::{SecurityGroup, Tagged, leftovers};
 use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
+use crate::rules::load_balancers::{NAME_MAY_BE_USED, OBJECTS_UNKNOWN, has_instances, knows_objects, leaves_to_code};
 use crate::rules::prelude::*;
-use crate::rules::safety::aws::manager;
 use crate::tags;
 
 use super::{INSTANCES, is_dead, serves_an_object};
@@ -69,7 +69,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             if !referring.is_empty() {
                 message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
             }
-            let fix = fix(region, group, own, of_load_balancer);
+            let fix = fix(context, region, group, dead);
             Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
                 .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
         })
@@ -80,14 +80,25 @@ const BY_HAND: &str = "check that its Service is deleted, revoke the rules that 
 
 /// The question if a group is to be deleted with the rules that name it. A group that no controller created may be in a
 /// template that a later launch uses.
-fn fix(region: &RegionView<'_>, group: &SecurityGroup, own: &str, is_of_controller: bool) -> Fix {
+fn fix(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup, is_dead: bool) -> Fix {
+    let names = context.existing.names(context.cluster_id());
+    let is_by_name = tags::value(&group.tags, tags::LBC_CLUSTER_TAG).is_some();
+    let is_of_controller = is_by_name || is_load_balancer_group(&group.name, &group.description);
     if !is_of_controller {
         return Fix::none(BY_HAND);
     }
-    if let Some(tool) = manager(&group.tags) {
+    if let Some(tool) = leaves_to_code(Some(&group.tags)) {
         return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));
     }
-    match leftovers::group_deletion(region.region, group, own) {
+    let is_empty = is_dead && context.kubernetes.services.is_none() && context.view.nodes.is_none_or(<[_]>::is_empty);
+    if !is_empty && !knows_objects(context) {
+        return Fix::none(format!("{BY_HAND}; {OBJECTS_UNKNOWN}"));
+    }
+    if is_empty && is_by_name && has_instances(region, group.vpc_id.as_deref()) {
+        return Fix::none(format!("{BY_HAND}; {NAME_MAY_BE_USED}"));
+    }
+    let is_own = |other: &SecurityGroup| leaves_to_code(Some(&other.tags)).is_none();
+    match leftovers::group_deletion(region.region, group, names, is_own) {
         Err(why) => Fix::none(format!("{BY_HAND}; tagaudit does not delete it: {why}")),
         Ok(changes) => {
             let rules = changes.len().saturating_sub(1);

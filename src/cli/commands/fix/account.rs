@@ -37,8 +37,14 @@ fn tell(line: &str) {
 
 fn say_nothing(_: &str) {}
 
-pub(super) fn options<'a>(connection: &'a Connection<'a>, args: &CarryOutArgs, quiet: bool) -> engine::Options<'a> {
-    engine::Options { connection, verify_timeout: args.verify_timeout(), tell: if quiet { say_nothing } else { tell } }
+pub(super) fn options<'a>(
+    connection: &'a Connection<'a>,
+    args: &CarryOutArgs,
+    plan: &Plan,
+    quiet: bool,
+) -> engine::Options<'a> {
+    let verify_timeout = args.verify_timeout(plan.deletes());
+    engine::Options { connection, verify_timeout, tell: if quiet { say_nothing } else { tell } }
 }
 
 /// Connection to the account of a plan, in its regions.

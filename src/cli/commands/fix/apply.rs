@@ -90,7 +90,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let renewed = scope.asked_again(&args.connection, &args.terminal)?;
     let scope = renewed.as_ref().unwrap_or(&scope);
     let connected = connection(&args.connection, &args.terminal, Some(scope), &plan)?;
-    let options = options(&connected, &args.carry_out, args.terminal.quiet);
+    let options = options(&connected, &args.carry_out, &plan, args.terminal.quiet);
     reconcile_earlier(&mut journal, Some(&plan), &options)?;
     let mandate = if args.fix_leftovers { Mandate::RemoveLeftovers } else { Mandate::Repair };
     let approvals = Approvals { mandate, allow: args.allow.clone(), answers: args.choose.clone() };

@@ -60,7 +60,7 @@ pub(super) fn settle_earlier(args: &ScanArgs, scope: &Scope<'_>, plan: &Plan) ->
     let fix = journal.unfinished().filter(|run| run.plan.kind == plan::Kind::Fix).map(|run| run.plan.clone());
     let Some(fix) = fix else { return Ok(()) };
     let connection = connection(&args.source.connection, &args.output.terminal, Some(scope), &fix)?;
-    let options = options(&connection, &args.fix.carry_out, args.output.terminal.quiet);
+    let options = options(&connection, &args.fix.carry_out, &fix, args.output.terminal.quiet);
     reconcile_earlier(&mut journal, None, &options)
 }
 
@@ -77,7 +77,7 @@ pub(super) fn carry_out_and_scan(
     let renewed = scope.asked_again(source, terminal)?;
     let scope = renewed.as_ref().unwrap_or(scope);
     let connected = connection(source, terminal, Some(scope), plan)?;
-    let options = options(&connected, &args.fix.carry_out, terminal.quiet);
+    let options = options(&connected, &args.fix.carry_out, plan, terminal.quiet);
     let mut journal = open(args.fix.journal.as_ref(), plan)?;
     reconcile_earlier(&mut journal, None, &options)?;
     let passed = gate::pass(plan, scope, rules, approvals.clone(), &connected)?;
@@ -120,7 +120,8 @@ pub(super) fn finish(
         counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
     line(&format!("{}: {}", text::count(plan.changes.len(), "change"), described.join(", ")));
     let path = journal.path().display().to_string();
-    let back = if undoes.is_none() && plan.changes.iter().all(|change| change.transition.is_deletion()) {
+    let all: Vec<&plan::PlannedChange> = plan.changes.iter().collect();
+    let back = if undoes.is_none() && !plan.changes.iter().any(|change| plan::can_be_undone(change, &all)) {
         "; it describes what was deleted".to_owned()
     } else if undoes.is_none() {
         format!("; to undo it: tagaudit undo {}, with the same profile and endpoint", text::shell_quote(&path))

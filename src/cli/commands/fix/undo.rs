@@ -37,7 +37,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let mut journal = Journal::open(&args.journal, Some(&lock)).map_err(|error| unusable(&error))?;
     let scope = Scope::read(&first.cluster_id, &args.audit, &args.connection, &args.terminal)?;
     let connection = connection(&args.connection, &args.terminal, Some(&scope), &first)?;
-    let options = options(&connection, &args.carry_out, args.terminal.quiet);
+    let options = options(&connection, &args.carry_out, &first, args.terminal.quiet);
     // An interrupted undo of the same run is resumed; for any other interrupted run, the outcome is determined first.
     let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
     if let Some(rule) = args.allow.iter().find(|rule| rules::find(rule).is_none()) {

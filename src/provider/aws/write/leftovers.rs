@@ -90,16 +90,7 @@ impl Writer {
         for (name, wanted) in balancing {
             let clients = self.session.load_balancing(name);
             let found = single::read(&clients, name, &wanted, &self.reads).await?;
-            let region = regions.entry(name);
-            // The interfaces of a deleted load balancer keep its security groups in use: it is not gone before them.
-            let gone = wanted.balancers.iter().filter(|key| found.load_balancers.iter().all(|one| one.key() != **key));
-            let mut is_leaving = false;
-            for key in gone {
-                let path = key.split_once(":loadbalancer/").map_or(key.as_str(), |(_, path)| path);
-                is_leaving |= !self.interfaces(name, "description", &format!("ELB {path}")).await?.is_empty();
-            }
-            let region = region.or_insert_with(|| Region::new(name));
-            region.load_balancing = (!is_leaving).then_some(found);
+            regions.entry(name).or_insert_with(|| Region::new(name)).load_balancing = Some(found);
         }
         for (name, id) in groups {
             let interfaces = self.interfaces(name, "group-id", id).await?;
