@@ -48,7 +48,10 @@ pub(super) fn template(trial: &mut Trial<'_>) {
             }
             if is_read || change.is(Action::Create) {
                 found.latest_version += 1;
-                found.versions.push(TemplateVersion { number: found.latest_version, ..version });
+                // A version of which a part is unknown counts as one that was not read.
+                if open.is_empty() {
+                    found.versions.push(TemplateVersion { number: found.latest_version, ..version });
+                }
                 if makes_default || found.default_version == 0 {
                     found.default_version = found.latest_version;
                 }
@@ -123,17 +126,38 @@ fn version_of(plan: &Plan, change: &Change) -> TemplateVersion {
     }
 }
 
-/// Attributes of a template that are known only after the plan is applied.
+/// Attributes of a template that are known only after the plan is applied. An option of the metadata service that nobody sets
+/// is the default of the account.
 fn open_parts(plan: &Plan, change: &Change, version: &TemplateVersion) -> Vec<&'static str> {
     let is_open = |key: &&str| {
         change.has_unknown(key)
             && match *key {
                 "iam_instance_profile" => version.instance_profile.is_none(),
                 "vpc_security_group_ids" => plan.list(change, key).is_none(),
+                "metadata_options" => {
+                    let unknown = change.unknown(key).and_then(|blocks| blocks.get(0)).and_then(Value::as_object);
+                    let is_set = |option: &String| plan.is_block_configured(change, key, option);
+                    unknown.is_none_or(|unknown| {
+                        unknown.iter().any(|(option, flag)| *flag == Value::Bool(true) && is_set(option))
+                    })
+                }
                 _ => true,
             }
     };
     READ.into_iter().filter(is_open).collect()
+}
+
+/// The unknown parts of the templates that a group names and that the plan makes.
+pub(super) fn open_templates(plan: &Plan, references: &[TemplateReference]) -> Vec<&'static str> {
+    let made = plan.effective().map(|(_, one)| one).filter(|one| one.kind == "aws_launch_template" && one.keeps());
+    let is_named = |one: &&Change| {
+        let id = one.identity();
+        references.iter().any(|reference| {
+            reference.id.as_ref() == Some(&id)
+                || reference.name.as_deref().is_some_and(|name| one.after_text("name") == Some(name))
+        })
+    };
+    made.filter(is_named).flat_map(|one| open_parts(plan, one, &version_of(plan, one))).collect()
 }
 
 /// What the launch template of a new instance states.
@@ -161,9 +185,7 @@ pub(super) fn of_instance(trial: &Trial<'_>) -> OfTemplate {
     let mut of_plan = trial.plan.effective().map(|(_, one)| one).filter(|one| one.kind == "aws_launch_template");
     if let Some(made) = of_plan.find(|one| one.identity() == shown || one.after_text("name") == Some(shown)) {
         let open = open_parts(trial.plan, made, &version_of(trial.plan, made));
-        // An option of the metadata service that nobody sets is the default of the account.
-        let is_set = |key: &&str| *key != "metadata_options" || trial.plan.is_configured(made, key);
-        if let Some(open) = open.into_iter().find(is_set) {
+        if let Some(open) = open.first() {
             let why = format!("`{open}` of its launch template `{shown}` is known only after the plan is applied");
             return OfTemplate::Unknown(why);
         }
@@ -353,6 +375,29 @@ mod tests {
         let bare = json!({"SubnetId": aws::PRIVATE, "SecurityGroupIds": [aws::TAGGED_GROUP], "Tags": tags});
         let found = tried(&cluster, &added("AWS::EC2::Instance", &bare));
         assert_eq!(new(&found), [("instance", "One".to_owned())]);
+    }
+
+    /// A group whose template is not known completely has no certain finding, and is undecided.
+    #[test]
+    fn a_template_with_unknown_parts_is_undecided_for_its_group() {
+        let cluster = cluster();
+        let tried_with = |unknown: Value| {
+            let template = json!({"name": "new", "iam_instance_profile": [{"name": aws::WORKER_ROLE}]});
+            let tag = json!([{"key": aws::KEY, "value": "owned", "propagate_at_launch": false}]);
+            let reference = json!([{"name": "new", "id": null, "version": "$Latest"}]);
+            let group = json!({"name": "g", "launch_template": reference, "tag": tag, "min_size": 1, "max_size": 3});
+            let changes = [
+                change("aws_launch_template.new", &["create"], [json!(null), template, unknown]),
+                change("aws_autoscaling_group.g", &["create"], [json!(null), group, json!({})]),
+            ];
+            tried(&cluster, &plan(&changes, &json!({})))
+        };
+        let known = tried_with(json!({"id": true}));
+        let addresses = "aws_autoscaling_group.g aws_launch_template.new".to_owned();
+        assert_eq!(new(&known), [("auto-scaling-group", addresses)]);
+        assert!(undecided(&known).is_empty());
+        let open = tried_with(json!({"id": true, "tag_specifications": true}));
+        assert_eq!((new(&open), undecided(&open)), (vec![], vec!["aws_autoscaling_group.g"]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
 use super::change::{Action, texts};
-use super::launch_templates::references;
+use super::launch_templates::{open_templates, references};
 use super::metadata_options::metadata;
 use super::plan::Text;
 use super::trial::Trial;
@@ -55,6 +55,8 @@ pub(super) fn group(trial: &mut Trial<'_>) {
             key => change.has_unknown(key) && trial.plan.is_configured(change, key),
         })
         .collect();
+    // The template was tried before the group: one that no other group uses is undecided here.
+    let of_templates = templates.as_deref().map(|named| open_templates(trial.plan, named)).unwrap_or_default();
     let Some(groups) = trial.region().and_then(|region| region.auto_scaling_groups.as_mut()) else {
         trial.later(format!("instances that the Auto Scaling group `{name}` launches from then on"));
         return;
@@ -94,6 +96,10 @@ pub(super) fn group(trial: &mut Trial<'_>) {
     trial.touch(ResourceKind::AutoScalingGroup, &name);
     if !open.is_empty() {
         trial.undecided(format!("`{}` is known only after the plan is applied", open.join("`, `")));
+    }
+    if !of_templates.is_empty() {
+        let parts = of_templates.join("`, `");
+        trial.undecided(format!("`{parts}` of its launch template is known only after the plan is applied"));
     }
     trial.later(format!("instances that the Auto Scaling group `{name}` launches from then on"));
 }

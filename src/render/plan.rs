@@ -194,7 +194,7 @@ pub fn skipped(left: &[Skipped], color: bool, width: usize) -> String {
             }
         }
     }
-    let leftovers = left.iter().filter(|left| left.reason == SkipReason::Leftover).count();
+    let leftovers = left.iter().filter(|left| matches!(left.reason, SkipReason::Leftover)).count();
     if leftovers > 0 {
         let findings = text::count(leftovers, "finding");
         paragraph(

@@ -106,11 +106,10 @@ pub(super) fn knows_objects(context: &Context<'_>) -> bool {
 }
 
 /// Reason for which a deletion is not offered.
-pub(super) const OBJECTS_UNKNOWN: &str = "tagaudit does not delete it: only a scan with --kube-context, or a recording of one, shows that no object needs it";
+pub(super) const OBJECTS_UNKNOWN: &str = "`--fix-leftovers` offers it only in a scan with --kube-context, or of its recording, which shows that no object needs it";
 
 /// Reason for which what an AWS Load Balancer Controller made is not deleted by its name alone.
-pub(super) const NAME_MAY_BE_USED: &str =
-    "tagaudit does not delete it: an AWS Load Balancer Controller of a cluster that runs in its VPC may have this name";
+pub(super) const NAME_MAY_BE_USED: &str = "`--fix-leftovers` does not offer it: the AWS Load Balancer Controller of a cluster that runs in its VPC may have this name";
 
 /// True if an instance runs in a VPC.
 pub(super) fn has_instances(region: &RegionView<'_>, vpc: Option<&str>) -> bool {

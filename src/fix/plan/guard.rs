@@ -48,7 +48,7 @@ pub(super) fn touching<'g>(
 /// The new findings that count against a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counting {
-    /// Those of its own cluster: all.
+    /// Those of the cluster of the plan: all.
     Own,
     /// Those of another cluster: not the states that an answer intends.
     Neighbour,

@@ -196,7 +196,7 @@ impl Writer {
             Attribute::SourceDestCheck {} => self.write_source_dest_check(target, new.as_ref(), dry_run).await,
             Attribute::GroupTag { key } => self.write_group_tag(target, key, new.as_ref()).await,
             Attribute::Resource {} => self.delete(target, dry_run).await,
-            Attribute::IngressRule { rule } => self.write_rule(target, rule, new.as_ref(), dry_run).await,
+            Attribute::IngressRule { rule } => self.write_rule(transition, rule, dry_run).await,
             Attribute::InlinePolicy { name } => {
                 return self.write_inline_policy(id, name, new.as_ref().and_then(Value::document)).await;
             }

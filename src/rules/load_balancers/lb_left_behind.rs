@@ -155,7 +155,7 @@ fn fix(context: &Context<'_>, one: &Balancer<'_>, is_dead: bool) -> Fix {
     let is_own = |group: &SecurityGroup| leaves_to_code(Some(&group.tags)).is_none();
     let region = one.region.region;
     match leftovers::balancer_deletion(region, one.balancer, names, may_delete_targets, may_delete_group, is_own) {
-        Err(why) => Fix::none(format!("{BY_HAND}; tagaudit does not delete it: {why}")),
+        Err(why) => Fix::none(format!("{BY_HAND}; `--fix-leftovers` does not offer it: {why}")),
         Ok(deletion) => {
             let kept = if deletion.kept.is_empty() {
                 String::new()

@@ -73,7 +73,7 @@ fn fix(
         tags::has_cluster_tag(&group.tags, names.cluster_id) && leftovers::is_of_one_cluster(&group.tags, names);
     if !is_own || leaves_to_code(Some(&group.tags)).is_some() {
         return Fix::none(format!(
-            "{summary}; tagaudit does not: the security group has no tag of the cluster, or also the mark of another owner"
+            "{summary}; `--fix-leftovers` does not offer it: the security group has no tag of the cluster, or the mark of another owner"
         ));
     }
     let own = names.cluster_name;

@@ -99,7 +99,7 @@ fn fix(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup, is
     }
     let is_own = |other: &SecurityGroup| leaves_to_code(Some(&other.tags)).is_none();
     match leftovers::group_deletion(region.region, group, names, is_own) {
-        Err(why) => Fix::none(format!("{BY_HAND}; tagaudit does not delete it: {why}")),
+        Err(why) => Fix::none(format!("{BY_HAND}; `--fix-leftovers` does not offer it: {why}")),
         Ok(changes) => {
             let rules = changes.len().saturating_sub(1);
             let with = if rules == 0 {

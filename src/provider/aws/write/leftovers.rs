@@ -11,7 +11,7 @@ use crate::provider::aws::call::{CallError, page};
 use crate::provider::aws::ec2;
 use crate::provider::aws::load_balancing::{Wanted, single};
 use crate::resource::ResourceKind;
-use crate::transition::{Attribute, IngressRule, Operation, SourceKind, Target, Value};
+use crate::transition::{Attribute, IngressRule, Operation, SourceKind, Target, Transition};
 
 use super::Writer;
 use super::error::unknown;
@@ -44,16 +44,17 @@ impl Writer {
         }
     }
 
-    /// Adds or removes an inbound rule.
+    /// Adds or removes an inbound rule. AWS does not need the description to remove one; substitutes for it may.
     pub(super) async fn write_rule(
         &self,
-        target: &Target,
+        transition: &Transition,
         rule: &IngressRule,
-        new: Option<&Value>,
         dry_run: bool,
     ) -> Result<Option<String>, CallError> {
+        let Transition { target, old, new, .. } = transition;
         let (client, region) = (self.session.ec2_writer(target.region()), target.region());
-        let permission = permission(rule, new.map(ToString::to_string).filter(|text| !text.is_empty()));
+        let description = new.as_ref().or(old.as_ref()).map(ToString::to_string);
+        let permission = permission(rule, description.filter(|text| !text.is_empty()));
         if new.is_some() {
             let request = client.authorize_security_group_ingress().group_id(&target.id);
             let request = request.ip_permissions(permission).dry_run(dry_run);
