@@ -41,7 +41,7 @@ class World:
     def __init__(self, endpoint):
         session = boto3.Session("testing", "testing", region_name=REGION)
         client = lambda name: session.client(name, endpoint_url=endpoint)
-        self.ec2, self.iam, self.classic, self.current = map(client, ("ec2", "iam", "elb", "elbv2"))
+        self.ec2, self.iam, self.classic, self.current, self.scaling = map(client, ("ec2", "iam", "elb", "elbv2", "autoscaling"))
         self.subnets = {}
 
     def network(self, cluster, number):
@@ -116,6 +116,7 @@ class World:
         vpc = self.network(LIVING, 1)
         nodes = self.group(vpc, "nodes", "nodes", **{key(LIVING): "owned"})
         node = self.node(vpc, nodes, LIVING, "workers")
+        self.scaling_group(vpc, LIVING, nodes)
         _, own = self.classic_balancer(vpc, LIVING, "shop/web")
         self.allow(nodes, own)
         tags = {"elbv2.k8s.aws/cluster": LIVING, "service.k8s.aws/stack": "shop/api", "service.k8s.aws/resource": "LoadBalancer"}
@@ -139,6 +140,21 @@ class World:
         self.network_balancer(third, tags, "k8s-old-three", group)
         self.allow(former, group, "elbv2.k8s.aws/targetGroupBinding=shared")
         return vpc, first
+
+    def scaling_group(self, vpc, cluster, group):
+        """Whose tag does not reach new instances."""
+        image = self.ec2.describe_images()["Images"][0]["ImageId"]
+        data = {"ImageId": image, "InstanceType": "t3.small", "SecurityGroupIds": [group], "IamInstanceProfile": {"Name": "workers"}}
+        self.ec2.create_launch_template(LaunchTemplateName="workers", LaunchTemplateData=data)
+        tag = {"ResourceId": "workers", "ResourceType": "auto-scaling-group", "Key": key(cluster), "Value": "owned", "PropagateAtLaunch": False}
+        self.scaling.create_auto_scaling_group(
+            AutoScalingGroupName="workers", MinSize=0, MaxSize=3, DesiredCapacity=0, VPCZoneIdentifier=self.subnets[vpc][0],
+            LaunchTemplate={"LaunchTemplateName": "workers", "Version": "$Latest"}, Tags=[tag],
+        )
+
+    def propagates(self):
+        group = self.scaling.describe_auto_scaling_groups()["AutoScalingGroups"][0]
+        return [(tag["Key"], tag["Value"], tag["PropagateAtLaunch"]) for tag in group["Tags"]]
 
     def balancers(self):
         """Names of the load balancers, with their tags."""
@@ -186,7 +202,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     the interfaces of a deleted load balancer stay for a while, as AWS does."""
 
     protocol_version = "HTTP/1.1"
-    world, moto_port, writes, refused = None, 0, [], []
+    world, moto_port, writes, refused, timers = None, 0, [], [], []
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -203,6 +219,9 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             # moto does not have it.
             text = b'<DescribeAccountLimitsResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/"><DescribeAccountLimitsResult><Limits/></DescribeAccountLimitsResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></DescribeAccountLimitsResponse>'
             return self.answer(200, "text/xml", text)
+        if action == "GetInstanceMetadataDefaults":
+            text = b'<GetInstanceMetadataDefaultsResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId><accountLevel/></GetInstanceMetadataDefaultsResponse>'
+            return self.answer(200, "text/xml", text)
         backend = http.client.HTTPConnection("127.0.0.1", Proxy.moto_port)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in ("connection", "host")}
         headers["Host"] = self.headers["Host"]
@@ -212,7 +231,8 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         text = re.sub(rb"<CreatedTime>[^<]*", b"<CreatedTime>2026-01-01T00:00:00.000Z", answer.read())
         if action == "DeleteLoadBalancer":
             name = call.get("LoadBalancerName") or call["LoadBalancerArn"].split(":loadbalancer/")[1]
-            threading.Timer(LEAVING, self.release, [f"ELB {name}"]).start()
+            Proxy.timers.append(threading.Timer(LEAVING, self.release, [f"ELB {name}"]))
+            Proxy.timers[-1].start()
         self.answer(answer.status, answer.getheader("Content-Type") or "text/xml", text)
 
     def is_in_use(self, group):
@@ -273,6 +293,18 @@ def remove(world, endpoint, folder, cluster):
     return Proxy.writes[before:], ended
 
 
+def propagate(world, endpoint, folder):
+    """Lets the tag of an Auto Scaling group reach new instances, and takes it back."""
+    before = world.propagates()
+    agreed = ["--yes", "--expect-account", ACCOUNT]
+    ended = scan(endpoint, folder, LIVING, "--fix", "--allow", "asg-next-instance-untagged", *agreed, "--journal", "group.jsonl")
+    assert world.propagates() == [(key(LIVING), "owned", True)], (world.propagates(), ended.stderr)
+    words = [TAGAUDIT, "undo", "group.jsonl", "--region", REGION, "--endpoint-url", endpoint, *agreed]
+    environment = CREDENTIALS | {"PATH": os.environ["PATH"], "HOME": folder}
+    undone = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True, timeout=180)
+    assert world.propagates() == before == [(key(LIVING), "owned", False)], (undone.returncode, undone.stderr)
+
+
 def main():
     moto_port, port = free_port(), free_port()
     server = subprocess.Popen([MOTO, "-H", "127.0.0.1", "-p", str(moto_port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -319,12 +351,16 @@ def main():
             assert [action for action, _ in writes] == ["DeleteLoadBalancer"], writes
             assert "does not belong to the cluster alone" in ended.stderr, ended.stderr
 
+            propagate(world, endpoint, folder)
+
         assert not Proxy.refused, f"deleted too early: {Proxy.refused}"
         assert set(world.balancers()) == {"ashopweb", "k8s-shop-api"}, world.balancers().keys()
         assert set(world.target_groups()) == {"k8s-tg-shop-api"}, world.target_groups().keys()
         assert world.living() == before, "the living cluster changed"
         print("moto agrees: the leftovers of four dead clusters deleted, the living one unchanged")
     finally:
+        for timer in Proxy.timers:
+            timer.join()
         server.terminate()
         server.wait()
 

@@ -7,6 +7,7 @@ use crate::aws::Tagged;
 use crate::aws::view::ClusterView;
 use crate::estate::EstateRef;
 use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
 use crate::tags;
 use crate::transition::Transition;
 
@@ -130,6 +131,13 @@ fn belongs(view: &ClusterView<'_>, change: &PlannedChange) -> bool {
     let Some(region) = view.regions.iter().find(|one| Some(&one.region.name) == target.region.as_ref()) else {
         return false;
     };
+    if target.kind == ResourceKind::AutoScalingGroup {
+        let mut groups = region.region.auto_scaling_groups.iter().flatten();
+        let is_member = |id: &String| region.member(id).is_some();
+        return groups.find(|group| group.name == target.id).is_some_and(|group| {
+            tags::has_cluster_tag(&group.tags, view.cluster_id) || group.instances.iter().any(is_member)
+        });
+    }
     let Some(found) = region.region.find(&target.id) else { return false };
     if tags::has_cluster_tag(found.tags(), view.cluster_id)
         || found.tags().iter().any(|tag| tags::is_certain_near_miss(tag, view.cluster_id))
