@@ -12,6 +12,7 @@ use crate::resource::{ResourceKey, ResourceKind};
 mod aliyun;
 mod call;
 mod command;
+mod further;
 
 pub(crate) use aliyun::policy_name;
 pub(crate) use call::Call;

@@ -317,10 +317,10 @@ pub(crate) fn set_rule(region: &mut Region, group: &str, rule: &IngressRule, des
 
 /// The write that deletes a resource; `None` if it was not read. Earlier writes of a plan may change its description.
 pub(crate) fn deletion(region: &Region, key: ResourceKey<'_>) -> Option<Transition> {
-    let is_there = matches!(description(region, key), Sighting::Present(_));
+    let was_seen = matches!(description(region, key), Sighting::Present(_));
     // A file of several regions may hold others.
     let is_here = !key.id.starts_with("arn:") || key.id.split(':').nth(3) == Some(region.name.as_str());
-    (is_there && is_here).then(|| Transition {
+    (was_seen && is_here).then(|| Transition {
         target: Target::ec2(&region.name, key),
         attribute: Attribute::Resource {},
         old: None,

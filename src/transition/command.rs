@@ -5,7 +5,7 @@ use crate::resource::ResourceKind;
 use crate::text;
 
 use super::call::Call;
-use super::{Attribute, IngressRule, SourceKind, Transition, Value, aliyun};
+use super::{Attribute, Transition, Value, aliyun, further};
 
 /// The calls of transitions, in their order; transitions that differ only in the resource become one call.
 pub(crate) fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<Call> {
@@ -148,7 +148,7 @@ impl Call {
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let wait = match self {
-            Self::DeleteSecurityGroup { region, resource } => Some(waits_for_interfaces(region, resource)),
+            Self::DeleteSecurityGroup { region, resource } => Some(further::waits_for_interfaces(region, resource)),
             _ => None,
         };
         wait.into_iter().chain(self.arguments().iter().map(|words| quoted(words))).collect()
@@ -242,41 +242,13 @@ impl Call {
             Self::DetachRolePolicy { role, policy_arn } => {
                 one(&["aws", "iam", "detach-role-policy", "--role-name", role, "--policy-arn", policy_arn])
             }
-            Self::CreateOrUpdateGroupTags { region, resource, key, value, propagate_at_launch } => {
-                let tags = serde_json::json!([{
-                    "ResourceId": resource, "ResourceType": "auto-scaling-group", "Key": key, "Value": value,
-                    "PropagateAtLaunch": propagate_at_launch
-                }]);
-                let command = ["aws", "autoscaling", "create-or-update-tags", "--region", region];
-                one(&[&command[..], &["--tags", &tags.to_string()]].concat())
-            }
-            Self::DeleteGroupTags { region, resource, key } => {
-                let tags = serde_json::json!([{
-                    "ResourceId": resource, "ResourceType": "auto-scaling-group", "Key": key
-                }]);
-                one(&["aws", "autoscaling", "delete-tags", "--region", region, "--tags", &tags.to_string()])
-            }
-            Self::DeleteLoadBalancer { region, resource } if resource.starts_with("arn:") => {
-                let command = ["aws", "elbv2", "delete-load-balancer", "--region", region];
-                one(&[&command[..], &["--load-balancer-arn", resource]].concat())
-            }
-            Self::DeleteLoadBalancer { region, resource } => {
-                let command = ["aws", "elb", "delete-load-balancer", "--region", region];
-                one(&[&command[..], &["--load-balancer-name", resource]].concat())
-            }
-            Self::DeleteTargetGroup { region, resource } => {
-                let command = ["aws", "elbv2", "delete-target-group", "--region", region];
-                one(&[&command[..], &["--target-group-arn", resource]].concat())
-            }
-            Self::DeleteSecurityGroup { region, resource } => {
-                one(&["aws", "ec2", "delete-security-group", "--region", region, "--group-id", resource])
-            }
-            Self::RevokeSecurityGroupIngress { region, resource, rule } => {
-                vec![ingress("revoke-security-group-ingress", region, resource, rule, "")]
-            }
-            Self::AuthorizeSecurityGroupIngress { region, resource, rule, description } => {
-                vec![ingress("authorize-security-group-ingress", region, resource, rule, description)]
-            }
+            Self::CreateOrUpdateGroupTags { .. }
+            | Self::DeleteGroupTags { .. }
+            | Self::DeleteLoadBalancer { .. }
+            | Self::DeleteTargetGroup { .. }
+            | Self::DeleteSecurityGroup { .. }
+            | Self::RevokeSecurityGroupIngress { .. }
+            | Self::AuthorizeSecurityGroupIngress { .. } => vec![further::arguments(self)],
             Self::EcsTagResources { .. }
             | Self::EcsUntagResources { .. }
             | Self::RamCreatePolicy { .. }
@@ -297,46 +269,12 @@ fn tags(verb: &str, region: &str, resources: &[String], key: &str, value: &str) 
     vec![words.map(str::to_owned).collect()]
 }
 
-/// A line that waits until a security group is on no network interface: those of a deleted load balancer take minutes.
-fn waits_for_interfaces(region: &str, group: &str) -> String {
-    let filter = format!("Name=group-id,Values={group}");
-    let query = "NetworkInterfaces[].NetworkInterfaceId";
-    let words = ["aws", "ec2", "describe-network-interfaces", "--region", region, "--filters", &filter];
-    let words: Vec<String> =
-        words.iter().chain(&["--query", query, "--output", "text"]).map(|word| (*word).to_owned()).collect();
-    format!("until test -z \"$({})\"; do sleep 10; done", quoted(&words))
-}
-
-/// A command that adds or removes an inbound rule. The JSON form takes every kind of source.
-fn ingress(verb: &str, region: &str, group: &str, rule: &IngressRule, description: &str) -> Vec<String> {
-    let (list, key) = match rule.source_kind() {
-        SourceKind::Group => ("UserIdGroupPairs", "GroupId"),
-        SourceKind::PrefixList => ("PrefixListIds", "PrefixListId"),
-        SourceKind::Ipv6 => ("Ipv6Ranges", "CidrIpv6"),
-        SourceKind::Ipv4 => ("IpRanges", "CidrIp"),
-    };
-    let mut source = serde_json::Map::from_iter([(key.to_owned(), rule.source.as_str().into())]);
-    if !description.is_empty() {
-        source.insert("Description".to_owned(), description.into());
-    }
-    let mut permission = serde_json::Map::from_iter([
-        ("IpProtocol".to_owned(), rule.protocol.as_str().into()),
-        (list.to_owned(), serde_json::json!([source])),
-    ]);
-    for (name, port) in [("FromPort", rule.from_port), ("ToPort", rule.to_port)] {
-        permission.extend(port.map(|port| (name.to_owned(), port.into())));
-    }
-    let permissions = serde_json::json!([permission]).to_string();
-    let words = ["aws", "ec2", verb, "--region", region, "--group-id", group, "--ip-permissions", &permissions];
-    words.iter().map(|word| (*word).to_owned()).collect()
-}
-
 /// A switch of the AWS CLI.
 fn switch(name: &str, is_on: bool) -> String {
     format!("--{}{name}", if is_on { "" } else { "no-" })
 }
 
-fn quoted(words: &[String]) -> String {
+pub(super) fn quoted(words: &[String]) -> String {
     words.iter().map(|word| text::shell_quote(word)).collect::<Vec<_>>().join(" ")
 }
 

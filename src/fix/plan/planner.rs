@@ -344,8 +344,8 @@ impl Planner<'_> {
         if old.is_some() && found.value != *old {
             return Ok(None);
         }
-        let in_use = found.in_use.as_ref().filter(|_| draft.transition.is_deletion()).map(ToString::to_string);
-        if let Some(why) = cloud::limit(&draft.transition, &found).or(in_use) {
+        let in_use = found.in_use.as_ref().filter(|_| draft.transition.is_deletion());
+        if let Some(why) = cloud::limit(&draft.transition, &found).or(in_use.map(ToString::to_string)) {
             return refused(why);
         }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
@@ -363,8 +363,8 @@ impl Planner<'_> {
                 return refused("the policy to attach holds something that tagaudit did not write".to_owned());
             }
         }
-        let is_tag = matches!(attribute, Attribute::Tag { .. });
-        let is_group_tag = matches!(attribute, Attribute::GroupTag { .. });
+        let (is_tag, is_of_group) =
+            (matches!(attribute, Attribute::Tag { .. }), matches!(attribute, Attribute::GroupTag { .. }));
         let is_rule = matches!(attribute, Attribute::IngressRule { .. });
         let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_cluster_key(target.provider, key));
         let is_group = is_cluster_tag && target.kind == ResourceKind::SecurityGroup;
@@ -373,10 +373,8 @@ impl Planner<'_> {
             _ => Vec::new(),
         };
         let mut change = draft.clone();
-        let mut rules: Vec<String> = wanted.iter().map(|proposal| proposal.rule.to_owned()).collect();
-        rules.sort();
-        rules.dedup();
-        change.rules = rules;
+        let rules: BTreeSet<String> = wanted.iter().map(|proposal| proposal.rule.to_owned()).collect();
+        change.rules = rules.into_iter().collect();
         // A policy is for the role that was inspected, not for another that gets its name.
         let for_role = wanted.iter().find_map(|proposal| proposal.role.clone());
         let for_role = for_role.filter(|_| matches!(attribute, Attribute::ManagedPolicy {}));
@@ -387,7 +385,7 @@ impl Planner<'_> {
             vpc_id: found.vpc_id,
             instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
             // A wrong tag is removed only if the right one is there.
-            cluster_tags: (is_cluster_tag || is_group_tag || ((is_tag || is_rule) && new.is_none()))
+            cluster_tags: (is_cluster_tag || is_of_group || ((is_tag || is_rule) && new.is_none()))
                 .then_some(found.cluster_tags),
             free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
             siblings,

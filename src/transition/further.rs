@@ -1,0 +1,81 @@
+//! Commands of Auto Scaling, Elastic Load Balancing and security groups.
+
+use super::call::Call;
+use super::command::quoted;
+use super::{IngressRule, SourceKind};
+
+/// The words of the command of such a call; none for another call.
+pub(super) fn arguments(call: &Call) -> Vec<String> {
+    let words = |service: &str, verb: &str, region: &str, arguments: &[&str]| -> Vec<String> {
+        let command = ["aws", service, verb, "--region", region];
+        command.iter().chain(arguments).map(|word| (*word).to_owned()).collect()
+    };
+    match call {
+        Call::CreateOrUpdateGroupTags { region, resource, key, value, propagate_at_launch } => {
+            let tags = serde_json::json!([{
+                "ResourceId": resource, "ResourceType": "auto-scaling-group", "Key": key, "Value": value,
+                "PropagateAtLaunch": propagate_at_launch
+            }]);
+            words("autoscaling", "create-or-update-tags", region, &["--tags", &tags.to_string()])
+        }
+        Call::DeleteGroupTags { region, resource, key } => {
+            let tags = serde_json::json!([{"ResourceId": resource, "ResourceType": "auto-scaling-group", "Key": key}]);
+            words("autoscaling", "delete-tags", region, &["--tags", &tags.to_string()])
+        }
+        Call::DeleteLoadBalancer { region, resource } if resource.starts_with("arn:") => {
+            words("elbv2", "delete-load-balancer", region, &["--load-balancer-arn", resource])
+        }
+        Call::DeleteLoadBalancer { region, resource } => {
+            words("elb", "delete-load-balancer", region, &["--load-balancer-name", resource])
+        }
+        Call::DeleteTargetGroup { region, resource } => {
+            words("elbv2", "delete-target-group", region, &["--target-group-arn", resource])
+        }
+        Call::DeleteSecurityGroup { region, resource } => {
+            words("ec2", "delete-security-group", region, &["--group-id", resource])
+        }
+        Call::RevokeSecurityGroupIngress { region, resource, rule } => {
+            let permissions = permissions(rule, "");
+            let arguments = ["--group-id", resource, "--ip-permissions", &permissions];
+            words("ec2", "revoke-security-group-ingress", region, &arguments)
+        }
+        Call::AuthorizeSecurityGroupIngress { region, resource, rule, description } => {
+            let permissions = permissions(rule, description);
+            let arguments = ["--group-id", resource, "--ip-permissions", &permissions];
+            words("ec2", "authorize-security-group-ingress", region, &arguments)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A line that waits until a security group is on no network interface: those of a deleted load balancer take minutes.
+pub(super) fn waits_for_interfaces(region: &str, group: &str) -> String {
+    let filter = format!("Name=group-id,Values={group}");
+    let query = "NetworkInterfaces[].NetworkInterfaceId";
+    let words = ["aws", "ec2", "describe-network-interfaces", "--region", region, "--filters", &filter];
+    let words: Vec<String> =
+        words.iter().chain(&["--query", query, "--output", "text"]).map(|word| (*word).to_owned()).collect();
+    format!("until test -z \"$({})\"; do sleep 10; done", quoted(&words))
+}
+
+/// A rule as an argument. The JSON form takes every kind of source.
+fn permissions(rule: &IngressRule, description: &str) -> String {
+    let (list, key) = match rule.source_kind() {
+        SourceKind::Group => ("UserIdGroupPairs", "GroupId"),
+        SourceKind::PrefixList => ("PrefixListIds", "PrefixListId"),
+        SourceKind::Ipv6 => ("Ipv6Ranges", "CidrIpv6"),
+        SourceKind::Ipv4 => ("IpRanges", "CidrIp"),
+    };
+    let mut source = serde_json::Map::from_iter([(key.to_owned(), rule.source.as_str().into())]);
+    if !description.is_empty() {
+        source.insert("Description".to_owned(), description.into());
+    }
+    let mut permission = serde_json::Map::from_iter([
+        ("IpProtocol".to_owned(), rule.protocol.as_str().into()),
+        (list.to_owned(), serde_json::json!([source])),
+    ]);
+    for (name, port) in [("FromPort", rule.from_port), ("ToPort", rule.to_port)] {
+        permission.extend(port.map(|port| (name.to_owned(), port.into())));
+    }
+    serde_json::json!([permission]).to_string()
+}
