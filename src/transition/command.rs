@@ -2,7 +2,6 @@
 
 use crate::inventory::Provider;
 use crate::resource::ResourceKind;
-use crate::text;
 
 use super::call::Call;
 use super::{Attribute, Transition, Value, aliyun, further};
@@ -151,7 +150,7 @@ impl Call {
             Self::DeleteSecurityGroup { region, resource } => Some(further::waits_for_interfaces(region, resource)),
             _ => None,
         };
-        wait.into_iter().chain(self.arguments().iter().map(|words| quoted(words))).collect()
+        wait.into_iter().chain(self.arguments().iter().map(|words| further::quoted(words))).collect()
     }
 
     /// True if it takes away what a controller left behind.
@@ -272,10 +271,6 @@ fn tags(verb: &str, region: &str, resources: &[String], key: &str, value: &str) 
 /// A switch of the AWS CLI.
 fn switch(name: &str, is_on: bool) -> String {
     format!("--{}{name}", if is_on { "" } else { "no-" })
-}
-
-pub(super) fn quoted(words: &[String]) -> String {
-    words.iter().map(|word| text::shell_quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Path and name of a managed policy, from its ARN.

@@ -1,8 +1,8 @@
 //! Commands of Auto Scaling, Elastic Load Balancing and security groups.
 
 use super::call::Call;
-use super::command::quoted;
 use super::{IngressRule, SourceKind};
+use crate::text;
 
 /// The words of the command of such a call; none for another call.
 pub(super) fn arguments(call: &Call) -> Vec<String> {
@@ -78,4 +78,9 @@ fn permissions(rule: &IngressRule, description: &str) -> String {
         permission.extend(port.map(|port| (name.to_owned(), port.into())));
     }
     serde_json::json!([permission]).to_string()
+}
+
+/// Words as a line of a shell.
+pub(super) fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| text::shell_quote(word)).collect::<Vec<_>>().join(" ")
 }
