@@ -83,7 +83,7 @@ fn for_each_of_service(
 }
 
 /// True if nothing that was read is a node of the cluster, launches one, or is its control plane.
-fn is_dead(context: &Context<'_>) -> bool {
+pub(super) fn is_dead(context: &Context<'_>) -> bool {
     context.view.nodes.is_none_or(<[_]>::is_empty)
         && context.kubernetes.services.is_none()
         && context
@@ -93,16 +93,20 @@ fn is_dead(context: &Context<'_>) -> bool {
             .all(|region| region.members.is_empty() && is_alive(region.region, context.cluster_id()) == Some(false))
 }
 
-/// The tool that creates a resource from code, by its tags: a deletion belongs into that code.
+/// The tool that creates a resource from code, by its tags: a deletion belongs in that code.
 pub(super) fn leaves_to_code(tags: Option<&[Tag]>) -> Option<String> {
     let held = tags.unwrap_or_default();
     let of_service = || held.iter().find(|tag| tag.key.starts_with("aws:") || tag.key.starts_with("crossplane"));
     manager(held).or_else(|| of_service().map(|tag| format!("the owner of the tag `{}`", text::printable(&tag.key))))
 }
 
-/// True if it is certain which Services and Ingresses exist: the API server of the cluster was asked for all of them.
+/// True if it is certain which Services and Ingresses exist: the API server was asked for all of them, and its Nodes are those
+/// of the cluster.
 pub(super) fn knows_objects(context: &Context<'_>) -> bool {
-    context.kubernetes.is_whole && context.kubernetes.services.as_deref().is_some_and(covers_all_namespaces)
+    let mut members = context.view.regions.iter().flat_map(|region| &region.members);
+    members.any(|member| member.node.is_some())
+        && context.kubernetes.is_whole
+        && context.kubernetes.services.as_deref().is_some_and(covers_all_namespaces)
 }
 
 /// Reason for which a deletion is not offered.

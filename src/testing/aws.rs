@@ -77,6 +77,8 @@ pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Value>,
     /// Other objects in Kubernetes, as YAML.
     pub(crate) manifests: &'static str,
+    /// True if the API server was asked for everything.
+    pub(crate) is_live: bool,
     /// Versions of controllers that the operator gives.
     pub(crate) companions: CompanionVersions,
     pub(crate) options: RoleAuditOptions,
@@ -98,6 +100,7 @@ impl Cluster {
             inventory,
             nodes,
             manifests: "",
+            is_live: false,
             companions: CompanionVersions::default(),
             options: RoleAuditOptions::default(),
             cloud_routes: false,
@@ -362,7 +365,8 @@ impl Cluster {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": self.nodes}).to_string();
         let nodes = ("nodes.json", if self.nodes.is_empty() { "" } else { &list });
         audit_as_recorded(&[nodes, ("f.yaml", self.manifests)], |evidence| {
-            let evidence = evidence.with_companions(self.companions.clone());
+            let mut evidence = evidence.with_companions(self.companions.clone());
+            evidence.is_whole |= self.is_live;
             let auditor = Auditor {
                 cluster_id: self.id,
                 kubernetes: &evidence,

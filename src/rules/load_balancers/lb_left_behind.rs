@@ -365,6 +365,29 @@ mod tests {
         assert!(fix.changes.iter().all(Transition::is_deletion));
     }
 
+    /// In a living cluster only what the API server shows counts, and only for its own Nodes.
+    #[test]
+    fn a_deletion_in_a_living_cluster_needs_its_api_server() {
+        let live = |c: &mut Cluster| {
+            c.add_network();
+            unhealthy(c.target_group(), &[]);
+            c.manifests = WHOLE_CLUSTER;
+            c.is_live = true;
+        };
+        let fix = aws::only_fix(&RULE, live);
+        assert_eq!(fix.changes.len(), 2, "{}", fix.summary);
+        let of_file = aws::only_fix(&RULE, |c| {
+            live(c);
+            c.is_live = false;
+        });
+        assert!(of_file.changes.is_empty() && of_file.summary.contains("--kube-context"), "{}", of_file.summary);
+        let of_other_nodes = aws::only_fix(&RULE, |c| {
+            live(c);
+            c.nodes.clear();
+        });
+        assert!(of_other_nodes.changes.is_empty(), "{}", of_other_nodes.summary);
+    }
+
     #[test]
     fn what_may_be_needed_is_not_offered() {
         type Change = fn(&mut Cluster);

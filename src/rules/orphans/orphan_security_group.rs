@@ -2,7 +2,9 @@ use crate::aws::view::RegionView;
 use crate::aws::{SecurityGroup, Tagged, leftovers};
 use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
-use crate::rules::load_balancers::{NAME_MAY_BE_USED, OBJECTS_UNKNOWN, has_instances, knows_objects, leaves_to_code};
+use crate::rules::load_balancers::{
+    self, NAME_MAY_BE_USED, OBJECTS_UNKNOWN, has_instances, knows_objects, leaves_to_code,
+};
 use crate::rules::prelude::*;
 use crate::tags;
 
@@ -69,7 +71,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             if !referring.is_empty() {
                 message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
             }
-            let fix = fix(context, region, group, dead);
+            let fix = fix(context, region, group);
             Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
                 .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
         })
@@ -80,7 +82,7 @@ const BY_HAND: &str = "check that its Service is deleted, revoke the rules that 
 
 /// The question if a group is to be deleted with the rules that name it. A group that no controller created may be in a
 /// template that a later launch uses.
-fn fix(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup, is_dead: bool) -> Fix {
+fn fix(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup) -> Fix {
     let names = context.existing.names(context.cluster_id());
     let is_by_name = tags::value(&group.tags, tags::LBC_CLUSTER_TAG).is_some();
     let is_of_controller = is_by_name || is_load_balancer_group(&group.name, &group.description);
@@ -90,7 +92,7 @@ fn fix(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup, is
     if let Some(tool) = leaves_to_code(Some(&group.tags)) {
         return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));
     }
-    let is_empty = is_dead && context.kubernetes.services.is_none() && context.view.nodes.is_none_or(<[_]>::is_empty);
+    let is_empty = load_balancers::is_dead(context);
     if !is_empty && !knows_objects(context) {
         return Fix::none(format!("{BY_HAND}; {OBJECTS_UNKNOWN}"));
     }
