@@ -95,7 +95,7 @@ impl Region {
     }
 }
 
-/// What was seen of a resource or a rule.
+/// The observation of a resource or a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sighting {
     /// Its list, or its group, was not read.
@@ -117,17 +117,9 @@ pub(crate) fn description(region: &Region, key: ResourceKey<'_>) -> Sighting {
     let is_unread = region.load_balancing.is_none();
     let found = match key.kind {
         ResourceKind::LoadBalancer | ResourceKind::TargetGroup if is_unread => return Sighting::Unread,
-        ResourceKind::LoadBalancer => {
-            region.balancer(key.id).map(|one| {
-                // A load balancer is gone for others once its interfaces are.
-                json(serde_json::to_string(&LoadBalancer {
-                    state: None,
-                    health: None,
-                    attributes: None,
-                    ..one.clone()
-                }))
-            })
-        }
+        ResourceKind::LoadBalancer => region.balancer(key.id).map(|one| {
+            json(serde_json::to_string(&LoadBalancer { state: None, health: None, attributes: None, ..one.clone() }))
+        }),
         ResourceKind::TargetGroup => region.target_group(key.id).map(|one| {
             json(serde_json::to_string(&TargetGroup { targets: None, load_balancers: Vec::new(), ..one.clone() }))
         }),
@@ -237,7 +229,7 @@ fn group_named(region: &Region, id: &str) -> Option<Stays> {
     naming.map(|other| Stays::Named(other.clone()))
 }
 
-/// What a security group is on.
+/// The resource that a security group is on.
 fn group_attached(region: &Region, id: &str) -> Option<Stays> {
     let has = |groups: &[String]| groups.iter().any(|group| group == id);
     let mut on: Vec<&NetworkInterface> =

@@ -327,7 +327,7 @@ mod tests {
         cluster.region().launch_templates.as_ref().unwrap()[0].id.clone()
     }
 
-    /// A worker that is made again from the launch template alone.
+    /// A worker that is re-created from the launch template alone.
     fn made_again(cluster: &mut Cluster, version: &str, configured: &Value) -> crate::guard::Guard {
         let id = template_id(cluster);
         let template = json!([{"id": id, "name": null, "version": version}]);

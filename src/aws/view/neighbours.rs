@@ -230,9 +230,7 @@ fn balancers<'a>(region: &'a Region, ours: &BTreeSet<&str>, all: &mut Collector<
         all.tagged(vpc, tags_, &balancer.name);
         let is_ours = balancer.security_groups.iter().any(|id| ours.contains(id.as_str()));
         let Some(vpc) = vpc.filter(|_| !is_ours && named(tags_).is_empty()) else { continue };
-        // The description of its network interfaces.
-        let path = balancer.arn.as_deref().and_then(|arn| arn.split_once(":loadbalancer/")).map(|(_, path)| path);
-        let creator = Neighbour::LoadBalancer(format!("ELB {}", path.unwrap_or(&balancer.name)));
+        let creator = Neighbour::LoadBalancer(balancer.interface_description());
         all.found.entry(vpc).or_default().entry(creator).or_insert(&balancer.name);
     }
     for group in &read.target_groups {
