@@ -13,6 +13,7 @@ mod aliyun;
 mod call;
 mod command;
 mod further;
+mod stage;
 
 pub(crate) use aliyun::policy_name;
 pub(crate) use call::Call;

@@ -93,6 +93,17 @@ impl Region {
     fn group(&self, id: &str) -> Option<&SecurityGroup> {
         self.security_groups.iter().find(|one| one.id == id)
     }
+
+    /// The target groups of a load balancer.
+    fn target_groups_of<'r>(&'r self, one: &'r LoadBalancer) -> impl Iterator<Item = &'r TargetGroup> {
+        let groups = self.load_balancing.iter().flat_map(|read| &read.target_groups);
+        groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key()))
+    }
+
+    /// True for the key of a resource of this region: a file of several regions may hold others.
+    fn holds(&self, key: &str) -> bool {
+        !key.starts_with("arn:") || key.split(':').nth(3) == Some(self.name.as_str())
+    }
 }
 
 /// The observation of a resource or a rule.
@@ -151,7 +162,7 @@ fn rules_of(group: &SecurityGroup) -> impl Iterator<Item = (IngressRule, &RuleSo
     })
 }
 
-/// What still uses a resource, so that it must not be deleted; `None` if nothing does.
+/// The use that forbids the deletion of a resource; `None` if nothing uses it.
 pub(crate) fn in_use(region: &Region, key: ResourceKey<'_>) -> Option<Stays> {
     match key.kind {
         ResourceKind::LoadBalancer => balancer_in_use(region, region.balancer(key.id)?),
@@ -161,12 +172,12 @@ pub(crate) fn in_use(region: &Region, key: ResourceKey<'_>) -> Option<Stays> {
     }
 }
 
-/// What keeps a load balancer because of its targets: only those that certainly fail do not.
+/// The target that keeps its load balancer: only those that certainly fail do not.
 /// Sources: Elastic Load Balancing API Reference, `TargetHealth` (`unavailable`: health checks are off) and `InstanceState`.
 fn targets_in_use<'t>(mut targets: impl Iterator<Item = &'t TargetHealth>) -> Option<Stays> {
     targets.find_map(|target| match target.state.as_str() {
         "unhealthy" | "unused" | "OutOfService" => None,
-        "healthy" | "InService" => Some(Stays::Healthy),
+        _ if target.is_healthy() => Some(Stays::Healthy),
         _ => Some(Stays::TargetsUnsettled),
     })
 }
@@ -179,19 +190,15 @@ fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<Stays> {
     if one.kind == LoadBalancerKind::Classic {
         return one.health.as_ref().map_or(Some(Stays::HealthNotRead), |health| targets_in_use(health.iter()));
     }
-    let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
-    let mut own = groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key()));
-    own.find_map(|group| {
+    region.target_groups_of(one).find_map(|group| {
         group.targets.as_ref().map_or(Some(Stays::HealthNotRead), |targets| targets_in_use(targets.iter()))
     })
 }
 
 /// The target of a load balancer that is an address of a running instance.
 fn running_target(region: &Region, one: &LoadBalancer) -> Option<Stays> {
-    let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
-    let own = groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key()));
-    let targets: BTreeSet<&str> =
-        own.flat_map(|group| group.targets.iter().flatten()).map(|one| one.id.as_str()).collect();
+    let targets = region.target_groups_of(one).flat_map(|group| group.targets.iter().flatten());
+    let targets: BTreeSet<&str> = targets.map(|one| one.id.as_str()).collect();
     let running = region.instances.iter().filter(|instance| instance.state.is_live());
     let mut addresses = running.flat_map(|instance| {
         let of_interfaces = instance.network_interfaces.iter().filter_map(|one| one.addresses.as_ref());
@@ -310,9 +317,7 @@ pub(crate) fn set_rule(region: &mut Region, group: &str, rule: &IngressRule, des
 /// The write that deletes a resource; `None` if it was not read. Earlier writes of a plan may change its description.
 pub(crate) fn deletion(region: &Region, key: ResourceKey<'_>) -> Option<Transition> {
     let was_seen = matches!(description(region, key), Sighting::Present(_));
-    // A file of several regions may hold others.
-    let is_here = !key.id.starts_with("arn:") || key.id.split(':').nth(3) == Some(region.name.as_str());
-    (was_seen && is_here).then(|| Transition {
+    (was_seen && region.holds(key.id)).then(|| Transition {
         target: Target::ec2(&region.name, key),
         attribute: Attribute::Resource {},
         old: None,
@@ -354,14 +359,14 @@ pub(crate) fn group_deletion(
     }
     let mut changes = Vec::new();
     for other in region.security_groups.iter().filter(|other| other.id != group.id) {
-        if !rules_of(other).any(|(rule, _)| rule.source == group.id) {
+        let all = rules_of(other).filter(|(rule, _)| rule.source == group.id).count();
+        if all == 0 {
             continue;
         }
         let is_tagged = tags::has_cluster_tag(&other.tags, names.cluster_id);
         if !is_tagged || !is_of_one_cluster(&other.tags, names) || !is_own(other) {
             return Err(Stays::NamedByOthers(other.id.clone()));
         }
-        let all = rules_of(other).filter(|(rule, _)| rule.source == group.id).count();
         let revoked = revocations(region, other, |rule, _| rule.source == group.id);
         if revoked.len() != all {
             return Err(Stays::NamedWithAccount(other.id.clone()));
@@ -377,7 +382,7 @@ pub(crate) fn group_deletion(
 #[derive(Debug, Default)]
 pub(crate) struct BalancerDeletion {
     pub(crate) changes: Vec<Transition>,
-    /// What stays, each with its reason.
+    /// Resources that stay, each with its reason.
     pub(crate) kept: Vec<String>,
 }
 
@@ -392,8 +397,7 @@ pub(crate) fn balancer_deletion(
     may_delete_group: impl Fn(&SecurityGroup) -> Result<(), Stays>,
     is_own: impl Fn(&SecurityGroup) -> bool,
 ) -> Result<BalancerDeletion, Stays> {
-    let is_elsewhere = one.arn.as_ref().is_some_and(|arn| arn.split(':').nth(3) != Some(region.name.as_str()));
-    let reason = is_elsewhere.then_some(Stays::OtherRegion).or_else(|| balancer_in_use(region, one));
+    let reason = (!region.holds(one.key())).then_some(Stays::OtherRegion).or_else(|| balancer_in_use(region, one));
     if let Some(why) = reason.or_else(|| running_target(region, one)) {
         return Err(why);
     }
@@ -404,12 +408,11 @@ pub(crate) fn balancer_deletion(
     let Some(own) = deletion(region, key(ResourceKind::LoadBalancer, one.key())) else {
         return Err(Stays::NotRead);
     };
-    // What the rest looks like without it.
+    // The region after the deletion of the load balancer.
     let mut without = region.clone();
     delete(&mut without, key(ResourceKind::LoadBalancer, one.key()));
     let mut deletion_of = BalancerDeletion { changes: vec![own], kept: Vec::new() };
-    let groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
-    for group in groups.filter(|group| group.load_balancers.iter().any(|arn| arn == one.key())) {
+    for group in region.target_groups_of(one) {
         let used = in_use(&without, key(ResourceKind::TargetGroup, &group.arn));
         match used.map_or_else(|| may_delete_targets(group), Err) {
             Ok(()) => {
@@ -427,12 +430,7 @@ pub(crate) fn balancer_deletion(
         }
     }
     // Two of its groups may name each other: all rules go before the groups.
-    deletion_of.changes.sort_by_key(|change| match change.target.kind {
-        ResourceKind::LoadBalancer => 0,
-        ResourceKind::TargetGroup => 1,
-        _ if !change.is_deletion() => 2,
-        _ => 3,
-    });
+    deletion_of.changes.sort_by_key(Transition::stage);
     Ok(deletion_of)
 }
 

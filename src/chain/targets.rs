@@ -76,7 +76,7 @@ fn add_targets(link: &mut Link, decision: &Decision, states: Option<Vec<&TargetH
     match states {
         Some(states) => {
             for one in states {
-                let state = if is_healthy(one) { ItemState::Used } else { ItemState::Unhealthy };
+                let state = if one.is_healthy() { ItemState::Used } else { ItemState::Unhealthy };
                 let note = one.reason.as_deref().or(Some(one.state.as_str())).filter(|_| state != ItemState::Used);
                 link.item(&one.id, state, None, note);
             }
@@ -92,10 +92,6 @@ fn add_targets(link: &mut Link, decision: &Decision, states: Option<Vec<&TargetH
     }
 }
 
-fn is_healthy(one: &TargetHealth) -> bool {
-    matches!(one.state.as_str(), "healthy" | "InService")
-}
-
 /// Health of every target; `None` if it was not read.
 fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
     if one.balancer.kind == LoadBalancerKind::Classic {
@@ -109,10 +105,10 @@ fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
 }
 
 fn healthy(link: Link, states: &[&TargetHealth]) -> Link {
-    let number = states.iter().filter(|one| is_healthy(one)).count();
+    let number = states.iter().filter(|one| one.is_healthy()).count();
     let sick: Vec<String> = states
         .iter()
-        .filter(|one| !is_healthy(one))
+        .filter(|one| !one.is_healthy())
         .map(|one| {
             let reason = one.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
             format!("{} is {}{reason}", one.id, one.state)

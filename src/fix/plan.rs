@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Applicability, Severity};
 use crate::inventory::{Gap, Tag};
-use crate::resource::ResourceKind;
-use crate::transition::{Attribute, MetadataOption, State, Target, Transition, Value, VpcAttribute};
+use crate::transition::{Attribute, Target, Transition, Value};
 
 mod approvals;
 mod attempts;
@@ -201,41 +200,9 @@ pub struct PlannedChange {
 }
 
 impl PlannedChange {
-    /// Position in the order of changes. A key with a slash can only be added with instance metadata tags off; correct
-    /// values are added before wrong ones are removed; a policy is created before it is attached, and detached before
-    /// it is deleted; leftovers are deleted last, those that use others first.
-    #[must_use]
-    pub fn stage(&self) -> u8 {
-        let Transition { attribute, new, .. } = &self.transition;
-        match (attribute, new) {
-            (Attribute::MetadataOption { option: MetadataOption::InstanceMetadataTags }, Some(value)) => {
-                if *value == Value::State(State::Enabled) { 4 } else { 0 }
-            }
-            (Attribute::Tag { .. } | Attribute::GroupTag { .. } | Attribute::IngressRule { .. }, Some(_)) => 1,
-            (Attribute::Tag { .. } | Attribute::GroupTag { .. }, None) => 2,
-            // Host names need DNS support: enabled after it, disabled before it.
-            (Attribute::VpcAttribute { attribute }, Some(value)) => {
-                if (*attribute == VpcAttribute::EnableDnsSupport) == (*value == Value::Switch(true)) { 3 } else { 4 }
-            }
-            (Attribute::MetadataOption { .. } | Attribute::VpcAttribute { .. } | Attribute::SourceDestCheck {}, _) => 3,
-            (Attribute::ManagedPolicy {}, Some(_)) => 5,
-            (Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. }, Some(_)) => 6,
-            (Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. }, None) => 7,
-            (Attribute::ManagedPolicy {}, None) => 8,
-            // A load balancer uses its target groups and security groups; a security group cannot be deleted while a
-            // rule names it.
-            (Attribute::Resource {}, _) => match self.transition.target.kind {
-                ResourceKind::LoadBalancer => 9,
-                ResourceKind::TargetGroup => 10,
-                _ => 12,
-            },
-            (Attribute::IngressRule { .. }, None) => 11,
-        }
-    }
-
     /// The order of a plan.
     fn order(&self) -> (u8, &Target, &Attribute) {
-        (self.stage(), &self.transition.target, &self.transition.attribute)
+        (self.transition.stage(), &self.transition.target, &self.transition.attribute)
     }
 }
 
@@ -262,7 +229,7 @@ pub(crate) fn waves<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedCha
     let mut waves: BTreeMap<(u8, usize), Vec<&PlannedChange>> = BTreeMap::new();
     let mut depths: BTreeMap<(u8, &str, &str), usize> = BTreeMap::new();
     for &change in changes {
-        let (stage, region) = (change.stage(), change.transition.target.region());
+        let (stage, region) = (change.transition.stage(), change.transition.target.region());
         let expects_tags = change.expect.cluster_tags.is_some();
         let siblings = change.expect.siblings.iter().map(|sibling| sibling.id.as_str());
         let before = std::iter::once(change.transition.target.id.as_str()).chain(siblings).filter(|_| expects_tags);
@@ -281,7 +248,7 @@ pub(crate) fn batches<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedC
     let mut batches: Vec<Vec<&PlannedChange>> = Vec::new();
     let mut open: std::collections::BTreeMap<_, usize> = std::collections::BTreeMap::new();
     for &change in changes {
-        let key = batch_key(change).map(|key| (change.stage(), key));
+        let key = batch_key(change).map(|key| (change.transition.stage(), key));
         let room = key.as_ref().and_then(|key| open.get(key)).copied();
         if let Some(batch) = room.and_then(|at| batches.get_mut(at)).filter(|batch| batch.len() < BATCH) {
             batch.push(change);

@@ -35,7 +35,9 @@ pub fn plan(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
     let mut last: Option<&str> = None;
     let mut by_resource: Vec<&PlannedChange> = plan.changes.iter().collect();
     if !plan.deletes() {
-        by_resource.sort_by(|a, b| (&a.transition.target, a.stage()).cmp(&(&b.transition.target, b.stage())));
+        by_resource.sort_by(|a, b| {
+            (&a.transition.target, a.transition.stage()).cmp(&(&b.transition.target, b.transition.stage()))
+        });
     }
     for change in by_resource {
         if last != Some(&change.arn) {

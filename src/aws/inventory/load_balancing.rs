@@ -161,6 +161,14 @@ pub struct TargetHealth {
     pub description: Option<String>,
 }
 
+impl TargetHealth {
+    /// True if it receives traffic.
+    /// Source: Elastic Load Balancing API Reference, `TargetHealth` and `InstanceState`.
+    pub(crate) fn is_healthy(&self) -> bool {
+        matches!(self.state.as_str(), "healthy" | "InService")
+    }
+}
+
 /// An Elastic IP address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -190,7 +190,7 @@ fn serves_something(one: &Balancer<'_>) -> Option<bool> {
         let all: Option<Vec<&Vec<TargetHealth>>> = one.groups.iter().map(|group| group.targets.as_ref()).collect();
         all.map(|all| all.into_iter().flatten().collect())
     };
-    Some(read?.iter().any(|target| matches!(target.state.as_str(), "healthy" | "InService")))
+    Some(read?.iter().any(|target| target.is_healthy()))
 }
 
 /// True if a live instance is registered: the cluster has it, whatever its tags are.

@@ -88,8 +88,7 @@ fn is_unhealthy(target: &TargetHealth) -> bool {
 fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -> Option<Violation> {
     let unhealthy: Vec<&TargetHealth> =
         targets.all.iter().filter(|target| is_unhealthy(target) && !is_leaving(one, &target.id)).collect();
-    let is_healthy = |target: &&TargetHealth| matches!(target.state.as_str(), "healthy" | "InService");
-    let healthy = targets.all.iter().filter(is_healthy).count();
+    let healthy = targets.all.iter().filter(|target| target.is_healthy()).count();
     let first = *unhealthy.first()?;
     let has_instances = targets.group.is_none_or(|group| group.target_type.as_deref() == Some("instance"));
     let is_local = has_instances && one.service.is_some_and(|service| service.is_local);
