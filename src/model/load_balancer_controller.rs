@@ -72,11 +72,12 @@ impl<'a> Config<'a> {
         self.cluster_name
     }
 
-    /// Version of the controller in the evidence.
+    /// Version of the controller: the one that the operator gives, else that of the image.
     pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
-        only_run(evidence).and_then(|run| run.version).or_else(|| {
+        let companion = Companion::LoadBalancerController;
+        let given = evidence.companions.running.get(&companion).copied();
+        given.or_else(|| only_run(evidence).and_then(|run| run.version)).or_else(|| {
             // One that is scaled to zero shows its version too.
-            let companion = Companion::LoadBalancerController;
             if Self::is_in(evidence) { None } else { version_at_zero(evidence, companion) }
         })
     }

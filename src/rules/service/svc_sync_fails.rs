@@ -38,6 +38,8 @@ fn check(context: &Context<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::controller::ControllerVersion;
+    use crate::controller::companion::Companion;
     use crate::testing::aws::{self, with_load_balancer_controller};
 
     /// A Service of the cloud controller with further annotations.
@@ -129,5 +131,23 @@ controller:
         aws::silent(&RULE, |c| {
             c.manifests = service!("aws-load-balancer-type: nlb" "aws-load-balancer-security-groups: sg-0bb1");
         });
+    }
+
+    /// Network Load Balancers have no security groups before v2.6.
+    #[test]
+    fn the_version_that_is_given_decides_without_an_image() {
+        let named = service!(
+            "aws-load-balancer-type: external"
+            "aws-load-balancer-nlb-target-type: instance"
+            "aws-load-balancer-security-groups: absent"
+        );
+        let given = |c: &mut aws::Cluster, minor| {
+            c.manifests = named;
+            let version = ControllerVersion::new(2, minor, 0);
+            c.companions.running = [(Companion::LoadBalancerController, version)].into();
+        };
+        aws::silent(&RULE, |c| c.manifests = named);
+        aws::silent(&RULE, |c| given(c, 5));
+        aws::fires(&RULE, |c| given(c, 13));
     }
 }
