@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::json_input::{self, JsonError};
@@ -33,6 +33,11 @@ pub struct KubernetesNode {
     pub is_ready: Option<bool>,
     /// True if its condition `Ready` is `Unknown`: the control plane no longer hears from its kubelet.
     pub is_readiness_unknown: bool,
+    /// True if its condition `NetworkUnavailable` is `True`.
+    pub is_without_network: bool,
+    /// True if a route controller set that condition for want of a route (`NoRouteCreated`).
+    /// Source: kubernetes/cloud-provider `controllers/route/route_controller.go#updateNetworkingCondition`.
+    pub lacks_route: bool,
     /// True if it is being deleted.
     pub is_being_deleted: bool,
     /// `spec.unschedulable`.
@@ -89,6 +94,17 @@ impl KubernetesNode {
         self.kubelet_version.contains("-eks-")
     }
 
+    /// True if it has the condition `NetworkUnavailable` or its taint.
+    /// Source: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go#nodeConditionToTaintKeyStatusMap`.
+    pub(crate) fn is_network_unavailable(&self) -> bool {
+        self.is_without_network || self.taints.iter().any(|taint| taint.key == NETWORK_UNAVAILABLE)
+    }
+
+    /// True if it was created less than this time ago, as far as both times are known.
+    pub(crate) fn is_younger_than(&self, age: SignedDuration, now: Option<Timestamp>) -> bool {
+        now.zip(self.created_at).is_some_and(|(now, created)| now.duration_since(created) < age)
+    }
+
     /// True if it is an etcd member of RKE2 or K3s: deleting such a Node removes the member from etcd.
     /// Source: k3s-io/k3s `pkg/etcd/member_controller.go#onRemove`.
     #[must_use]
@@ -138,6 +154,9 @@ struct RawListMetadata {
     #[serde(default, rename = "continue")]
     next: Option<String>,
 }
+
+/// Taint of Nodes whose network no controller has set up. Source: kubernetes/api `core/v1/well_known_taints.go`.
+pub(crate) const NETWORK_UNAVAILABLE: &str = "node.kubernetes.io/network-unavailable";
 
 /// A Node in its API form.
 #[derive(Deserialize)]
@@ -207,6 +226,17 @@ struct RawCondition {
     kind: String,
     #[serde(default)]
     status: String,
+    #[serde(default)]
+    reason: RawReason,
+}
+
+/// Reason of a condition.
+#[derive(Default, PartialEq, Eq, Deserialize)]
+enum RawReason {
+    NoRouteCreated,
+    #[default]
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Deserialize)]
@@ -259,6 +289,10 @@ impl From<RawNode> for KubernetesNode {
         pod_cidrs.dedup();
         let ready = raw.status.conditions.iter().find(|one| one.kind == "Ready").map(|one| one.status.as_str());
         let (is_ready, is_readiness_unknown) = (ready.map(|ready| ready == "True"), ready == Some("Unknown"));
+        let network = raw.status.conditions.iter().find(|one| one.kind == "NetworkUnavailable");
+        let network = network.filter(|one| one.status == "True");
+        let (is_without_network, lacks_route) =
+            (network.is_some(), network.is_some_and(|one| one.reason == RawReason::NoRouteCreated));
         let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
         Self {
             name: raw.metadata.name,
@@ -273,6 +307,8 @@ impl From<RawNode> for KubernetesNode {
             created_at: raw.metadata.created_at.and_then(|time| time.parse().ok()),
             is_ready,
             is_readiness_unknown,
+            is_without_network,
+            lacks_route,
             is_being_deleted: raw.metadata.deleted_at.is_some(),
             is_unschedulable: raw.spec.unschedulable,
         }

@@ -15,6 +15,7 @@ mod ali_flag_removed;
 mod ali_ingress_crd_version;
 mod ali_node_excluded;
 mod ali_rbac_missing;
+mod ali_routes_with_overlay;
 mod ali_svc_annotation_unknown;
 mod ali_svc_annotation_value;
 mod ali_svc_class_unserved;

@@ -12,6 +12,7 @@ use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::target;
 
+mod ali_network_unavailable;
 mod ali_node_name_mismatch;
 mod ali_node_uninitialized;
 mod ali_node_without_instance;
@@ -66,7 +67,7 @@ fn routed<'a>(context: &KubernetesContext<'a>) -> Result<Vec<&'a KubernetesNode>
 
 /// Region and instance that a providerID names, and whether it has further parts. `None` if it names none, or if the
 /// region is not one, as in the URL of another cloud.
-fn named(node: &KubernetesNode) -> Option<(&str, &str, bool)> {
+pub(super) fn named(node: &KubernetesNode) -> Option<(&str, &str, bool)> {
     match provider_id::parse(&node.provider_id) {
         Some(ProviderId::Instance { region, id, has_more }) if target::is_region(region) && !id.is_empty() => {
             Some((region, id, has_more))

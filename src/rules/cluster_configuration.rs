@@ -9,8 +9,11 @@ use crate::kubernetes::arguments::{ComponentArgument, NodeArguments, Started};
 use crate::kubernetes::images::private_ecr_host;
 use crate::kubernetes::{CloudController, Document, DocumentKind, Located, Object, Place, Workload, is_true};
 use crate::resource::ResourceKind;
+use crate::text;
 
+mod ali_kubelet_provider_id_unset;
 mod ccm_cloud_config_invalid;
+mod cloud_provider_unknown;
 mod component_argument_misspelt;
 mod component_cloud_provider_mixed;
 mod ecr_config_does_not_match;
@@ -59,6 +62,13 @@ const NOTHING_PULLED: &str = "no given workload pulls from a private ECR registr
 pub(super) fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudController>, place: &Place) -> bool {
     let files: BTreeSet<&str> = controllers.map(|one| &*one.place().file).collect();
     files.contains(&*place.file) || files.len() == 1
+}
+
+/// True for a value of `cloud-provider` that was meant to be `external`.
+fn is_misspelt_external(value: &str) -> bool {
+    /// Similarity, from 0 to 1, from which on a provider counts as misspelt.
+    const ALIKE: f64 = 0.8;
+    value != "external" && text::most_alike(value, ["external"], ALIKE).is_some()
 }
 
 /// Runs a check on each document of a kind.

@@ -277,6 +277,24 @@ mod tests {
         }
     }
 
+    /// Only what the API server cannot connect to is not reached.
+    #[test]
+    fn a_webhook_that_answers_is_reached() {
+        let line = |end: &str| {
+            let text = format!(
+                "Error: Internal error occurred: failed calling webhook \"vingress.elbv2.k8s.aws\": failed to call webhook: Post \"https://aws-load-balancer-webhook-service.kube-system.svc:443/validate-networking-v1-ingress?timeout=10s\": {end}"
+            );
+            find(&bare(&text), LINE).unwrap().meaning
+        };
+        assert!(line("context deadline exceeded").contains("does not reach"));
+        assert!(line("dial tcp 10.0.1.7:9443: connect: connection refused").contains("does not reach"));
+        assert!(line("x509: certificate signed by unknown authority").contains("caBundle"));
+        assert!(line("tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 2026-01-05T08:00:00Z is after 2026-01-01T00:00:00Z").contains("expired"));
+        assert!(line("x509: certificate is valid for a, not b").contains("does not accept"));
+        assert!(line("the server could not find the requested resource").contains("another release"));
+        assert!(line("service \"aws-load-balancer-webhook-service\" not found").contains("does not exist"));
+    }
+
     /// A message whose parts contain those of another is the more specific one, wherever both are.
     #[test]
     fn what_states_more_counts_more() {

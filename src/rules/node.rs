@@ -1,11 +1,13 @@
 //! Kubernetes Nodes compared with instances; all of these rules need `--nodes`.
 
+use jiff::SignedDuration;
+
 use super::Rule;
 use super::aws::Context;
 use crate::aws::{Instance, InstanceState};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
-use crate::nodes::{self, KubernetesNode, ProviderId};
+use crate::nodes::{self, KubernetesNode, NETWORK_UNAVAILABLE, ProviderId};
 use crate::resource::ResourceKind;
 use crate::tags;
 
@@ -86,4 +88,16 @@ pub(super) fn unmatched<'a>(context: &'a Context<'_>) -> Vec<(&'a KubernetesNode
             (fits != 1).then_some((node, fits))
         })
         .collect()
+}
+
+/// Time that the network of a new Node may take.
+pub(super) const NETWORK_GRACE: SignedDuration = SignedDuration::from_mins(10);
+
+/// The taint of a Node without network, or its condition.
+pub(super) fn on_network(node: &KubernetesNode) -> &'static str {
+    if node.taints.iter().any(|taint| taint.key == NETWORK_UNAVAILABLE) {
+        "the taint node.kubernetes.io/network-unavailable"
+    } else {
+        "the condition NetworkUnavailable"
+    }
 }

@@ -3,7 +3,8 @@ use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
-use crate::rules::alibaba_service::{PREFIXES, annotation, kept};
+use crate::rules::alibaba_node::named;
+use crate::rules::alibaba_service::{PREFIXES, annotation, has_annotation, kept};
 use crate::rules::prelude::*;
 
 use crate::service_annotations::alibaba::is_read;
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "error if the controller cannot parse the value; warning if the service refuses it",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` that is not written as expected or names an unknown protocol, or an `address-type`, `charge-type`, `ip-version` or switch that is none of the documented values.",
+    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` that is not written as expected or names an unknown protocol, an `address-type`, `charge-type`, `ip-version`, `spec` or switch that is none of the documented values, a `bandwidth` that no load balancer has, an HTTPS or TCPSSL listener without `cert-id`, `acl-status: on` without `acl-id`, or a `master-zoneid` or `slave-zoneid` that is in another region than all Nodes, or the same zone twice.",
     impact: "the sync of the Service ends with an error, and it stays pending or keeps its old listeners",
     fix: "Correct the value: integers without a unit, `https:443,http:80`, `internet` or `intranet`, `on` or `off`.",
     sources: &[
@@ -50,7 +51,7 @@ const INTEGERS: [&str; 13] = [
 const INTEGERS_OF_NLB: [&str; 3] = ["connection-drain-timeout", "cps", "idle-timeout"];
 
 /// Values that the service accepts, in lower case. The controller passes them on as they are.
-const ENUMERATIONS: [(&str, &[&str]); 11] = [
+const ENUMERATIONS: [(&str, &[&str]); 12] = [
     ("acl-status", &["off", "on"]),
     ("acl-type", &["black", "white"]),
     ("address-type", &["internet", "intranet"]),
@@ -61,8 +62,24 @@ const ENUMERATIONS: [(&str, &[&str]); 11] = [
     ("health-check-switch", &["off", "on"]),
     ("http2-enabled", &["off", "on"]),
     ("ip-version", &["ipv4", "ipv6"]),
+    ("spec", &SPECIFICATIONS),
     ("sticky-session", &["off", "on"]),
 ];
+
+/// Source: Alibaba Cloud SLB documentation, CreateLoadBalancer, `LoadBalancerSpec`, and DescribeLoadBalancerAttribute.
+const SPECIFICATIONS: [&str; 8] = [
+    "slb.lcu.elastic",
+    "slb.s0.share",
+    "slb.s1.small",
+    "slb.s2.medium",
+    "slb.s2.small",
+    "slb.s3.large",
+    "slb.s3.medium",
+    "slb.s3.small",
+];
+
+/// Highest bandwidth of a load balancer, in Mbit/s. Source: Alibaba Cloud ROS documentation, `ALIYUN::SLB::LoadBalancer`.
+const MAX_BANDWIDTH: i64 = 10_000;
 
 /// Those that the controller sends for listeners of HTTP and HTTPS alone.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/slb/listener.go`.
@@ -89,6 +106,7 @@ struct Refused<'s> {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     let version = context.alibaba_controller_version();
+    let region = region(context);
     let mut checked = 0;
     let mut found = Vec::new();
     for service in services {
@@ -98,7 +116,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             continue;
         }
         checked += 1;
-        for refused in refused_values(service, kind, version) {
+        let mut all = refused_values(service, kind, version);
+        all.extend(refused_zones(service, kind, region));
+        for refused in all {
             let name = service.full_name();
             let keys = PREFIXES.iter().map(|prefix| format!("{prefix}{}", refused.name));
             let key = keys.into_iter().find(|key| service.annotation_places.contains_key(key));
@@ -136,7 +156,11 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
         }
     }
     // What a reused load balancer and its listeners are belongs to its owner: the controller does not send it.
-    let enumerations = if annotation(service, "id").is_some() { &[] } else { enumerations };
+    let is_reused = annotation(service, "id").is_some();
+    if !is_reused {
+        refused.extend(incomplete(service, kind, version));
+    }
+    let enumerations = if is_reused { &[] } else { enumerations };
     let has_http = annotation(service, "protocol-port").is_some_and(|ports| ports.contains("http"));
     for (name, accepted) in enumerations.iter().filter(|(name, _)| has_http || !OF_HTTP.contains(name)) {
         if let Some(value) = value(name).filter(|value| !accepted.contains(&value.to_lowercase().as_str())) {
@@ -153,6 +177,71 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
             LoadBalancerKind::Nlb => "write PROTOCOL:PORT, for example `tcpssl:443,tcp:80`",
         };
         refused.push(Refused { name: "protocol-port", value, severity: Severity::Error, defect, fix: fix.to_owned() });
+    }
+    refused
+}
+
+/// Values that the service refuses without another one, or in this size.
+fn incomplete(service: &Service, kind: LoadBalancerKind, version: Option<ControllerVersion>) -> Vec<Refused<'_>> {
+    let value = |name: &str| annotation(service, name).filter(|_| version.is_none_or(|version| is_read(name, version)));
+    let severity = Severity::Warning;
+    let mut refused = Vec::new();
+    let secured = value("protocol-port").filter(|ports| {
+        let mut protocols = ports.split(',').filter_map(|item| item.split_once(':')).map(|(protocol, _)| protocol);
+        protocols.any(|protocol| match kind {
+            LoadBalancerKind::Clb => protocol == "https",
+            LoadBalancerKind::Nlb => protocol.eq_ignore_ascii_case("tcpssl"),
+        })
+    });
+    // A placeholder is filled in.
+    if let Some(value) = secured.filter(|_| !has_annotation(service, "cert-id")) {
+        let defect = "has a listener with TLS, and no `cert-id` states its certificate".to_owned();
+        let fix = "add the annotation `cert-id` with the id of a certificate".to_owned();
+        refused.push(Refused { name: "protocol-port", value, severity, defect, fix });
+    }
+    if kind == LoadBalancerKind::Nlb {
+        return refused;
+    }
+    if let Some(value) = value("acl-status").filter(|value| *value == "on" && !has_annotation(service, "acl-id")) {
+        let defect = "needs an access control list, and no `acl-id` states one".to_owned();
+        let fix = "add the annotations `acl-id` and `acl-type`, or remove `acl-status`".to_owned();
+        refused.push(Refused { name: "acl-status", value, severity, defect, fix });
+    }
+    let is_too_large = |value: &&str| value.parse::<i64>().is_ok_and(|value| value > MAX_BANDWIDTH);
+    if let Some(value) = value("bandwidth").filter(is_too_large) {
+        let defect = format!("is more than {MAX_BANDWIDTH} Mbit/s, the most of a load balancer");
+        let fix = "write a bandwidth in Mbit/s".to_owned();
+        refused.push(Refused { name: "bandwidth", value, severity, defect, fix });
+    }
+    refused
+}
+
+/// The region of all Nodes; `None` if they are in several, or not known.
+fn region<'e>(context: &KubernetesContext<'e>) -> Option<&'e str> {
+    let mut regions = context.evidence.nodes.iter().flatten().filter_map(named).map(|(region, _, _)| region);
+    let first = regions.next()?;
+    regions.all(|other| other == first).then_some(first)
+}
+
+/// Zones of a new load balancer that do not exist in the region of the Nodes, or are the same.
+fn refused_zones<'s>(service: &'s Service, kind: LoadBalancerKind, region: Option<&str>) -> Vec<Refused<'s>> {
+    if kind == LoadBalancerKind::Nlb || annotation(service, "id").is_some() {
+        return Vec::new();
+    }
+    let zones = ["master-zoneid", "slave-zoneid"].map(|name| (name, annotation(service, name)));
+    let severity = Severity::Warning;
+    let elsewhere = zones.into_iter().filter_map(|(name, value)| {
+        let (value, region) = (value?, region?);
+        let is_here = value.strip_prefix(region).is_some_and(|rest| rest.starts_with('-') && rest.len() > 1);
+        let (defect, fix) =
+            (format!("is no zone of {region}, where the Nodes are"), "name a zone of the region".to_owned());
+        (!is_here).then_some(Refused { name, value, severity, defect, fix })
+    });
+    let mut refused: Vec<Refused<'s>> = elsewhere.collect();
+    let [(_, first), (name, second)] = zones;
+    if let Some(value) = second.filter(|_| first == second) {
+        let defect = "is the zone of `master-zoneid` too".to_owned();
+        refused.push(Refused { name, value, severity, defect, fix: "name another zone".to_owned() });
     }
     refused
 }
@@ -212,11 +301,18 @@ spec:
             "protocol-port: 'https:80,HTTP:443'",
             "protocol-port: 'https:443'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-health-check-flag: 'true'",
             "ip-version: dualstack",
+            "protocol-port: 'https:443'",
+            "acl-status: 'on'",
+            "bandwidth: '9999999'",
+            "spec: slb.s9.huge",
+            "master-zoneid: cn-hangzhou-h\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-slave-zoneid: cn-hangzhou-h",
         ] {
             lint::fires(&RULE, &with(annotation));
         }
         let nlb = |annotation: &str| with(annotation) + "  loadBalancerClass: alibabacloud.com/nlb\n";
-        for annotation in ["protocol-port: 'https:443'", "cps: many", "address-type: private"] {
+        for annotation in
+            ["protocol-port: 'https:443'", "protocol-port: 'tcpssl:443'", "cps: many", "address-type: private"]
+        {
             lint::fires(&RULE, &nlb(annotation));
         }
     }
@@ -226,18 +322,32 @@ spec:
         lint::silent(&RULE, DEFECT, "internal", "intranet");
         for annotation in [
             "bandwidth: '5'",
-            "protocol-port: 'https:443,http:80'",
+            "spec: slb.s1.small",
+            "master-zoneid: cn-hangzhou-h\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-slave-zoneid: cn-hangzhou-g",
+            "protocol-port: 'https:443,http:80'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-cert-id: 1-2",
             "address-type: Intranet",
             "health-check-flag: 'true'",
-            "protocol-port: 'https:443,HTTP:80'",
+            "protocol-port: 'https:443,HTTP:80'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-cert-id: '${CERT}'",
             "cps: many",
             "address-type: internal\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id: lb-bp1",
         ] {
             lint::silent(&RULE, DEFECT, "address-type: internal", annotation);
         }
         let nlb = DEFECT.to_owned() + "  loadBalancerClass: alibabacloud.com/nlb\n";
-        for annotation in ["protocol-port: 'tcpssl:443'", "ip-version: DualStack", "bandwidth: 5M"] {
+        for annotation in ["protocol-port: 'tcp:443'", "ip-version: DualStack", "bandwidth: 5M"] {
             lint::silent(&RULE, &nlb.replace("internal", "private"), "address-type: private", annotation);
         }
+    }
+
+    #[test]
+    fn zones_are_those_of_the_nodes() {
+        let node = "---\nkind: Node\nmetadata:\n  name: worker-1\nspec:\n  providerID: cn-hangzhou.i-bp1\n";
+        let with = |zone: &str| DEFECT.replace("address-type: internal", &format!("master-zoneid: {zone}")) + node;
+        lint::fires(&RULE, &with("cn-beijing-h"));
+        lint::fires(&RULE, &with("cn-hangzhou"));
+        lint::silent(&RULE, &with("cn-beijing-h"), "cn-beijing-h", "cn-hangzhou-h");
+        // Nodes of several regions: which one is not known.
+        let other = node.replace("worker-1", "worker-2").replace("cn-hangzhou", "cn-beijing");
+        lint::silent(&RULE, &(with("cn-hangzhou") + &other), "cn-hangzhou\n", "cn-beijing-h\n");
     }
 }

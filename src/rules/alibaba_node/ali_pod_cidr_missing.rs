@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a Node has no pod network for the controller's routes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "The controller writes routes to pod networks, and a Node whose providerID names an instance has the taint `node.kubernetes.io/network-unavailable` and no `podCIDR`.",
+    condition: "The controller writes routes to pod networks, and a Node whose providerID names an instance has the taint `node.kubernetes.io/network-unavailable` or the condition `NetworkUnavailable`, and no `podCIDR`.",
     impact: "the controller creates no route and sets the condition `NetworkUnavailable`: the Node keeps the taint `node.kubernetes.io/network-unavailable`, and no pod starts on it",
     fix: "Start kube-controller-manager with `--allocate-node-cidrs=true` and `--cluster-cidr`, or the cloud controller with `--configure-cloud-routes=false` if a CNI plugin builds the network.",
     sources: &[
@@ -21,15 +21,12 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
-/// Taint of Nodes whose network no controller has set up. Source: kubernetes/api `core/v1/well_known_taints.go`.
-const UNAVAILABLE: &str = "node.kubernetes.io/network-unavailable";
-
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let managed = match routed(context) {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };
-    let is_unavailable = |node: &&&KubernetesNode| node.taints.iter().any(|taint| taint.key == UNAVAILABLE);
+    let is_unavailable = |node: &&&KubernetesNode| node.is_network_unavailable();
     let lacking: Vec<_> =
         managed.iter().filter(|node| node.pod_cidrs.is_empty()).filter(is_unavailable).copied().collect();
     let Some((first, rest)) = lacking.split_first() else { return CheckResult::counted(managed.len(), []) };

@@ -2,7 +2,7 @@ use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Start
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{for_each_arguments, is_declared_for, on_started};
+use super::{for_each_arguments, is_declared_for, is_misspelt_external, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-provider-missing",
@@ -59,8 +59,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         };
         let is_said_elsewhere = arguments.is_part || arguments.distribution == Distribution::Rke;
         // The kubelet does not start with an unknown provider.
-        let misspelt =
-            kubelet.filter(|value| text::most_alike(value, ["external"], ALIKE).is_some() && *value != "external");
+        let misspelt = kubelet.filter(|value| is_misspelt_external(value));
         if !is_asked
             || kubelet.is_some() && misspelt.is_none()
             || by_name && misspelt.is_none()
@@ -89,9 +88,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Some(on_started(arguments, severity, arguments.place("kubelet-arg"), "kubelet", message, fix))
     })
 }
-
-/// Similarity, from 0 to 1, from which on a provider counts as misspelt.
-const ALIKE: f64 = 0.8;
 
 /// True if the servers of K3s or RKE2 that a node belongs to run without the controller of the distribution.
 fn is_without_own(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {

@@ -114,6 +114,37 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["no route tables found by vpc id"], "2.3..2.14", "pkg/controller/route/manager.go#getRouteTables")
         .rules(&["ali-cloud-config-content", "ali-cloud-config-mismatch", "ram-action-missing"])
         .means("the VPC of the configuration does not exist here, or its route tables may not be listed"),
+    defect(
+        CCM,
+        &["Error creating route entry in "],
+        "2.1..2.14",
+        "pkg/controller/route/route_controller.go#addRouteForNode",
+    )
+    .rules(&["ali-routes-near-quota", "ali-pod-cidr-shared", "ali-network-unavailable", "ram-action-missing"])
+    .means("the route to the Pods of a Node was not created"),
+    defect(
+        CCM,
+        &["parse podCIDR ", "error, skip creating route"],
+        "2.1..2.14",
+        "pkg/controller/route/route_controller.go#syncCloudRoute",
+    )
+    .rules(&["ali-pod-cidr-missing"])
+    .means("the Node has no podCIDR, or one that cannot be read: the controller creates no route"),
+    defect(CCM, &["no matches for kind \"AlbConfig\""], "2.4..2.14", "pkg/controller/ingress/alb_controller.go")
+        .rules(&["ali-ingress-crd-version"])
+        .means("the custom resources of the ALB ingress controller are not installed"),
+    defect(CCM, &["illegal base64 data"], "1.9..2.14", "pkg/provider/alibaba/base/token.go")
+        .rules(&["ali-cloud-config-content"])
+        .in_context()
+        .means("the access key of the cloud configuration is not encoded in Base64"),
+    defect(
+        CCM,
+        &["InvalidVSwitchId.NotFound"],
+        "1.9..2.14",
+        "https://api.alibabacloud.com/document/Slb/2014-05-15/CreateLoadBalancer",
+    )
+    .rules(&["ali-svc-vswitch-unusable", "ali-cloud-config-mismatch"])
+    .means("the vSwitch that the Service or the cloud configuration names does not exist in the region"),
     defect(CCM, &["QuotaExceeded.RouteEntry"], "1.9..2.14", "pkg/controller/route/manager.go#createRouteForInstance")
         .means("the route table has as many entries as it may have"),
     defect(CCM, &["cloud config cannot be empty"], "2.1..2.14", "pkg/config/controller_config.go#Validate")

@@ -180,9 +180,19 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("another security group, or a network interface, still uses the group"),
     defect(LBC, &["backend not found: services"], "2.0..3.5", "pkg/ingress/enhanced_backend_builder.go")
         .means("the Ingress names a Service that does not exist"),
-    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws"], "2.0..3.5", "docs/deploy/installation.md").means(
-        "the API server does not reach the webhook of the controller (port 9443 of its Pods), or it does not run",
-    ),
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "x509: certificate signed by unknown authority"], "2.0..3.5", "helm/aws-load-balancer-controller/templates/_helpers.tpl#webhookCerts")
+        .means("the `caBundle` of the webhook does not belong to its certificate: each rendering of the chart creates a new pair, and only a part of it was applied"),
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "x509: certificate has expired or is not yet valid"], "2.0..3.5", "docs/deploy/installation.md")
+        .means("the certificate of the webhook has expired, or a clock is wrong"),
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "x509: "], "2.0..3.5", "docs/deploy/installation.md")
+        .means("the API server does not accept the certificate of the webhook"),
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "the server could not find the requested resource"], "2.0..3.5", "webhooks/networking/ingress_validator.go#SetupWithManager")
+        .means("the Pods behind the Service of the webhook do not serve its path: they are of another release, or of another program"),
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "service \"aws-load-balancer-webhook-service\" not found"], "2.0..3.5", "docs/deploy/installation.md")
+        .rules(&["lbc-webhook-left"])
+        .means("the Service of the webhook does not exist: the controller was removed, and its webhook was not"),
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws"], "2.0..3.5", "docs/deploy/installation.md")
+        .means("the API server does not reach the webhook of the controller (port 9443 of its Pods), or it does not run"),
     defect(
         LBC,
         &["no endpoints available for service \"aws-load-balancer-webhook-service\""],

@@ -1,16 +1,15 @@
-use jiff::SignedDuration;
-
 use crate::kubernetes::CloudController;
-use crate::nodes::KubernetesNode;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
+
+use super::{NETWORK_GRACE, on_network};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-network-unavailable",
     title: "a Node whose network is not available",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Node],
-    condition: "A Node older than ten minutes has the taint `node.kubernetes.io/network-unavailable`. The route controller of the cloud controller sets the condition until it has created the route to the Pods of the Node (`NoRouteCreated`), or the network plugin does.",
+    condition: "A Node older than ten minutes has the taint `node.kubernetes.io/network-unavailable`, or the condition `NetworkUnavailable` that leads to it. The route controller of the cloud controller sets the condition until it has created the route to the Pods of the Node (`NoRouteCreated`), or the network plugin does.",
     impact: "no Pod is scheduled on the Node, except those that tolerate the taint",
     fix: "With cloud routes, look for `CreateRoute` in the log of the cloud controller: permissions, a full route table, no or several tagged ones. With an overlay network, start the cloud controller with `--configure-cloud-routes=false`.",
     sources: &[
@@ -21,21 +20,12 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(AWS, check)
 };
 
-const TAINT: &str = "node.kubernetes.io/network-unavailable";
-
-/// Time that a new Node may take.
-const GRACE: SignedDuration = SignedDuration::from_mins(10);
-
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.aws_nodes() {
         Ok(nodes) => nodes,
         Err(why) => return CheckResult::not_applicable(why),
     };
     let evidence = context.evidence;
-    let is_new = |node: &KubernetesNode| match (node.created_at, evidence.known_time()) {
-        (Some(created), Some(now)) => now.duration_since(created) < GRACE,
-        _ => false,
-    };
     let writes_routes = |one: &CloudController| {
         one.knows_flags && one.is_on("configure-cloud-routes", true) && one.runs(&["node-route-controller", "route"])
     };
@@ -47,9 +37,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     } else {
         ": the cloud controller writes no routes, so the network plugin has to remove it"
     };
-    let tainted = nodes.iter().filter(|node| node.taints.iter().any(|taint| taint.key == TAINT) && !is_new(node));
+    let now = evidence.known_time();
+    let tainted =
+        nodes.iter().filter(|node| node.is_network_unavailable() && !node.is_younger_than(NETWORK_GRACE, now));
     let found = tainted.map(|node| {
-        let message = format!("Node {} has the taint {TAINT}{cause}", text::printable(&node.name));
+        let message = format!("Node {} has {}{cause}", text::printable(&node.name), on_network(node));
         let fix = Fix::none(
             "with cloud routes, see the log of the cloud controller for `CreateRoute`; otherwise start it with `--configure-cloud-routes=false` and see the network plugin",
         );

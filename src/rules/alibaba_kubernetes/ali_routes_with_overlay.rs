@@ -1,0 +1,212 @@
+use crate::kubernetes::arguments::Distribution;
+use crate::kubernetes::{CloudController, Document, DocumentKind, Evidence, WorkloadKind};
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
+
+use super::for_each_controller;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-routes-with-overlay",
+    title: "the controller writes routes for Pods that a network plugin connects itself",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Workload],
+    condition: "A cloud controller of Alibaba Cloud writes routes, and a network plugin of the cluster carries the traffic of the Pods itself: flannel with a backend other than `alloc`, Calico or Cilium with encapsulation, or the plugins of RKE2 and K3s that a configuration names.",
+    impact: "each Node gets the condition `NetworkUnavailable` until its route exists, and takes an entry of the route table of the VPC. Nodes without `podCIDR`, or beyond the quota of entries, keep the taint",
+    fix: "Start the controller with `--configure-cloud-routes=false`, or let routes alone connect the Pods (flannel with the backend `alloc`).",
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/manager.go#setNetworkUnavailable",
+        "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/121",
+        "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/329",
+        "flannel-io/flannel Documentation/backends.md",
+        "cilium/cilium Documentation/network/concepts/routing.rst",
+    ],
+    example: "DaemonSet kube-system/cloud-controller-manager writes routes, and flannel connects the Pods by `vxlan`",
+    ..Rule::evidence(ALIBABA, check)
+};
+
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let evidence = context.evidence;
+    let plugin =
+        flannel(evidence).or_else(|| cilium(evidence)).or_else(|| calico(evidence)).or_else(|| bundled(evidence));
+    for_each_controller(context, |controller| {
+        let plugin = plugin.as_deref().filter(|_| writes_routes(controller))?;
+        let message = format!("{} writes routes, and {plugin}", text::printable(&controller.name()));
+        let place = controller.flag("configure-cloud-routes").map_or(controller.place(), |flag| &flag.place);
+        let fix = "start it with `--configure-cloud-routes=false`";
+        Some(crate::rules::cloud_controller::on(controller, Severity::Warning, place, message, fix))
+    })
+}
+
+fn writes_routes(controller: &CloudController) -> bool {
+    controller.knows_flags && controller.is_on("configure-cloud-routes", true) && controller.runs(&["route"])
+}
+
+/// True if a DaemonSet has an image whose repository ends with a name.
+fn runs(evidence: &Evidence, names: &[&str]) -> bool {
+    let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
+    let mut images = sets.flat_map(|one| &one.containers).map(|one| one.image.value.as_str());
+    images.any(|image| {
+        let name = image.rsplit('/').next().unwrap_or(image);
+        let name = name.split(['@', ':']).next().unwrap_or(name);
+        names.contains(&name)
+    })
+}
+
+fn maps(evidence: &Evidence) -> impl Iterator<Item = &Document> {
+    evidence.documents_by_kind(DocumentKind::ConfigMap)
+}
+
+/// Flannel with a backend that needs no routes of the VPC. `ali-vpc` writes them itself.
+fn flannel(evidence: &Evidence) -> Option<String> {
+    let text = maps(evidence).find_map(|map| map.object().text(&["data", "net-conf.json"]))?;
+    let json: serde_json::Value = serde_json::from_str(text).ok()?;
+    let backend = json.get("Backend")?.get("Type")?.as_str()?;
+    let is_it = runs(evidence, &["flannel", "mirrored-flannel-flannel", "hardened-flannel"]);
+    (is_it && backend != "alloc").then(|| format!("flannel connects the Pods by `{}`", text::printable(backend)))
+}
+
+/// Cilium with a tunnel; `routing-mode` since v1.14, `tunnel` before.
+fn cilium(evidence: &Evidence) -> Option<String> {
+    let map = maps(evidence).find(|map| map.object().text(&["metadata", "name"]) == Some("cilium-config"))?;
+    let value = |key: &str| map.object().text(&["data", key]);
+    let has_tunnel = match value("routing-mode") {
+        Some(mode) => mode == "tunnel",
+        None => matches!(value("tunnel"), Some("vxlan" | "geneve")),
+    };
+    (has_tunnel && runs(evidence, &["cilium", "mirrored-cilium-cilium"]))
+        .then(|| "Cilium connects the Pods by a tunnel".to_owned())
+}
+
+/// Calico with encapsulation, by the variables of its manifest.
+fn calico(evidence: &Evidence) -> Option<String> {
+    let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
+    let node = sets.flat_map(|one| &one.containers).find(|one| one.name == "calico-node")?;
+    let is_on =
+        |name: &&&str| node.settings.get(**name).is_some_and(|mode| matches!(mode.as_str(), "Always" | "CrossSubnet"));
+    let variable = ["CALICO_IPV4POOL_IPIP", "CALICO_IPV4POOL_VXLAN"].iter().find(is_on)?;
+    let kind = if variable.ends_with("IPIP") { "IP-in-IP" } else { "VXLAN" };
+    Some(format!("Calico connects the Pods by {kind}"))
+}
+
+/// The plugin that a configuration of RKE2 or K3s names.
+fn bundled(evidence: &Evidence) -> Option<String> {
+    evidence.arguments().iter().find_map(|one| {
+        let (option, overlays): (&str, &[&str]) = match one.distribution {
+            // Calico and Cilium of RKE2 may be configured without encapsulation.
+            Distribution::Rke2 => ("cni", &["canal", "flannel"]),
+            Distribution::K3s => ("flannel-backend", &["vxlan", "wireguard", "wireguard-native", "ipsec"]),
+            _ => return None,
+        };
+        let all = one.all(option);
+        let mut values = all.iter().flat_map(|(value, _)| value.split(',')).map(str::trim);
+        let value = values.find(|value| overlays.contains(value))?;
+        Some(format!("{} connects the Pods itself (`{option}: {value}`)", one.distribution.name()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const CONTROLLER: &str = "
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.14.0
+        command:
+        - --cluster-cidr=172.16.0.0/16
+---
+";
+
+    const FLANNEL: &str = r#"
+kind: ConfigMap
+apiVersion: v1
+metadata:
+  name: kube-flannel-cfg
+  namespace: kube-flannel
+data:
+  net-conf.json: '{"Network": "172.16.0.0/16", "Backend": {"Type": "vxlan"}}'
+---
+kind: DaemonSet
+metadata:
+  name: kube-flannel-ds
+  namespace: kube-flannel
+spec:
+  template:
+    spec:
+      containers:
+      - name: kube-flannel
+        image: ghcr.io/flannel-io/flannel:v0.26.1
+"#;
+
+    const CILIUM: &str = "
+kind: ConfigMap
+apiVersion: v1
+metadata:
+  name: cilium-config
+  namespace: kube-system
+data:
+  routing-mode: tunnel
+---
+kind: DaemonSet
+metadata:
+  name: cilium
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - name: cilium-agent
+        image: quay.io/cilium/cilium:v1.16.1@sha256:0b4a3ab41a4760d86b7fc945b8783747ba27f29dac30dd434d94f2c9e3679f39
+";
+
+    const CALICO: &str = "
+kind: DaemonSet
+metadata:
+  name: calico-node
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - name: calico-node
+        image: docker.io/calico/node:v3.28.0
+        env:
+        - name: CALICO_IPV4POOL_IPIP
+          value: Always
+";
+
+    fn with(other: &str) -> String {
+        format!("{CONTROLLER}{other}")
+    }
+
+    #[test]
+    fn fires() {
+        for other in [
+            FLANNEL,
+            CILIUM,
+            CALICO,
+            "cni: [multus, canal]\nkubelet-arg: [node-ip=10.0.0.1]\n",
+            "flannel-backend: vxlan\n",
+        ] {
+            let (findings, _) = lint::outcome(&RULE, &with(other));
+            assert_eq!(findings.len(), 1, "{other}");
+        }
+    }
+
+    #[test]
+    fn silent() {
+        let off = ("--cluster-cidr=172.16.0.0/16", "--configure-cloud-routes=false");
+        lint::silent(&RULE, &with(FLANNEL), off.0, off.1);
+        lint::silent(&RULE, &with(FLANNEL), "vxlan", "alloc");
+        lint::silent(&RULE, &with(CILIUM), "routing-mode: tunnel", "routing-mode: native");
+        lint::silent(&RULE, &with(CALICO), "Always", "Never");
+        lint::silent(&RULE, &with("cni: [canal]\nkubelet-arg: [node-ip=10.0.0.1]\n"), "canal", "none");
+    }
+}
