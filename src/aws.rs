@@ -9,6 +9,7 @@ pub(crate) mod companion_requests;
 pub(crate) mod companions;
 pub(crate) mod fleet;
 pub(crate) mod grant;
+pub(crate) mod ingresses;
 pub(crate) mod inventory;
 pub(crate) mod launches;
 pub(crate) mod leftovers;

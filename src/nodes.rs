@@ -226,8 +226,8 @@ struct RawCondition {
     kind: String,
     #[serde(default)]
     status: String,
-    #[serde(default)]
-    reason: RawReason,
+    #[serde(default, rename = "reason")]
+    set_for: RawReason,
 }
 
 /// Reason of a condition.
@@ -292,7 +292,7 @@ impl From<RawNode> for KubernetesNode {
         let network = raw.status.conditions.iter().find(|one| one.kind == "NetworkUnavailable");
         let network = network.filter(|one| one.status == "True");
         let (is_without_network, lacks_route) =
-            (network.is_some(), network.is_some_and(|one| one.reason == RawReason::NoRouteCreated));
+            (network.is_some(), network.is_some_and(|one| one.set_for == RawReason::NoRouteCreated));
         let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
         Self {
             name: raw.metadata.name,

@@ -3,6 +3,7 @@
 use crate::aws::autoscaler;
 use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet_actions};
 use crate::aws::companions::{CompanionRole, companion_roles};
+use crate::aws::ingresses::ingress_use;
 use crate::aws::view::ClusterView;
 use crate::baseline;
 use crate::controller::companion::NeededAction;
@@ -70,10 +71,11 @@ fn audit(
     let grants = RoleGrants::new(one, view, options)?;
     let RoleGrants { set, prepared, environment, .. } = &grants;
     let catalogue = options.catalogue();
-    let needed = one.run.needed(view);
+    let ingresses = ingress_use(evidence);
+    let needed = one.run.needed(view, ingresses);
     let lacking = lacking(&needed, prepared, environment, catalogue);
     let limits = lacking.iter().flat_map(|(action, _)| limits(set, action)).collect();
-    let later = one.run.target.map(|target| one.run.needed_by(Some(target), view)).unwrap_or_default();
+    let later = one.run.target.map(|target| one.run.needed_by(Some(target), view, ingresses)).unwrap_or_default();
     let later: Vec<&NeededAction> =
         later.into_iter().filter(|one| !needed.iter().any(|known| known.action == one.action)).collect();
     let lacking_for_target =

@@ -7,7 +7,7 @@ use crate::aws::web_identity::{names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, NeededAction, Trigger, identify};
-use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind};
+use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false};
 use crate::policy::Environment;
 
 /// A controller that runs in the cluster.
@@ -97,8 +97,8 @@ impl CompanionRun<'_> {
     }
 
     /// Actions that it needs as it is configured.
-    pub(crate) fn needed(&self, view: &ClusterView<'_>) -> Vec<&'static NeededAction> {
-        self.needed_by(self.version, view)
+    pub(crate) fn needed(&self, view: &ClusterView<'_>, ingresses: IngressUse) -> Vec<&'static NeededAction> {
+        self.needed_by(self.version, view, ingresses)
     }
 
     /// Actions that a version needs as it is configured.
@@ -106,18 +106,20 @@ impl CompanionRun<'_> {
         &self,
         version: Option<ControllerVersion>,
         view: &ClusterView<'_>,
+        ingresses: IngressUse,
     ) -> Vec<&'static NeededAction> {
         let gates = self.arguments("feature-gates");
         let has = |gate: &str| gates.iter().any(|gates| gates.split(',').any(|one| one.trim() == gate));
         let is_on = |gate: &str| has(&format!("{gate}=true"));
+        // The arguments in a script are not known.
+        let is_off =
+            |switch: &str| self.container.starts_shell() || self.argument(switch).is_some_and(|value| is_false(value));
         let is_made = |needed: &&NeededAction| {
-            let is_of_version = match (needed.since, version) {
-                (Some(since), Some(version)) => version >= since,
-                // A version that is not known may be older.
-                (Some(_), None) => false,
-                (None, _) => true,
-            };
-            is_of_version
+            // A version that is not known may be older, or newer.
+            let is_since = needed.since.is_none_or(|since| version.is_some_and(|version| version >= since));
+            let is_until = needed.until.is_none_or(|until| version.is_some_and(|version| version < until));
+            is_since
+                && is_until
                 && match needed.trigger {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),
@@ -140,10 +142,36 @@ impl CompanionRun<'_> {
                             && !has("SubnetDiscoveryByReachability=false")
                     }
                     Trigger::NotIsolated => !is_isolated(view),
+                    Trigger::IngressPath => ingresses.has_paths,
+                    Trigger::WebAcl => ingresses.names_web_acl && !is_off("enable-wafv2"),
+                    Trigger::AnyWebAcl => ingresses.exists && !is_off("enable-wafv2"),
+                    Trigger::Cognito => ingresses.uses_cognito,
                 }
         };
-        self.row.needed.iter().filter(is_made).collect()
+        let mut needed: Vec<&'static NeededAction> = self.row.needed.iter().filter(is_made).collect();
+        // An action may have several reasons.
+        let mut seen = Vec::new();
+        needed.retain(|one| {
+            !seen.contains(&one.action) && {
+                seen.push(one.action);
+                true
+            }
+        });
+        needed
     }
+}
+
+/// The Ingresses that the AWS Load Balancer Controller serves, as far as they lead to calls.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each leads to other calls")]
+pub(crate) struct IngressUse {
+    pub(crate) exists: bool,
+    /// One has a path.
+    pub(crate) has_paths: bool,
+    /// One names a web ACL of AWS WAF.
+    pub(crate) names_web_acl: bool,
+    /// One authenticates users with Amazon Cognito.
+    pub(crate) uses_cognito: bool,
 }
 
 /// True if the cluster is in an isolated partition.

@@ -1,7 +1,7 @@
 //! Grants of the roles of the nodes, compared with the actions of controllers that have no other credentials.
 
 use crate::aws::companion_audit::lacking;
-use crate::aws::companions::{CompanionRun, environment, node_roles};
+use crate::aws::companions::{CompanionRun, IngressUse, environment, node_roles};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Role};
 use crate::policy::{PreparedPolicies, Question, Verdict};
@@ -36,6 +36,7 @@ pub(crate) fn role_rights(
     run: &CompanionRun<'_>,
     (account, role): (&Account, &Role),
     view: &ClusterView<'_>,
+    ingresses: IngressUse,
     options: &RoleAuditOptions,
 ) -> Option<RoleRights> {
     let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
@@ -44,7 +45,7 @@ pub(crate) fn role_rights(
         let answer = prepared.assess(Question::on(action, &[]), &environment, options.catalogue());
         !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
     };
-    let needed = run.needed(view);
+    let needed = run.needed(view, ingresses);
     let lacking = lacking(&needed, &prepared, &environment, options.catalogue());
     Some(RoleRights {
         grants_changes: run.row.hallmarks.iter().copied().any(grants),
@@ -57,10 +58,12 @@ pub(crate) fn role_rights(
 pub(crate) fn node_rights<'a>(
     run: &CompanionRun<'_>,
     view: &'a ClusterView<'a>,
+    ingresses: IngressUse,
     options: &RoleAuditOptions,
 ) -> Option<NodeRights<'a>> {
     let roles = node_roles(view);
-    let all: Vec<RoleRights> = roles.iter().map(|one| role_rights(run, *one, view, options)).collect::<Option<_>>()?;
+    let all: Vec<RoleRights> =
+        roles.iter().map(|one| role_rights(run, *one, view, ingresses, options)).collect::<Option<_>>()?;
     let RoleRights { needed, lacking, .. } = all.first()?;
     let is_common = |action: &&&'static str| all.iter().all(|one| one.lacking.contains(action));
     Some(NodeRights {

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::aws::companion_audit::AuditedCompanion;
-use crate::aws::companions::{CompanionRun, companions, is_isolated, node_roles};
+use crate::aws::companions::{CompanionRun, IngressUse, companions, is_isolated, node_roles};
+use crate::aws::ingresses::ingress_use;
 use crate::aws::node_rights::role_rights;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::view::ClusterView;
@@ -110,12 +111,15 @@ pub(crate) fn controllers(
     options: &RoleAuditOptions,
 ) -> Vec<UsedRole> {
     let mut found: Vec<UsedRole> = Vec::new();
+    let ingresses = ingress_use(evidence);
     for run in companions(evidence) {
         let own = audited.iter().find(|entry| std::ptr::eq(entry.one.run.workload, run.workload));
         match own {
             Some(entry) => found.push(own_role(entry, evidence, view)),
             None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
-                found.extend(node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, options)));
+                found.extend(
+                    node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, ingresses, options)),
+                );
             }
             None => found.push(UsedRole {
                 role_source: if run.workload.has_keys { RoleSource::AccessKeys } else { RoleSource::Unknown },
@@ -245,9 +249,10 @@ fn role_through_node(
     run: &CompanionRun<'_>,
     (account, role): (&Account, &Role),
     view: &ClusterView<'_>,
+    ingresses: IngressUse,
     options: &RoleAuditOptions,
 ) -> UsedRole {
-    let compared = role_rights(run, (account, role), view, options);
+    let compared = role_rights(run, (account, role), view, ingresses, options);
     let (needed, lacking) = compared.map(|one| (Some(one.needed), one.lacking)).unwrap_or_default();
     UsedRole {
         role: Some(role.arn.clone()),

@@ -45,6 +45,14 @@ pub(crate) enum Trigger {
     NoRoleTags,
     /// The region is not an isolated one, whose load balancers lack the call.
     NotIsolated,
+    /// An Ingress has a path, which becomes a rule of its listener.
+    IngressPath,
+    /// An Ingress names a web ACL of AWS WAF.
+    WebAcl,
+    /// There is an Ingress, and `--enable-wafv2` is not off: its web ACL is read whether it names one or not.
+    AnyWebAcl,
+    /// An Ingress authenticates users with Amazon Cognito.
+    Cognito,
 }
 
 /// An action that a controller needs.
@@ -53,6 +61,8 @@ pub(crate) struct NeededAction {
     pub(crate) action: &'static str,
     /// First version that calls it.
     pub(crate) since: Option<ControllerVersion>,
+    /// First version that no longer calls it.
+    pub(crate) until: Option<ControllerVersion>,
     pub(crate) trigger: Trigger,
 }
 
@@ -76,7 +86,7 @@ pub(crate) struct CompanionRow {
 }
 
 const fn always(action: &'static str) -> NeededAction {
-    NeededAction { action, since: None, trigger: Trigger::Always }
+    NeededAction { action, since: None, until: None, trigger: Trigger::Always }
 }
 
 const fn since(action: &'static str, version: (u32, u32, u32)) -> NeededAction {
@@ -116,6 +126,8 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     always("elasticloadbalancing:DescribeListeners"),
     always("elasticloadbalancing:DescribeLoadBalancerAttributes"),
     always("elasticloadbalancing:DescribeLoadBalancers"),
+    // For each listener, whatever created it: `pkg/deploy/elbv2/listener_rule_synthesizer.go#Synthesize`.
+    always("elasticloadbalancing:DescribeRules"),
     always("elasticloadbalancing:DescribeTags"),
     always("elasticloadbalancing:DescribeTargetGroupAttributes"),
     always("elasticloadbalancing:DescribeTargetGroups"),
@@ -125,6 +137,18 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     always("elasticloadbalancing:ModifyTargetGroup"),
     always("elasticloadbalancing:ModifyTargetGroupAttributes"),
     always("elasticloadbalancing:RegisterTargets"),
+    only("elasticloadbalancing:CreateRule", Trigger::IngressPath),
+    only("elasticloadbalancing:DeleteRule", Trigger::IngressPath),
+    only("elasticloadbalancing:ModifyRule", Trigger::IngressPath),
+    // Sources: `pkg/deploy/wafv2/web_acl_association_synthesizer.go#Synthesize` by tag; Elastic Load Balancing User Guide,
+    // "Authenticate users using an Application Load Balancer".
+    NeededAction {
+        until: Some(ControllerVersion::new(2, 8, 2)),
+        ..only("wafv2:GetWebACLForResource", Trigger::AnyWebAcl)
+    },
+    only("wafv2:GetWebACLForResource", Trigger::WebAcl),
+    only("wafv2:AssociateWebACL", Trigger::WebAcl),
+    only("cognito-idp:DescribeUserPoolClient", Trigger::Cognito),
     only("acm:RequestCertificate", Trigger::Gate("EnableCertificateManagement")),
     only("tag:GetResources", Trigger::Gate("EnableRGTAPI")),
 ];
@@ -366,7 +390,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 32] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 33] = [
     "aws-assume-role",
     "aws-profile",
     "aws-region",
@@ -384,6 +408,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 32] = [
     "enable-backend-security-group",
     "enable-manage-backend-security-group-rules",
     "enable-sqs-termination-draining",
+    "enable-wafv2",
     "external-managed-tags",
     "extra-tags",
     "extra-volume-tags",

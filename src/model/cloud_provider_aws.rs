@@ -10,7 +10,7 @@ use crate::service_annotations::PREFIX;
 use crate::tags::{self, LEGACY_TAG, OWNED};
 
 use super::annotations::{self, Annotations, go_quoted};
-use super::creation::{CLASSIC, Creation};
+use super::creation::{CLASSIC, Creation, ListenerRules};
 use super::decision::{Answer, Decision, ModelledController, ObjectName, Presence, Stop, Unknown};
 use super::names;
 use super::world::World;
@@ -253,6 +253,7 @@ impl<'a> Request<'a> {
             tags_with_group: self.config.is_since(23, 0),
             tags_target_groups: self.config.is_since(24, 0),
             starts_with_balancer: true,
+            listener_rules: ListenerRules::Unread,
         }
     }
 

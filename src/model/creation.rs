@@ -23,6 +23,17 @@ pub(super) struct Creation<'c> {
     pub(super) tags_target_groups: bool,
     /// True if the load balancer is created before its target groups.
     pub(super) starts_with_balancer: bool,
+    /// Calls for the rules of listeners.
+    pub(super) listener_rules: ListenerRules,
+}
+
+/// Calls for the rules of listeners, which only the AWS Load Balancer Controller reads.
+/// Source: aws-load-balancer-controller `pkg/deploy/elbv2/listener_rule_synthesizer.go#Synthesize`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListenerRules {
+    Unread,
+    Read,
+    Created,
 }
 
 impl Creation<'_> {
@@ -109,6 +120,15 @@ impl Creation<'_> {
             let resource = self.tags.clone();
             let listener = Call::new("elasticloadbalancing:CreateListener", own());
             calls.push(Call { request: CallTags::unknown(), resource: resource.clone(), ..listener });
+            if self.listener_rules != ListenerRules::Unread {
+                calls.push(Call::new("elasticloadbalancing:DescribeRules", vec!["*".to_owned()]));
+            }
+            if self.listener_rules == ListenerRules::Created {
+                let listeners = self.kind.replacen("loadbalancer", "listener", 1);
+                let on = vec![self.arn("elasticloadbalancing", &format!("{listeners}/{name}/*"))];
+                let rule = Call::new("elasticloadbalancing:CreateRule", on);
+                calls.push(Call { request: CallTags::unknown(), resource: resource.clone(), ..rule });
+            }
             if decision.targets.known().is_none_or(|targets| !targets.is_empty()) {
                 calls.push(Call { resource, ..Call::new("elasticloadbalancing:RegisterTargets", target_groups()) });
             }

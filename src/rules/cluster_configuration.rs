@@ -64,7 +64,7 @@ pub(super) fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudCon
     files.contains(&*place.file) || files.len() == 1
 }
 
-/// True for a value of `cloud-provider` that was meant to be `external`.
+/// True for a value of `cloud-provider` that is a misspelling of `external`.
 fn is_misspelt_external(value: &str) -> bool {
     /// Similarity, from 0 to 1, from which on a provider counts as misspelt.
     const ALIKE: f64 = 0.8;

@@ -5,6 +5,7 @@ use crate::aws::autoscaler::{autoscalers, groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
 use crate::aws::companions::{CompanionRole, CompanionRun, companions_on_nodes, is_isolated};
 use crate::aws::grant::{PolicyPurpose, is_protected, place};
+use crate::aws::ingresses::ingress_use;
 use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
 use crate::baseline::{self, usual_for};
 use crate::controller::ControllerVersion;
@@ -87,8 +88,9 @@ fn check_on_nodes(
     }
     let mut checked = 0;
     let mut found = Vec::new();
+    let ingresses = ingress_use(context.kubernetes);
     for run in companions_on_nodes(context.view, context.kubernetes) {
-        let Some(rights) = node_rights(&run, context.view, context.role_options) else { continue };
+        let Some(rights) = node_rights(&run, context.view, ingresses, context.role_options) else { continue };
         checked += 1;
         found.extend(check(&run, &rights));
     }

@@ -13,7 +13,7 @@ use super::targets::targets;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::{Annotations, go_list, go_set};
 use crate::model::calls::Call;
-use crate::model::creation::Creation;
+use crate::model::creation::{Creation, ListenerRules};
 use crate::model::decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, ObjectName, Presence};
 use crate::model::names;
 use crate::model::objects::ingress_name;
@@ -203,6 +203,10 @@ impl Request<'_> {
         tags.has_others |=
             members.iter().any(|member| member.parameters.is_some_and(|one| one.at(&["spec", "tags"]).is_some()));
         let group_tags = tags.clone();
+        let has_paths = members.iter().any(|member| {
+            let mut rules = member.object.items(&["spec", "rules"]);
+            rules.any(|rule| rule.items(&["http", "paths"]).next().is_some())
+        });
         let (world, vpc, kind) = (self.world, &self.vpc, "loadbalancer/app");
         let creation = Creation {
             world,
@@ -213,6 +217,7 @@ impl Request<'_> {
             tags_with_group: true,
             tags_target_groups: false,
             starts_with_balancer: false,
+            listener_rules: if has_paths { ListenerRules::Created } else { ListenerRules::Read },
         };
         creation.calls(decision)
     }

@@ -11,7 +11,7 @@ use super::groups::Groups;
 use super::subnets::Search;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::model::annotations::Annotations;
-use crate::model::creation::Creation;
+use crate::model::creation::{Creation, ListenerRules};
 use crate::model::decision::{Answer, Decision, ModelledController, ObjectName, Presence};
 use crate::model::names;
 use crate::model::world::{Held, World};
@@ -90,6 +90,7 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
         tags_with_group: true,
         tags_target_groups: true,
         starts_with_balancer: false,
+        listener_rules: ListenerRules::Read,
     };
     decision.calls = creation.calls(&decision);
     decision

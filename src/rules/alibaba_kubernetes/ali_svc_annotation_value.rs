@@ -234,7 +234,7 @@ fn refused_zones<'s>(service: &'s Service, kind: LoadBalancerKind, region: Optio
         let (value, region) = (value?, region?);
         let is_here = value.strip_prefix(region).is_some_and(|rest| rest.starts_with('-') && rest.len() > 1);
         let (defect, fix) =
-            (format!("is no zone of {region}, where the Nodes are"), "name a zone of the region".to_owned());
+            (format!("is not a zone of {region}, where the Nodes are"), "name a zone of the region".to_owned());
         (!is_here).then_some(Refused { name, value, severity, defect, fix })
     });
     let mut refused: Vec<Refused<'s>> = elsewhere.collect();

@@ -97,7 +97,11 @@ mod tests {
     use super::RULE;
     use crate::testing::aws;
 
-    const WORLD: &str = "
+    /// The controller at a version.
+    macro_rules! world {
+        ($version:literal) => {
+            concat!(
+                "
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -117,10 +121,17 @@ spec:
       serviceAccountName: aws-load-balancer-controller
       containers:
       - name: controller
-        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+        image: public.ecr.aws/eks/aws-load-balancer-controller:",
+                $version,
+                "
         args:
         - --cluster-name=c-m-4x8z2k9q
-";
+"
+            )
+        };
+    }
+
+    const WORLD: &str = world!("v2.13.4");
 
     /// The controller with its published policy, in which one text is replaced.
     fn with_policy(c: &mut aws::Cluster, from: &str, to: &str) {
@@ -196,5 +207,69 @@ spec:
             c.manifests = WORLD;
             c.add_role("lbc", r#"{"Statement":[{"Effect":"Allow","Action":["elasticloadbalancing:RegisterTargets","elasticloadbalancing:Describe*","ec2:Describe*"],"Resource":"*"}]}"#);
         });
+    }
+
+    /// An Ingress of the controller, with further annotations.
+    macro_rules! ingress {
+        ($world:expr, $annotations:literal) => {
+            concat!(
+                $world,
+                "---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    kubernetes.io/ingress.class: alb
+",
+                $annotations,
+                "spec:
+  rules:
+  - http:
+      paths:
+      - path: /
+        pathType: Prefix
+        backend:
+          service:
+            name: web
+            port:
+              number: 80
+"
+            )
+        };
+    }
+
+    fn with_ingress(c: &mut aws::Cluster, manifests: &'static str, from: &str, to: &str) {
+        with_policy(c, from, to);
+        c.manifests = manifests;
+    }
+
+    const CREATE_RULE: (&str, &str) = ("elasticloadbalancing:CreateRule", "elasticloadbalancing:CreateListener");
+    const READ_ACL: (&str, &str) = ("wafv2:GetWebACLForResource", "wafv2:GetWebACL");
+
+    #[test]
+    fn an_ingress_needs_rules() {
+        const PLAIN: &str = ingress!(world!("v2.13.4"), "");
+        aws::fires(&RULE, |c| with_ingress(c, PLAIN, CREATE_RULE.0, CREATE_RULE.1));
+        aws::silent(&RULE, |c| with_policy(c, CREATE_RULE.0, CREATE_RULE.1));
+        aws::fires(&RULE, |c| {
+            with_policy(c, "elasticloadbalancing:DescribeRules", "elasticloadbalancing:DescribeTags")
+        });
+    }
+
+    /// Up to v2.8.1 the web ACL of every Application Load Balancer is read, later that of one with the annotation.
+    #[test]
+    fn a_web_acl_is_read_by_version() {
+        const OLD: &str = ingress!(world!("v2.8.1"), "");
+        const NEW: &str = ingress!(world!("v2.8.2"), "");
+        const NAMED: &str = ingress!(
+            world!("v2.13.4"),
+            "    alb.ingress.kubernetes.io/wafv2-acl-arn: arn:aws:wafv2:eu-central-1:111122223333:regional/webacl/a/b\n"
+        );
+        aws::fires(&RULE, |c| with_ingress(c, OLD, READ_ACL.0, READ_ACL.1));
+        aws::silent(&RULE, |c| with_ingress(c, NEW, READ_ACL.0, READ_ACL.1));
+        aws::fires(&RULE, |c| with_ingress(c, NAMED, READ_ACL.0, READ_ACL.1));
+        aws::silent(&RULE, |c| with_ingress(c, NAMED, "shield:DescribeProtection", "shield:ListProtections"));
     }
 }

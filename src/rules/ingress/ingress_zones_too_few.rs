@@ -9,7 +9,8 @@ use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{Scheme, choose_for_load_balancer_controller};
 use crate::rules::prelude::*;
 
-use super::{AlbIngress, NO_INGRESS, Parameters, alb_ingresses};
+use super::{AlbIngress, NO_INGRESS, alb_ingresses};
+use crate::aws::ingresses::Parameters;
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-zones-too-few",

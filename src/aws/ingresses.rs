@@ -1,0 +1,145 @@
+//! The Ingresses that the AWS Load Balancer Controller serves.
+//! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
+//! `pkg/ingress/model_build_load_balancer.go`.
+
+use crate::aws::companions::{IngressUse, companions};
+use crate::controller::companion::Companion;
+use crate::finding::ResourceRef;
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place};
+use crate::resource::ResourceKind;
+
+/// Prefix of the annotations of the controller.
+pub(crate) const PREFIX: &str = "alb.ingress.kubernetes.io/";
+
+/// `spec.controller` of its classes.
+pub(crate) const CONTROLLER: &str = "ingress.k8s.aws/alb";
+
+/// An Ingress that the AWS Load Balancer Controller serves.
+pub(crate) struct AlbIngress<'e> {
+    pub(crate) object: Object<'e>,
+    /// `NAMESPACE/NAME`.
+    pub(crate) name: String,
+    /// Parameters of its class: `None` if the class has none.
+    pub(crate) parameters: Option<Parameters<'e>>,
+}
+
+/// Parameters of a class.
+#[derive(Clone, Copy)]
+pub(crate) enum Parameters<'e> {
+    Given(Object<'e>),
+    /// They were not given.
+    Unknown,
+}
+
+impl<'e> AlbIngress<'e> {
+    pub(crate) fn annotation(&self, name: &str) -> Option<&'e str> {
+        self.object.text(&["metadata", "annotations", &format!("{PREFIX}{name}")])
+    }
+
+    /// Entries of an annotation that is a list.
+    pub(crate) fn list(&self, name: &str) -> Vec<&'e str> {
+        let text = self.annotation(name).unwrap_or_default();
+        text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect()
+    }
+
+    pub(crate) fn place(&self, name: &str) -> Place {
+        let annotation = self.object.at(&["metadata", "annotations", &format!("{PREFIX}{name}")]);
+        annotation.map_or_else(|| self.object.head(), Object::place)
+    }
+
+    /// Name of its group: Ingresses of one group share a load balancer.
+    pub(crate) fn group(&self) -> Option<&'e str> {
+        let of_class = match self.parameters {
+            Some(Parameters::Given(parameters)) => parameters.text(&["spec", "group", "name"]),
+            _ => None,
+        };
+        of_class.or_else(|| self.annotation("group.name"))
+    }
+
+    /// True if the parameters of its class may set the subnets.
+    pub(crate) fn has_class_subnets(&self) -> bool {
+        match self.parameters {
+            Some(Parameters::Given(parameters)) => parameters.at(&["spec", "subnets"]).is_some(),
+            Some(Parameters::Unknown) => true,
+            None => false,
+        }
+    }
+
+    pub(crate) fn reference(&self) -> ResourceRef {
+        ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{}", self.name))
+    }
+}
+
+/// `NAMESPACE/NAME` of an object.
+pub(crate) fn full_name(object: Object<'_>) -> String {
+    let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
+    format!("{}/{}", text("namespace", "default"), text("name", ""))
+}
+
+/// True if an object is being deleted.
+pub(crate) fn is_deleted(object: Object<'_>) -> bool {
+    object.at(&["metadata", "deletionTimestamp"]).is_some()
+}
+
+/// Ingresses that the one AWS Load Balancer Controller of the evidence serves: by their class, or by the legacy
+/// annotation with the default of `--ingress-class`.
+pub(crate) fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
+    let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
+    let named = |object: &Object<'_>, name: &str| object.text(&["metadata", "name"]) == Some(name);
+    let controllers = companions(evidence).into_iter();
+    let controllers: Vec<_> =
+        controllers.filter(|run| run.row.companion == Companion::LoadBalancerController).collect();
+    // Several controllers may share the Ingresses.
+    let [only] = controllers.as_slice() else { return Vec::new() };
+    let own_class = only.argument("ingress-class").unwrap_or("alb");
+    let watched = only.argument("watch-namespace").filter(|name| !name.is_empty());
+    let found = objects(DocumentKind::Ingress).filter_map(|object| {
+        let namespace = object.text(&["metadata", "namespace"]).unwrap_or("default");
+        if is_deleted(object) || watched.is_some_and(|watched| watched != namespace) {
+            return None;
+        }
+        let annotation = |name: &str| object.text(&["metadata", "annotations", name]);
+        let class = object.text(&["spec", "ingressClassName"]);
+        let class = class.and_then(|class| objects(DocumentKind::IngressClass).find(|one| named(one, class)));
+        let is_served = match class {
+            Some(class) => class.text(&["spec", "controller"]) == Some(CONTROLLER),
+            // Without its class, nothing is known about an Ingress that names one.
+            None => {
+                object.text(&["spec", "ingressClassName"]).is_none()
+                    && annotation("kubernetes.io/ingress.class") == Some(own_class)
+            }
+        };
+        let parameters = class.and_then(|class| {
+            let name = class.text(&["spec", "parameters", "name"])?;
+            let given = objects(DocumentKind::IngressClassParams).find(|one| named(one, name));
+            Some(given.map_or(Parameters::Unknown, Parameters::Given))
+        });
+        is_served.then(|| AlbIngress { object, name: full_name(object), parameters })
+    });
+    found.collect()
+}
+
+/// The calls to which the Ingresses of the evidence lead.
+pub(crate) fn ingress_use(evidence: &Evidence) -> IngressUse {
+    let all = alb_ingresses(evidence);
+    let paths = |one: &AlbIngress<'_>| {
+        one.object.items(&["spec", "rules"]).any(|rule| rule.items(&["http", "paths"]).next().is_some())
+    };
+    let of_class = |one: &AlbIngress<'_>, name: &str| match one.parameters {
+        Some(Parameters::Given(parameters)) => parameters.text(&["spec", name]).is_some_and(|value| !value.is_empty()),
+        _ => false,
+    };
+    // `none` removes the association, after the same read.
+    let web_acl = |one: &AlbIngress<'_>| {
+        ["wafv2-acl-arn", "wafv2-acl-name"]
+            .iter()
+            .any(|name| one.annotation(name).is_some_and(|value| !value.is_empty()))
+            || ["wafv2AclArn", "wafv2AclName"].iter().any(|name| of_class(one, name))
+    };
+    IngressUse {
+        exists: !all.is_empty(),
+        has_paths: all.iter().any(paths),
+        names_web_acl: all.iter().any(web_acl),
+        uses_cognito: all.iter().any(|one| one.annotation("auth-type") == Some("cognito")),
+    }
+}
