@@ -33,6 +33,12 @@ with tempfile.TemporaryDirectory() as work:
     subprocess.run(["bash", "-n", at("completions", "tagaudit.bash")], check=True)
     manual = open(at("man", "tagaudit.1")).read()
     assert ".TH tagaudit" in manual and "tagaudit\\-scan" in manual
+    # The demo of the README, as its reader runs it in the folder.
+    readme = open(at("README.md")).read()
+    (command,) = [line for line in readme.splitlines() if line.startswith("cargo run ") and "fixtures/demo.json" in line][:1]
+    demo = command.split(" -- ", 1)[1].split()
+    shown = subprocess.run([at("tagaudit"), *demo], cwd=at(), capture_output=True, text=True, check=True, timeout=10).stdout
+    assert "sg-multiple-tagged-on-instance" in shown, shown
 
 text = open(os.path.join(folder, name + ".cdx.json")).read()
 assert "file:///" not in text, "a path of this machine is in the list of parts"
