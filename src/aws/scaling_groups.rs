@@ -97,6 +97,15 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
     Some(found.collect())
 }
 
+/// Nodes that neither an Auto Scaling group nor Karpenter launched: the defaults of the account apply to others like them.
+/// Karpenter sets the options of the metadata service itself.
+/// Source: aws/karpenter-provider-aws `pkg/providers/launchtemplate`.
+pub(crate) fn launched_alone<'a>(region: &'a RegionView<'_>) -> impl Iterator<Item = &'a Member<'a>> {
+    let is_of_karpenter =
+        |member: &Member<'_>| member.instance.tags.iter().any(|tag| tag.key.starts_with("karpenter.sh/"));
+    region.members.iter().filter(move |one| one.auto_scaling_group().is_none() && !is_of_karpenter(one))
+}
+
 /// What is to be read of the launches of a region, beyond the lists.
 #[cfg(feature = "aws")]
 #[derive(Debug, Clone, Default)]
@@ -128,7 +137,9 @@ impl LaunchNeeds {
 #[cfg(feature = "aws")]
 pub(crate) fn launch_needs(region: &RegionView<'_>, cluster_id: &str) -> LaunchNeeds {
     let groups = groups_of_cluster(region, cluster_id).unwrap_or_default();
-    needs_of(region.region, groups.iter().map(|one| (one.launch, one.next.as_slice())))
+    let mut needs = needs_of(region.region, groups.iter().map(|one| (one.launch, one.next.as_slice())));
+    needs.needs_defaults |= launched_alone(region).next().is_some();
+    needs
 }
 
 /// What is to be read of all launches of a region.

@@ -85,8 +85,8 @@ pub static SCAN: &[Permission] = &[
     Permission { action: "ec2:DescribeVpcs", purpose: "the VPCs of the nodes", without: Some("VPCs") },
     Permission {
         action: "ec2:GetInstanceMetadataDefaults",
-        purpose: "metadata options that launch templates leave to the account",
-        without: Some("asg-next-instance-metadata, asg-cannot-launch"),
+        purpose: "metadata options that launches leave to the account",
+        without: Some("asg-next-instance-metadata, asg-cannot-launch, imds-account-defaults"),
     },
     Permission {
         action: "elasticloadbalancing:DescribeAccountLimits",

@@ -7,6 +7,7 @@ use crate::aws::view::{Member, RegionView};
 use crate::resource::ResourceKind;
 use crate::transition::{Attribute, MetadataOption, Transition, Value};
 
+mod imds_account_defaults;
 mod imds_disabled;
 mod imds_hop_limit_low;
 mod imds_instance_tags_enabled;
