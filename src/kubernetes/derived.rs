@@ -9,10 +9,7 @@ use super::controller::{CloudController, from_helm_chart, from_values, from_work
 use super::document::{Document, DocumentKind};
 use super::evidence::Evidence;
 use super::source::Object;
-
-/// Annotation through which a `ServiceAccount` assumes a role of AWS.
-/// Source: Amazon EKS User Guide, "Assign IAM roles to Kubernetes service accounts".
-const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
+use super::web_identity::ROLE_ANNOTATION;
 
 /// Annotation through which a `ServiceAccount` assumes a role of Alibaba Cloud.
 /// Source: Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".

@@ -1,3 +1,7 @@
+use crate::aws::Role;
+use crate::aws::companions::CompanionRun;
+use crate::aws::web_identity::{Token, Trust, trust};
+use crate::kubernetes::{ROLE_ANNOTATION, Workload};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::Workload],
     condition: "The running Pods of a controller have no credentials: neither a role nor a token by a ServiceAccount or EKS Pod Identity, nor keys. And no role of the nodes grants any change that the controller makes. The Pods must be given.",
     impact: "every call of the controller fails with AccessDenied",
-    fix: "Create a role for its ServiceAccount, with the policy that the project publishes.",
+    fix: "Annotate its ServiceAccount with the role whose trust policy admits it; without such a role, create one with the policy that the project publishes.",
     sources: &[
         "AWS SDKs and Tools Reference Guide, \"Standardized credential providers\"",
         "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
@@ -30,9 +34,47 @@ fn check(context: &Context<'_>) -> CheckResult {
             "has no role, and the node roles ({}) grant none of its write actions, such as {example}",
             text::list(&names, 3),
         );
-        let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");
-        Some(workload_violation(run, Severity::Warning, &message, fix))
+        Some(workload_violation(run, Severity::Warning, &message, fix(context, run)))
     })
+}
+
+/// The annotation that is missing, if roles trust the ServiceAccount of a controller.
+fn fix(context: &Context<'_>, run: &CompanionRun<'_>) -> Fix {
+    let roles = roles_that_trust(context, run);
+    let names: Vec<String> = roles.iter().map(|role| format!("`{}`", text::printable(&role.name))).collect();
+    match roles.as_slice() {
+        [] => Fix::none("create a role for its ServiceAccount, with the policy that the project publishes"),
+        [only] => {
+            let annotation = format!("{ROLE_ANNOTATION}={}", only.arn);
+            let Workload { namespace, service_account, .. } = run.workload;
+            let command = ["kubectl", "annotate", "serviceaccount", "-n", namespace, service_account, &annotation];
+            let command = command.map(text::shell_quote).join(" ");
+            let name = &names[0];
+            Fix::none(format!(
+                "annotate its ServiceAccount with the role {name}, whose trust policy admits it, and restart its Pods"
+            ))
+            .untried(text::printable(&command))
+        }
+        _ => Fix::none(format!(
+            "annotate its ServiceAccount with the role of this cluster among those whose trust policies admit it ({}), and restart its Pods",
+            text::list(&names, 3)
+        )),
+    }
+}
+
+/// Roles whose trust policy admits the token of the ServiceAccount of a controller, and not that of every other one.
+fn roles_that_trust<'a>(context: &'a Context<'_>, run: &CompanionRun<'_>) -> Vec<&'a Role> {
+    let Workload { namespace, service_account, .. } = run.workload;
+    let subject = format!("system:serviceaccount:{namespace}:{service_account}");
+    let issuers = context.kubernetes.token_issuers();
+    let accounts = context.view.inventory.accounts.iter();
+    let admitting = accounts.flat_map(|account| {
+        let providers = account.oidc_providers.as_deref();
+        // The audience that the webhook of the annotation sets.
+        let token = Token { subject: &subject, audience: Some("sts.amazonaws.com"), issuers: &issuers, providers };
+        account.roles.iter().filter(move |role| trust(role, &token) == Trust::Admitted { is_open: false })
+    });
+    admitting.collect()
 }
 
 #[cfg(test)]
@@ -54,6 +96,42 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, without_rights);
+    }
+
+    /// A role of the account whose trust policy admits a ServiceAccount.
+    fn trusting(c: &mut aws::Cluster, name: &str, service_account: &str) {
+        let issuer = "oidc.eks.eu-central-1.amazonaws.com/id/EXAMPLED539D4633E53DE1B716D3041E";
+        c.add_role(name, r#"{"Statement":[{"Effect":"Allow","Action":"elasticloadbalancing:*","Resource":"*"}]}"#);
+        let account = c.account();
+        let id = account.account_id.clone();
+        let role = account.roles.iter_mut().find(|role| role.name == name).unwrap();
+        role.arn = format!("arn:aws:iam::{id}:role/{name}");
+        role.trust_policy = Some(format!(
+            r#"{{"Statement":[{{"Effect":"Allow","Principal":{{"Federated":"arn:aws:iam::{id}:oidc-provider/{issuer}"}},"Action":"sts:AssumeRoleWithWebIdentity","Condition":{{"StringEquals":{{"{issuer}:sub":"system:serviceaccount:kube-system:{service_account}","{issuer}:aud":"sts.amazonaws.com"}}}}}}]}}"#
+        ));
+    }
+
+    #[test]
+    fn names_the_role_that_is_not_annotated() {
+        let summary = |names: &[(&str, &str)]| {
+            let fix = aws::only_fix(&RULE, |c| {
+                without_rights(c);
+                for (name, service_account) in names {
+                    trusting(c, name, service_account);
+                }
+            });
+            (fix.summary.to_string(), fix.untried.join("\n"))
+        };
+        let own = "aws-load-balancer-controller";
+        let (text, command) = summary(&[("lbc", own), ("other", "other")]);
+        assert!(text.contains("the role `lbc`, whose trust policy admits it"), "{text}");
+        assert!(
+            command.starts_with("kubectl annotate serviceaccount -n kube-system aws-load-balancer-controller"),
+            "{command}"
+        );
+        assert!(summary(&[("a", own), ("b", own)]).0.contains("(`a`, `b`)"));
+        let (text, command) = summary(&[("other", "other")]);
+        assert!(text.starts_with("create a role") && command.is_empty(), "{text}");
     }
 
     #[test]
