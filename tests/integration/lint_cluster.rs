@@ -381,6 +381,61 @@ fn examples_on_alibaba_cloud_pass_lint_and_cover_what_the_controller_calls() {
     insta::assert_snapshot!("example-alibaba", String::from_utf8(printed.stdout).unwrap());
 }
 
+/// Releases of the cloud controller of Alibaba Cloud for which there is an example.
+const RELEASES: [&str; 12] =
+    ["2.4.0", "2.4.4", "2.5.1", "2.6.0", "2.7.0", "2.8.0", "2.9.1", "2.10.0", "2.11.2", "2.12.4", "2.13.0", "2.14.0"];
+
+/// The Nodes that register with the arguments of a set find their instances, and its controller runs on them.
+#[test]
+fn examples_on_alibaba_cloud_make_nodes_that_every_release_initialises() {
+    for release in RELEASES {
+        let image = format!("registry.example.com/acs/cloud-controller-manager:v{release}");
+        for (distribution, suffix, label) in
+            [("rke2", "+rke2r1", "true"), ("k3s", "+k3s1", "true"), ("kubeadm", "", "")]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("example").display().to_string();
+            let of = ["example", distribution, "--cloud", "alibaba", "--kubernetes-version", "1.30"];
+            let made = run(&[&of[..], &["--controller-image", &image, "--cluster-id", "shop", "-o", &root]].concat());
+            assert_eq!(made.status.code(), Some(0), "{release}: {}", String::from_utf8_lossy(&made.stderr));
+            // Files that are named together are of one cluster.
+            let mut files: Vec<String> =
+                std::fs::read_dir(&root).unwrap().map(|file| file.unwrap().path().display().to_string()).collect();
+            files.retain(|file| file.ends_with(".yaml"));
+            files.sort();
+            let mut texts = files.iter().map(|file| std::fs::read_to_string(file).unwrap());
+            let id = texts.find_map(|text| {
+                let (_, rest) = text.split_once("provider-id")?;
+                let template = rest.trim_start_matches(['=', ':', ' ']).lines().next()?.trim().to_owned();
+                Some(template.replace("${REGION_ID}", "cn-hangzhou").replace("${INSTANCE_ID}", "i-bp1a"))
+            });
+            let id = id.unwrap();
+            assert_eq!(id, "cn-hangzhou.i-bp1a", "{distribution}");
+            let node = |id: &str| {
+                json!({"apiVersion": "v1", "kind": "Node",
+                    "metadata": {"name": "server-1", "labels": {"node-role.kubernetes.io/control-plane": label}},
+                    "spec": {"providerID": id, "podCIDR": "10.42.0.0/24"},
+                    "status": {"nodeInfo": {"kubeletVersion": format!("v1.30.1{suffix}")}, "conditions": [{"type": "Ready", "status": "True"}]}})
+            };
+            let nodes = folder.path().join("nodes.json");
+            let nodes_path = nodes.display().to_string();
+            let lint = |id: &str| {
+                let list = json!({"apiVersion": "v1", "kind": "List", "items": [node(id)]});
+                std::fs::write(&nodes, list.to_string()).unwrap();
+                let mut arguments = vec!["lint", "--fail-on", "info", &nodes_path];
+                arguments.extend(files.iter().map(String::as_str));
+                let checked = run(&arguments);
+                (checked.status.code(), String::from_utf8(checked.stdout).unwrap())
+            };
+            let (code, page) = lint(&id);
+            assert_eq!(code, Some(0), "{distribution} v{release}: {page}");
+            // The Nodes are part of what is checked.
+            let (code, page) = lint("baremetal://i-bp1a");
+            assert!(code == Some(1) && page.contains("ali-provider-id-invalid"), "{distribution} v{release}: {page}");
+        }
+    }
+}
+
 /// Keys of the cloud configuration of Alibaba Cloud's controller are read in any case, as Go reads them, and a file of AWS is none.
 #[test]
 fn the_cloud_configuration_of_alibaba_is_read_as_the_controller_does() {
