@@ -33,15 +33,24 @@ pub struct KubernetesNode {
     pub is_ready: Option<bool>,
     /// True if its condition `Ready` is `Unknown`: the control plane no longer hears from its kubelet.
     pub is_readiness_unknown: bool,
-    /// True if its condition `NetworkUnavailable` is `True`.
-    pub is_without_network: bool,
-    /// True if a route controller set that condition for want of a route (`NoRouteCreated`).
-    /// Source: kubernetes/cloud-provider `controllers/route/route_controller.go#updateNetworkingCondition`.
-    pub lacks_route: bool,
+    /// Its condition `NetworkUnavailable`.
+    pub network: NodeNetwork,
     /// True if it is being deleted.
     pub is_being_deleted: bool,
     /// `spec.unschedulable`.
     pub is_unschedulable: bool,
+}
+
+/// Condition `NetworkUnavailable` of a Node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NodeNetwork {
+    /// Not `True`.
+    #[default]
+    Available,
+    Unavailable,
+    /// A route controller set it for want of a route (`NoRouteCreated`).
+    /// Source: kubernetes/cloud-provider `controllers/route/route_controller.go#updateNetworkingCondition`.
+    NoRoute,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,7 +106,7 @@ impl KubernetesNode {
     /// True if it has the condition `NetworkUnavailable` or its taint.
     /// Source: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go#nodeConditionToTaintKeyStatusMap`.
     pub(crate) fn is_network_unavailable(&self) -> bool {
-        self.is_without_network || self.taints.iter().any(|taint| taint.key == NETWORK_UNAVAILABLE)
+        self.network != NodeNetwork::Available || self.taints.iter().any(|taint| taint.key == NETWORK_UNAVAILABLE)
     }
 
     /// True if it was created less than this time ago, as far as both times are known.
@@ -289,10 +298,12 @@ impl From<RawNode> for KubernetesNode {
         pod_cidrs.dedup();
         let ready = raw.status.conditions.iter().find(|one| one.kind == "Ready").map(|one| one.status.as_str());
         let (is_ready, is_readiness_unknown) = (ready.map(|ready| ready == "True"), ready == Some("Unknown"));
-        let network = raw.status.conditions.iter().find(|one| one.kind == "NetworkUnavailable");
-        let network = network.filter(|one| one.status == "True");
-        let (is_without_network, lacks_route) =
-            (network.is_some(), network.is_some_and(|one| one.set_for == RawReason::NoRouteCreated));
+        let network = raw.status.conditions.iter().find(|one| one.kind == "NetworkUnavailable" && one.status == "True");
+        let network = match network.map(|one| &one.set_for) {
+            None => NodeNetwork::Available,
+            Some(RawReason::NoRouteCreated) => NodeNetwork::NoRoute,
+            Some(RawReason::Other) => NodeNetwork::Unavailable,
+        };
         let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
         Self {
             name: raw.metadata.name,
@@ -307,8 +318,7 @@ impl From<RawNode> for KubernetesNode {
             created_at: raw.metadata.created_at.and_then(|time| time.parse().ok()),
             is_ready,
             is_readiness_unknown,
-            is_without_network,
-            lacks_route,
+            network,
             is_being_deleted: raw.metadata.deleted_at.is_some(),
             is_unschedulable: raw.spec.unschedulable,
         }

@@ -112,8 +112,7 @@ impl CompanionRun<'_> {
         let has = |gate: &str| gates.iter().any(|gates| gates.split(',').any(|one| one.trim() == gate));
         let is_on = |gate: &str| has(&format!("{gate}=true"));
         // The arguments in a script are not known.
-        let is_off =
-            |switch: &str| self.container.starts_shell() || self.argument(switch).is_some_and(|value| is_false(value));
+        let is_off = |switch: &str| self.container.starts_shell() || self.argument(switch).is_some_and(is_false);
         let is_made = |needed: &&NeededAction| {
             // A version that is not known may be older, or newer.
             let is_since = needed.since.is_none_or(|since| version.is_some_and(|version| version >= since));

@@ -41,7 +41,7 @@ fn writes_routes(controller: &CloudController) -> bool {
     controller.knows_flags && controller.is_on("configure-cloud-routes", true) && controller.runs(&["route"])
 }
 
-/// True if a DaemonSet has an image whose repository ends with a name.
+/// True if a `DaemonSet` has an image whose repository ends with a name.
 fn runs(evidence: &Evidence, names: &[&str]) -> bool {
     let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
     let mut images = sets.flat_map(|one| &one.containers).map(|one| one.image.value.as_str());

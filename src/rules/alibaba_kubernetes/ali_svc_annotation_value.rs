@@ -66,7 +66,7 @@ const ENUMERATIONS: [(&str, &[&str]); 12] = [
     ("sticky-session", &["off", "on"]),
 ];
 
-/// Source: Alibaba Cloud SLB documentation, CreateLoadBalancer, `LoadBalancerSpec`, and DescribeLoadBalancerAttribute.
+/// Source: Alibaba Cloud SLB documentation, `CreateLoadBalancer` (`LoadBalancerSpec`) and `DescribeLoadBalancerAttribute`.
 const SPECIFICATIONS: [&str; 8] = [
     "slb.lcu.elastic",
     "slb.s0.share",

@@ -1,4 +1,4 @@
-use crate::nodes::KubernetesNode;
+use crate::nodes::{KubernetesNode, NodeNetwork};
 use crate::rules::ALIBABA;
 use crate::rules::node::{NETWORK_GRACE, on_network};
 use crate::rules::prelude::*;
@@ -90,7 +90,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let found = reported.map(|(node, cause)| {
         let name = text::printable(&node.name);
         let message = format!("Node `{name}` has {}{}", on_network(node), cause.describe());
-        let severity = if node.lacks_route { Severity::Error } else { Severity::Warning };
+        let severity = if node.network == NodeNetwork::NoRoute { Severity::Error } else { Severity::Warning };
         Violation::new(severity, resource(node), message, Fix::none(cause.fix()))
     });
     CheckResult::counted(nodes.len(), found.collect::<Vec<_>>())

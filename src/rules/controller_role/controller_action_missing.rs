@@ -254,7 +254,7 @@ metadata:
         aws::fires(&RULE, |c| with_ingress(c, PLAIN, CREATE_RULE.0, CREATE_RULE.1));
         aws::silent(&RULE, |c| with_policy(c, CREATE_RULE.0, CREATE_RULE.1));
         aws::fires(&RULE, |c| {
-            with_policy(c, "elasticloadbalancing:DescribeRules", "elasticloadbalancing:DescribeTags")
+            with_policy(c, "elasticloadbalancing:DescribeRules", "elasticloadbalancing:DescribeTags");
         });
     }
 

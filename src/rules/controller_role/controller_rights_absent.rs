@@ -49,9 +49,9 @@ fn fix(context: &Context<'_>, run: &CompanionRun<'_>) -> Fix {
             let Workload { namespace, service_account, .. } = run.workload;
             let command = ["kubectl", "annotate", "serviceaccount", "-n", namespace, service_account, &annotation];
             let command = command.map(text::shell_quote).join(" ");
-            let name = &names[0];
+            let name = text::printable(&only.name);
             Fix::none(format!(
-                "annotate its ServiceAccount with the role {name}, whose trust policy admits it, and restart its Pods"
+                "annotate its ServiceAccount with the role `{name}`, whose trust policy admits it, and restart its Pods"
             ))
             .untried(text::printable(&command))
         }
@@ -120,7 +120,7 @@ mod tests {
                     trusting(c, name, service_account);
                 }
             });
-            (fix.summary.to_string(), fix.untried.join("\n"))
+            (fix.summary.clone(), fix.untried.join("\n"))
         };
         let own = "aws-load-balancer-controller";
         let (text, command) = summary(&[("lbc", own), ("other", "other")]);
