@@ -142,9 +142,11 @@ impl CompanionRun<'_> {
                     }
                     Trigger::NotIsolated => !is_isolated(view),
                     Trigger::IngressPath => ingresses.has_paths,
-                    Trigger::WebAcl => ingresses.names_web_acl && !is_off("enable-wafv2"),
-                    Trigger::AnyWebAcl => ingresses.exists && !is_off("enable-wafv2"),
-                    Trigger::Cognito => ingresses.uses_cognito,
+                    Trigger::WebAcl => ingresses.has_web_acl && !is_off("enable-wafv2"),
+                    Trigger::WebAclArn => ingresses.has_web_acl_arn && !is_off("enable-wafv2"),
+                    Trigger::WebAclName => ingresses.has_web_acl_name && !is_off("enable-wafv2"),
+                    Trigger::WebAclOfClass => ingresses.has_web_acl_of_class && !is_off("enable-wafv2"),
+                    Trigger::AnyWebAcl => ingresses.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };
         let mut needed: Vec<&'static NeededAction> = self.row.needed.iter().filter(is_made).collect();
@@ -167,10 +169,14 @@ pub(crate) struct IngressUse {
     pub(crate) exists: bool,
     /// One has a path.
     pub(crate) has_paths: bool,
-    /// One names a web ACL of AWS WAF.
-    pub(crate) names_web_acl: bool,
-    /// One authenticates users with Amazon Cognito.
-    pub(crate) uses_cognito: bool,
+    /// One names a web ACL of AWS WAF by its ARN, or `none`.
+    pub(crate) has_web_acl: bool,
+    /// One names a web ACL by its ARN.
+    pub(crate) has_web_acl_arn: bool,
+    /// One, or its class, names a web ACL by its name.
+    pub(crate) has_web_acl_name: bool,
+    /// The class of one names a web ACL by its ARN.
+    pub(crate) has_web_acl_of_class: bool,
 }
 
 /// True if the cluster is in an isolated partition.

@@ -126,20 +126,21 @@ pub(crate) fn ingress_use(evidence: &Evidence) -> IngressUse {
         one.object.items(&["spec", "rules"]).any(|rule| rule.items(&["http", "paths"]).next().is_some())
     };
     let of_class = |one: &AlbIngress<'_>, name: &str| match one.parameters {
-        Some(Parameters::Given(parameters)) => parameters.text(&["spec", name]).is_some_and(|value| !value.is_empty()),
+        Some(Parameters::Given(parameters)) => parameters.text(&["spec", name]).is_some_and(is_web_acl),
         _ => false,
     };
-    // `none` removes the association, after the same read.
-    let web_acl = |one: &AlbIngress<'_>| {
-        ["wafv2-acl-arn", "wafv2-acl-name"]
-            .iter()
-            .any(|name| one.annotation(name).is_some_and(|value| !value.is_empty()))
-            || ["wafv2AclArn", "wafv2AclName"].iter().any(|name| of_class(one, name))
-    };
+    let has = |name: &str| all.iter().any(|one| one.annotation(name).is_some_and(is_web_acl));
     IngressUse {
         exists: !all.is_empty(),
         has_paths: all.iter().any(paths),
-        names_web_acl: all.iter().any(web_acl),
-        uses_cognito: all.iter().any(|one| one.annotation("auth-type") == Some("cognito")),
+        has_web_acl: all.iter().any(|one| one.annotation("wafv2-acl-arn").is_some_and(|value| !value.is_empty())),
+        has_web_acl_arn: has("wafv2-acl-arn"),
+        has_web_acl_name: has("wafv2-acl-name") || all.iter().any(|one| of_class(one, "wafv2AclName")),
+        has_web_acl_of_class: all.iter().any(|one| of_class(one, "wafv2AclArn")),
     }
+}
+
+/// True for a value that names a web ACL: `none` removes the association.
+fn is_web_acl(value: &str) -> bool {
+    !value.is_empty() && value != "none"
 }

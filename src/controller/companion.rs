@@ -47,12 +47,16 @@ pub(crate) enum Trigger {
     NotIsolated,
     /// An Ingress has a path, which becomes a rule of its listener.
     IngressPath,
-    /// An Ingress names a web ACL of AWS WAF.
+    /// An Ingress names a web ACL of AWS WAF by its ARN, or none at all.
     WebAcl,
+    /// An Ingress names a web ACL of AWS WAF by its ARN, so that it is associated.
+    WebAclArn,
+    /// An Ingress or its class names a web ACL of AWS WAF by its name.
+    WebAclName,
+    /// The class of an Ingress names a web ACL of AWS WAF by its ARN.
+    WebAclOfClass,
     /// There is an Ingress, and `--enable-wafv2` is not off: its web ACL is read whether it names one or not.
     AnyWebAcl,
-    /// An Ingress authenticates users with Amazon Cognito.
-    Cognito,
 }
 
 /// An action that a controller needs.
@@ -140,15 +144,21 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     only("elasticloadbalancing:CreateRule", Trigger::IngressPath),
     only("elasticloadbalancing:DeleteRule", Trigger::IngressPath),
     only("elasticloadbalancing:ModifyRule", Trigger::IngressPath),
-    // Sources: `pkg/deploy/wafv2/web_acl_association_synthesizer.go#Synthesize` by tag; Elastic Load Balancing User Guide,
-    // "Authenticate users using an Application Load Balancer".
+    NeededAction { trigger: Trigger::IngressPath, ..since("elasticloadbalancing:SetRulePriorities", (2, 12, 0)) },
+    // Sources: `pkg/deploy/wafv2/web_acl_association_synthesizer.go#Synthesize`,
+    // `pkg/ingress/model_build_load_balancer_addons.go#buildWAFv2WebACLAssociation` and
+    // `pkg/ingress/model_builder.go#getArnByName`, by tag.
     NeededAction {
         until: Some(ControllerVersion::new(2, 8, 2)),
         ..only("wafv2:GetWebACLForResource", Trigger::AnyWebAcl)
     },
     only("wafv2:GetWebACLForResource", Trigger::WebAcl),
-    only("wafv2:AssociateWebACL", Trigger::WebAcl),
-    only("cognito-idp:DescribeUserPoolClient", Trigger::Cognito),
+    only("wafv2:AssociateWebACL", Trigger::WebAclArn),
+    NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:ListWebACLs", (2, 14, 0)) },
+    NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:GetWebACLForResource", (2, 14, 0)) },
+    NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:AssociateWebACL", (2, 14, 0)) },
+    NeededAction { trigger: Trigger::WebAclOfClass, ..since("wafv2:GetWebACLForResource", (2, 14, 0)) },
+    NeededAction { trigger: Trigger::WebAclOfClass, ..since("wafv2:AssociateWebACL", (2, 14, 0)) },
     only("acm:RequestCertificate", Trigger::Gate("EnableCertificateManagement")),
     only("tag:GetResources", Trigger::Gate("EnableRGTAPI")),
 ];

@@ -233,11 +233,9 @@ const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 
 /// Variables that configure a controller; their values are not secret. Sources: aws/karpenter-provider-aws
 /// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md; aws/aws-node-termination-handler
-/// `config/helm/aws-node-termination-handler/README.md`; projectcalico/calico `manifests/calico.yaml`.
+/// `config/helm/aws-node-termination-handler/README.md`.
 const SETTING_VARIABLES: &[&str] = &[
     "AWS_REGION",
-    "CALICO_IPV4POOL_IPIP",
-    "CALICO_IPV4POOL_VXLAN",
     "CLUSTER_NAME",
     "DISABLE_NETWORK_RESOURCE_PROVISIONING",
     "ENABLE_IMDS_ONLY_MODE",

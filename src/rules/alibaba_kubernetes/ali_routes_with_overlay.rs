@@ -1,6 +1,7 @@
-use crate::kubernetes::arguments::Distribution;
+use crate::kubernetes::arguments::{Distribution, NodeArguments, Started};
 use crate::kubernetes::{CloudController, Document, DocumentKind, Evidence, WorkloadKind};
 use crate::rules::ALIBABA;
+use crate::rules::cluster_configuration::is_declared_for;
 use crate::rules::prelude::*;
 
 use super::for_each_controller;
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller writes routes for Pods that a network plugin connects itself",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud writes routes, and a network plugin of the cluster carries the traffic of the Pods itself: flannel with a backend other than `alloc`, Calico or Cilium with encapsulation, or the plugins of RKE2 and K3s that a configuration names.",
+    condition: "A cloud controller of Alibaba Cloud writes routes, and a network plugin of the cluster carries the traffic of the Pods itself: flannel with a backend that encapsulates, Cilium with a tunnel, or the plugins of RKE2 and K3s that a configuration names.",
     impact: "each Node gets the condition `NetworkUnavailable` until its route exists, and takes an entry of the route table of the VPC. Nodes without `podCIDR`, or beyond the quota of entries, keep the taint",
     fix: "Start the controller with `--configure-cloud-routes=false`, or let routes alone connect the Pods (flannel with the backend `alloc`).",
     sources: &[
@@ -26,8 +27,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
-    let plugin =
-        flannel(evidence).or_else(|| cilium(evidence)).or_else(|| calico(evidence)).or_else(|| bundled(evidence));
+    let plugin = flannel(evidence).or_else(|| cilium(evidence)).or_else(|| bundled(evidence));
     for_each_controller(context, |controller| {
         let plugin = plugin.as_deref().filter(|_| writes_routes(controller))?;
         let message = format!("{} writes routes, and {plugin}", text::printable(&controller.name()));
@@ -56,13 +56,14 @@ fn maps(evidence: &Evidence) -> impl Iterator<Item = &Document> {
     evidence.documents_by_kind(DocumentKind::ConfigMap)
 }
 
-/// Flannel with a backend that needs no routes of the VPC. `ali-vpc` writes them itself.
+/// Flannel with a backend that encapsulates everything between the Nodes. Others may need the routes of the VPC.
 fn flannel(evidence: &Evidence) -> Option<String> {
     let text = maps(evidence).find_map(|map| map.object().text(&["data", "net-conf.json"]))?;
     let json: serde_json::Value = serde_json::from_str(text).ok()?;
     let backend = json.get("Backend")?.get("Type")?.as_str()?;
     let is_it = runs(evidence, &["flannel", "mirrored-flannel-flannel", "hardened-flannel"]);
-    (is_it && backend != "alloc").then(|| format!("flannel connects the Pods by `{}`", text::printable(backend)))
+    (is_it && matches!(backend, "vxlan" | "wireguard" | "ipsec" | "ipip" | "udp"))
+        .then(|| format!("flannel connects the Pods by `{}`", text::printable(backend)))
 }
 
 /// Cilium with a tunnel; `routing-mode` since v1.14, `tunnel` before.
@@ -77,20 +78,13 @@ fn cilium(evidence: &Evidence) -> Option<String> {
         .then(|| "Cilium connects the Pods by a tunnel".to_owned())
 }
 
-/// Calico with encapsulation, by the variables of its manifest.
-fn calico(evidence: &Evidence) -> Option<String> {
-    let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
-    let node = sets.flat_map(|one| &one.containers).find(|one| one.name == "calico-node")?;
-    let is_on =
-        |name: &&&str| node.settings.get(**name).is_some_and(|mode| matches!(mode.as_str(), "Always" | "CrossSubnet"));
-    let variable = ["CALICO_IPV4POOL_IPIP", "CALICO_IPV4POOL_VXLAN"].iter().find(is_on)?;
-    let kind = if variable.ends_with("IPIP") { "IP-in-IP" } else { "VXLAN" };
-    Some(format!("Calico connects the Pods by {kind}"))
-}
-
 /// The plugin that a configuration of RKE2 or K3s names.
 fn bundled(evidence: &Evidence) -> Option<String> {
-    evidence.arguments().iter().find_map(|one| {
+    let is_of_it = |one: &&NodeArguments| match &one.started {
+        Started::Node(_) => true,
+        Started::Declared { place, .. } => is_declared_for(evidence.alibaba_controllers(), place),
+    };
+    evidence.arguments().iter().filter(is_of_it).find_map(|one| {
         let (option, overlays): (&str, &[&str]) = match one.distribution {
             // Calico and Cilium of RKE2 may be configured without encapsulation.
             Distribution::Rke2 => ("cni", &["canal", "flannel"]),
@@ -166,35 +160,15 @@ spec:
         image: quay.io/cilium/cilium:v1.16.1@sha256:0b4a3ab41a4760d86b7fc945b8783747ba27f29dac30dd434d94f2c9e3679f39
 ";
 
-    const CALICO: &str = "
-kind: DaemonSet
-metadata:
-  name: calico-node
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - name: calico-node
-        image: docker.io/calico/node:v3.28.0
-        env:
-        - name: CALICO_IPV4POOL_IPIP
-          value: Always
-";
-
     fn with(other: &str) -> String {
         format!("{CONTROLLER}{other}")
     }
 
     #[test]
     fn fires() {
-        for other in [
-            FLANNEL,
-            CILIUM,
-            CALICO,
-            "cni: [multus, canal]\nkubelet-arg: [node-ip=10.0.0.1]\n",
-            "flannel-backend: vxlan\n",
-        ] {
+        for other in
+            [FLANNEL, CILIUM, "cni: [multus, canal]\nkubelet-arg: [node-ip=10.0.0.1]\n", "flannel-backend: vxlan\n"]
+        {
             let (findings, _) = lint::outcome(&RULE, &with(other));
             assert_eq!(findings.len(), 1, "{other}");
         }
@@ -205,8 +179,8 @@ spec:
         let off = ("--cluster-cidr=172.16.0.0/16", "--configure-cloud-routes=false");
         lint::silent(&RULE, &with(FLANNEL), off.0, off.1);
         lint::silent(&RULE, &with(FLANNEL), "vxlan", "alloc");
+        lint::silent(&RULE, &with(FLANNEL), "vxlan", "host-gw");
         lint::silent(&RULE, &with(CILIUM), "routing-mode: tunnel", "routing-mode: native");
-        lint::silent(&RULE, &with(CALICO), "Always", "Never");
         lint::silent(&RULE, &with("cni: [canal]\nkubelet-arg: [node-ip=10.0.0.1]\n"), "canal", "none");
     }
 }

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "error if the controller cannot parse the value; warning if the service refuses it",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` that is not written as expected or names an unknown protocol, an `address-type`, `charge-type`, `ip-version`, `spec` or switch that is none of the documented values, a `bandwidth` that no load balancer has, an HTTPS or TCPSSL listener without `cert-id`, `acl-status: on` without `acl-id`, or a `master-zoneid` or `slave-zoneid` that is in another region than all Nodes, or the same zone twice.",
+    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` that is not written as expected or names an unknown protocol, an `address-type`, `charge-type`, `ip-version`, `spec` or switch that is none of the documented values, a `bandwidth` that no load balancer has, an HTTPS or TCPSSL listener without `cert-id`, `acl-status: on` without `acl-id`, or a `master-zoneid` or `slave-zoneid` that is in another region than all Nodes.",
     impact: "the sync of the Service ends with an error, and it stays pending or keeps its old listeners",
     fix: "Correct the value: integers without a unit, `https:443,http:80`, `internet` or `intranet`, `on` or `off`.",
     sources: &[
@@ -155,9 +155,10 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
             refused.push(Refused { name, value, severity: Severity::Error, defect, fix });
         }
     }
-    // What a reused load balancer and its listeners are belongs to its owner: the controller does not send it.
+    // What a reused load balancer is belongs to its owner: the controller does not send it, and its listeners only if it
+    // overrides them (`clbv1/model_applier.go#Apply`).
     let is_reused = annotation(service, "id").is_some();
-    if !is_reused {
+    if !is_reused || annotation(service, "force-override-listeners") == Some("true") {
         refused.extend(incomplete(service, kind, version));
     }
     let enumerations = if is_reused { &[] } else { enumerations };
@@ -187,10 +188,14 @@ fn incomplete(service: &Service, kind: LoadBalancerKind, version: Option<Control
     let severity = Severity::Warning;
     let mut refused = Vec::new();
     let secured = value("protocol-port").filter(|ports| {
-        let mut protocols = ports.split(',').filter_map(|item| item.split_once(':')).map(|(protocol, _)| protocol);
-        protocols.any(|protocol| match kind {
-            LoadBalancerKind::Clb => protocol == "https",
-            LoadBalancerKind::Nlb => protocol.eq_ignore_ascii_case("tcpssl"),
+        // The first item with a port decides about it.
+        service.ports.iter().any(|port| {
+            let items = ports.split(',').filter_map(|item| item.split_once(':'));
+            let mut of_port = items.filter(|(_, rest)| rest.split(':').next() == Some(&port.port.to_string()));
+            of_port.next().is_some_and(|(protocol, _)| match kind {
+                LoadBalancerKind::Clb => protocol == "https",
+                LoadBalancerKind::Nlb => protocol.eq_ignore_ascii_case("tcpssl"),
+            })
         })
     });
     // A placeholder is filled in.
@@ -223,7 +228,7 @@ fn region<'e>(context: &KubernetesContext<'e>) -> Option<&'e str> {
     regions.all(|other| other == first).then_some(first)
 }
 
-/// Zones of a new load balancer that do not exist in the region of the Nodes, or are the same.
+/// Zones of a new load balancer that do not exist in the region of the Nodes.
 fn refused_zones<'s>(service: &'s Service, kind: LoadBalancerKind, region: Option<&str>) -> Vec<Refused<'s>> {
     if kind == LoadBalancerKind::Nlb || annotation(service, "id").is_some() {
         return Vec::new();
@@ -232,18 +237,14 @@ fn refused_zones<'s>(service: &'s Service, kind: LoadBalancerKind, region: Optio
     let severity = Severity::Warning;
     let elsewhere = zones.into_iter().filter_map(|(name, value)| {
         let (value, region) = (value?, region?);
-        let is_here = value.strip_prefix(region).is_some_and(|rest| rest.starts_with('-') && rest.len() > 1);
+        // `cn-hangzhou-h`; after a number, `ap-southeast-5a`.
+        let zone = value.strip_prefix(region).map(|rest| rest.strip_prefix('-').unwrap_or(rest));
+        let is_here = zone.is_some_and(|zone| zone.starts_with(|first: char| first.is_ascii_alphabetic()));
         let (defect, fix) =
             (format!("is not a zone of {region}, where the Nodes are"), "name a zone of the region".to_owned());
         (!is_here).then_some(Refused { name, value, severity, defect, fix })
     });
-    let mut refused: Vec<Refused<'s>> = elsewhere.collect();
-    let [(_, first), (name, second)] = zones;
-    if let Some(value) = second.filter(|_| first == second) {
-        let defect = "is the zone of `master-zoneid` too".to_owned();
-        refused.push(Refused { name, value, severity, defect, fix: "name another zone".to_owned() });
-    }
-    refused
+    elsewhere.collect()
 }
 
 /// Defect of a `protocol-port`, to follow "which". For each port of the Service, the controller reads the items until
@@ -305,7 +306,7 @@ spec:
             "acl-status: 'on'",
             "bandwidth: '9999999'",
             "spec: slb.s9.huge",
-            "master-zoneid: cn-hangzhou-h\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-slave-zoneid: cn-hangzhou-h",
+            "protocol-port: 'https:443'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id: lb-bp1\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-force-override-listeners: 'true'",
         ] {
             lint::fires(&RULE, &with(annotation));
         }
@@ -323,6 +324,8 @@ spec:
         for annotation in [
             "bandwidth: '5'",
             "spec: slb.s1.small",
+            "protocol-port: 'https:8443,http:443'",
+            "protocol-port: 'http:443,https:443'",
             "master-zoneid: cn-hangzhou-h\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-slave-zoneid: cn-hangzhou-g",
             "protocol-port: 'https:443,http:80'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-cert-id: 1-2",
             "address-type: Intranet",
@@ -346,6 +349,9 @@ spec:
         lint::fires(&RULE, &with("cn-beijing-h"));
         lint::fires(&RULE, &with("cn-hangzhou"));
         lint::silent(&RULE, &with("cn-beijing-h"), "cn-beijing-h", "cn-hangzhou-h");
+        let numbered = with("ap-southeast-1a").replace("cn-hangzhou.", "ap-southeast-5.");
+        lint::silent(&RULE, &numbered, "ap-southeast-1a", "ap-southeast-5a");
+        lint::fires(&RULE, &numbered);
         // Nodes of several regions: which one is not known.
         let other = node.replace("worker-1", "worker-2").replace("cn-hangzhou", "cn-beijing");
         lint::silent(&RULE, &(with("cn-hangzhou") + &other), "cn-hangzhou\n", "cn-beijing-h\n");

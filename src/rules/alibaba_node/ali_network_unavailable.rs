@@ -27,8 +27,10 @@ pub(super) const RULE: Rule = Rule {
 /// Reason that the network of a Node stays unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// No controller was given.
+    /// No controller was given, or there is the taint alone.
     Unknown,
+    /// Something else than a route controller set the condition.
+    Plugin,
     NoRoute,
     /// A label excludes the Node from routes.
     Excluded,
@@ -40,6 +42,7 @@ impl Cause {
     fn describe(self) -> &'static str {
         match self {
             Self::Unknown => "",
+            Self::Plugin => ": not a route controller but the network plugin set it",
             Self::NoRoute => ": the controller has not created the route to its Pods",
             Self::Excluded => ": a label excludes it, and the controller writes routes to no such Node",
             Self::NoProviderId => {
@@ -51,11 +54,12 @@ impl Cause {
 
     fn fix(self) -> &'static str {
         match self {
+            Self::Plugin => "see the log of the network plugin on the Node",
             Self::Unknown => "see the events of the Node, and whether the controller writes routes",
             Self::NoRoute => {
                 "see the events `CreateRouteFailed` and `SyncRouteFailed`, and the other findings on routes"
             }
-            Self::Excluded => "remove the label `service.beta.kubernetes.io/exclude-node`, or the condition",
+            Self::Excluded => "remove the label that excludes the Node, or the condition",
             Self::NoProviderId => "register the Node with its providerID",
             Self::RoutesOff => {
                 "let the network plugin set the condition `NetworkUnavailable` to `False`, or patch the status of the Node"
@@ -72,6 +76,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let now = context.evidence.known_time();
     let running = context.evidence.alibaba_running();
     let cause = |node: &KubernetesNode| match &running {
+        // The controller writes no other reason.
+        _ if node.network == NodeNetwork::Unavailable => Cause::Plugin,
+        _ if node.network == NodeNetwork::Available => Cause::Unknown,
         None => Cause::Unknown,
         Some(_) if !context.evidence.alibaba_writes_routes() => Cause::RoutesOff,
         Some(_) if is_excluded(node) => Cause::Excluded,
@@ -155,6 +162,8 @@ spec:
         assert!(off.contains("writes no routes"), "{off}");
         let excluded = message("team: shop", "service.beta.kubernetes.io/exclude-node: 'true'");
         assert!(excluded.contains("a label excludes it"), "{excluded}");
+        let plugin = message("NoRouteCreated", "CalicoIsDown");
+        assert!(plugin.contains("network plugin"), "{plugin}");
         let elsewhere = message("providerID: cn-hangzhou.i-bp1", "providerID: baremetal://one");
         assert!(elsewhere.contains("no providerID"), "{elsewhere}");
     }

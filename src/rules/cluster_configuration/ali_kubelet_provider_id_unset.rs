@@ -1,4 +1,4 @@
-use crate::kubernetes::arguments::{Component, Distribution, Started};
+use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::rules::ALIBABA;
 use crate::rules::alibaba_node::finds_by_tag;
 use crate::rules::prelude::*;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "kubelets register without a providerID",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A configuration has `cloud-provider=external` for the kubelet and no `provider-id`, and a cloud controller of Alibaba Cloud is declared in the same file, as the only one among the files named together, or runs in the cluster. Only v2.4 to v2.10 of it find an instance by its address and tag. Parts of configurations are not checked: another part may set it.",
+    condition: "A configuration has `cloud-provider=external` for the kubelet and no `provider-id`, nor has a `KubeletConfiguration`, and a cloud controller of Alibaba Cloud whose version is known is declared in the same file, as the only one among the files named together, or runs in the cluster. Only v2.4 to v2.10 of it find an instance by its address and tag. Parts of configurations are not checked: another part may set it. Nodes that all have a providerID show that they got one.",
     impact: "no Node is initialised: each keeps the taint `node.cloudprovider.kubernetes.io/uninitialized`, unless its machine sets the argument separately",
     fix: "Start each kubelet with `provider-id=REGION.INSTANCE`, from the metadata service of its instance: `region-id` and `instance-id`.",
     sources: &[
@@ -27,10 +27,19 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if controllers.clone().next().is_none() {
         return CheckResult::not_applicable("no workload of a cloud controller of Alibaba Cloud was given");
     }
-    if context.alibaba_controller_version().is_some_and(finds_by_tag) {
+    if context.alibaba_controller_version().is_none_or(finds_by_tag) {
         return CheckResult::not_applicable(
-            "this version of the controller finds instances by their addresses and tags",
+            "the version of the controller is not known, or it finds instances by their addresses and tags",
         );
+    }
+    let mut nodes = evidence.nodes.iter().flatten().peekable();
+    if nodes.peek().is_some() && nodes.all(|node| !node.provider_id.is_empty()) {
+        return CheckResult::not_applicable("all Nodes have a providerID");
+    }
+    // `providerID` of a `KubeletConfiguration` is the same setting.
+    let has_id = |one: &NodeArguments| one.component_value(Component::Kubelet, "provider-id").is_some();
+    if evidence.arguments().iter().any(|one| one.distribution == Distribution::Kubelet && has_id(one)) {
+        return CheckResult::not_applicable("a KubeletConfiguration has a providerID");
     }
     let runs = controllers.any(|one| one.chart.is_none()) && evidence.nodes.is_some();
     for_each_arguments(context, |arguments| {
@@ -95,11 +104,20 @@ nodeRegistration:
     fn silent() {
         lint::silent(&RULE, DEFECT, "external", "external\n- provider-id=${REGION}.${INSTANCE}");
         lint::silent(&RULE, DEFECT, "cloud-provider=external", "node-ip=10.0.0.1");
+        for other in [
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nproviderID: ${REGION}.${INSTANCE}\n",
+            "kind: Node\nmetadata:\n  name: a\nspec:\n  providerID: cn-hangzhou.i-bp1\n",
+        ] {
+            let (findings, _) = lint::outcome(&RULE, &format!("{DEFECT}---\n{other}"));
+            assert!(findings.is_empty(), "{other}");
+        }
     }
 
     #[test]
     fn does_not_apply_to_versions_that_look_instances_up() {
-        let (findings, outcome) = lint::outcome(&RULE, &DEFECT.replace("v2.14.0", "v2.9.1"));
-        assert!(findings.is_empty() && outcome == crate::rules::Outcome::NotApplicable, "{outcome:?}");
+        for version in ["v2.9.1", "latest"] {
+            let (findings, outcome) = lint::outcome(&RULE, &DEFECT.replace("v2.14.0", version));
+            assert!(findings.is_empty() && outcome == crate::rules::Outcome::NotApplicable, "{version}: {outcome:?}");
+        }
     }
 }

@@ -29,27 +29,32 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let given = Component::ALL.into_iter().flat_map(|component| {
             arguments.component_arguments(component).into_iter().map(move |argument| (component, argument))
         });
-        let mut unknown = given.filter(|(component, argument)| {
+        let unknown = given.filter(|(component, argument)| {
             let value = argument.value;
             let is_filled_in = value.is_empty() || value.contains(['$', '{']);
             let is_reported = *component == Component::Kubelet && is_misspelt_external(value);
             argument.name == "cloud-provider" && !is_filled_in && !is_reported && !KNOWN.contains(&value)
         });
-        let (component, argument) = unknown.next()?;
+        let unknown: Vec<_> = unknown.collect();
+        let (first, argument) = unknown.first()?;
         let value = text::printable(argument.value);
+        let names: Vec<&str> = unknown.iter().map(|(component, _)| component.name()).collect();
+        let is = if names.len() == 1 { "is" } else { "are" };
         let message = format!(
-            "{} is started with `cloud-provider={value}`, which no version of Kubernetes knows",
-            component.name()
+            "{} {is} started with `cloud-provider={value}`, which no version of Kubernetes knows",
+            text::list(&names, 3)
         );
-        let fix = match component {
+        let fix = match first {
             Component::ApiServer => "remove it",
-            Component::Kubelet | Component::ControllerManager => "write `cloud-provider=external`",
+            Component::Kubelet | Component::ControllerManager => {
+                "write `cloud-provider=external`, and nothing for kube-apiserver"
+            }
         };
         let place = match &arguments.started {
             Started::Declared { .. } => argument.place,
             Started::Node(_) => None,
         };
-        Some(on_started(arguments, Severity::Error, place, component.name(), message, fix))
+        Some(on_started(arguments, Severity::Error, place, first.name(), message, fix))
     })
 }
 

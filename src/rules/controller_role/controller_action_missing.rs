@@ -270,6 +270,16 @@ metadata:
         aws::fires(&RULE, |c| with_ingress(c, OLD, READ_ACL.0, READ_ACL.1));
         aws::silent(&RULE, |c| with_ingress(c, NEW, READ_ACL.0, READ_ACL.1));
         aws::fires(&RULE, |c| with_ingress(c, NAMED, READ_ACL.0, READ_ACL.1));
+        const NONE: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/wafv2-acl-arn: none\n");
+        const ASSOCIATE: (&str, &str) = ("wafv2:AssociateWebACL", "wafv2:GetWebACL");
+        aws::fires(&RULE, |c| with_ingress(c, NONE, READ_ACL.0, READ_ACL.1));
+        aws::silent(&RULE, |c| with_ingress(c, NONE, ASSOCIATE.0, ASSOCIATE.1));
+        aws::fires(&RULE, |c| with_ingress(c, NAMED, ASSOCIATE.0, ASSOCIATE.1));
+        // A name is read since v2.14, with a list that the published policy does not grant.
+        const BEFORE: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/wafv2-acl-name: shop\n");
+        const SINCE: &str = ingress!(world!("v2.14.0"), "    alb.ingress.kubernetes.io/wafv2-acl-name: shop\n");
+        aws::silent(&RULE, |c| with_ingress(c, BEFORE, READ_ACL.0, READ_ACL.1));
+        aws::fires(&RULE, |c| with_ingress(c, SINCE, READ_ACL.0, READ_ACL.0));
         aws::silent(&RULE, |c| with_ingress(c, NAMED, "shield:DescribeProtection", "shield:ListProtections"));
     }
 }

@@ -121,6 +121,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/controller/route/route_controller.go#addRouteForNode",
     )
     .rules(&["ali-routes-near-quota", "ali-pod-cidr-shared", "ali-network-unavailable", "ram-action-missing"])
+    .unless(&["QuotaExceeded.RouteEntry", "InvalidCIDRBlock.Duplicate"])
     .means("the route to the Pods of a Node was not created"),
     defect(
         CCM,
@@ -130,6 +131,9 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["ali-pod-cidr-missing"])
     .means("the Node has no podCIDR, or one that cannot be read: the controller creates no route"),
+    defect(CCM, &["InvalidCIDRBlock.Duplicate"], "2.1..2.14", "pkg/controller/route/manager.go#createRouteForInstance")
+        .rules(&["ali-pod-cidr-shared"])
+        .means("the route table has another route with the range of the Node"),
     defect(CCM, &["no matches for kind \"AlbConfig\""], "2.4..2.14", "pkg/controller/ingress/alb_controller.go")
         .rules(&["ali-ingress-crd-version"])
         .means("the custom resources of the ALB ingress controller are not installed"),
@@ -144,6 +148,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "https://api.alibabacloud.com/document/Slb/2014-05-15/CreateLoadBalancer",
     )
     .rules(&["ali-svc-vswitch-unusable", "ali-cloud-config-mismatch"])
+    .in_context()
     .means("the vSwitch that the Service or the cloud configuration names does not exist in the region"),
     defect(CCM, &["QuotaExceeded.RouteEntry"], "1.9..2.14", "pkg/controller/route/manager.go#createRouteForInstance")
         .means("the route table has as many entries as it may have"),

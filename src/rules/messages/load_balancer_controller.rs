@@ -188,9 +188,16 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the API server does not accept the certificate of the webhook"),
     defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "the server could not find the requested resource"], "2.0..3.5", "webhooks/networking/ingress_validator.go#SetupWithManager")
         .means("the Pods behind the Service of the webhook do not serve its path: they are of another release, or of another program"),
-    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "service \"aws-load-balancer-webhook-service\" not found"], "2.0..3.5", "docs/deploy/installation.md")
+    defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "service \"", "\" not found"], "2.0..3.5", "docs/deploy/installation.md")
         .rules(&["lbc-webhook-left"])
         .means("the Service of the webhook does not exist: the controller was removed, and its webhook was not"),
+    defect(
+        LBC,
+        &["failed calling webhook", "elbv2.k8s.aws", "the server rejected our request"],
+        "2.0..3.5",
+        "webhooks/networking/ingress_validator.go#SetupWithManager",
+    )
+    .means("something answers for the webhook that is not the controller, or is of another release"),
     defect(LBC, &["failed calling webhook", "elbv2.k8s.aws"], "2.0..3.5", "docs/deploy/installation.md")
         .means("the API server does not reach the webhook of the controller (port 9443 of its Pods), or it does not run"),
     defect(

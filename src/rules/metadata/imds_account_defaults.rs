@@ -1,12 +1,15 @@
 use crate::aws::scaling_groups::launched_alone;
-use crate::aws::view::RegionView;
+use crate::aws::view::{Member, RegionView};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "imds-account-defaults",
     title: "the account exposes tags of new instances through the metadata service",
-    severity: RuleSeverity::always(Severity::Warning),
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; info if none of these nodes exposes its tags: their launches may set the option",
+    ),
     resources: &[ResourceKind::Cluster],
     condition: "`InstanceMetadataTags` is `enabled` in the defaults of the account for the metadata service, and nodes of the cluster are neither in an Auto Scaling group nor launched by Karpenter, which sets the option. Launches of Auto Scaling groups are checked by `asg-cannot-launch`.",
     impact: "tag keys cannot contain a slash then: a launch with the cluster tag that does not set the option ends with `is not a valid tag key`, and one without the tag cannot get it later",
@@ -23,7 +26,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
-    let alone = launched_alone(region).count();
+    let nodes: Vec<&Member<'_>> = launched_alone(region).collect();
+    let alone = nodes.len();
     if alone == 0 {
         return CheckResult::not_applicable("all nodes are in Auto Scaling groups, or Karpenter launched them");
     }
@@ -33,6 +37,12 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if defaults.options.instance_metadata_tags.as_deref() != Some("enabled") {
         return CheckResult::clean();
     }
+    let exposes = |node: &Member<'_>| {
+        let options = node.instance.metadata_options.as_ref();
+        options.is_none_or(|options| options.instance_metadata_tags.as_deref() != Some("disabled"))
+    };
+    let has_exposed = nodes.iter().any(|node| exposes(node));
+    let severity = if has_exposed { Severity::Warning } else { Severity::Info };
     let name = &region.region.name;
     let was = if alone == 1 { "was" } else { "were" };
     let message = format!(
@@ -45,7 +55,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             .join(" ");
     let fix = Fix::none("disable it for the account, or in every launch of a node").untried(command);
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id());
-    CheckResult::counted(1, [Violation::new(Severity::Warning, resource, message, fix).with_respect_to(name.as_str())])
+    CheckResult::counted(1, [Violation::new(severity, resource, message, fix).with_respect_to(name.as_str())])
 }
 
 #[cfg(test)]
