@@ -401,6 +401,7 @@ fn examples_on_alibaba_cloud_make_nodes_that_every_release_initialises() {
             // Files that are named together are of one cluster.
             let mut files: Vec<String> =
                 std::fs::read_dir(&root).unwrap().map(|file| file.unwrap().path().display().to_string()).collect();
+            files.retain(|file| file.strip_suffix(".yaml").is_some());
             files.sort();
             let mut texts = files.iter().map(|file| std::fs::read_to_string(file).unwrap());
             let id = texts.find_map(|text| {

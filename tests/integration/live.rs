@@ -123,6 +123,7 @@ fn every_list_is_asked_for_with_a_page_size() {
             "ec2:DescribeAvailabilityZones",
             "ec2:DescribeVpcAttribute",
             "ec2:DescribeRegions",
+            "ec2:GetInstanceMetadataDefaults",
         ];
         if (call.service == "ec2" && !unpaged.contains(&name.as_str())) || name.starts_with("iam:List") {
             let size = if call.service == "ec2" { "MaxResults" } else { "MaxItems" };
@@ -253,8 +254,8 @@ fn nothing_is_asked_twice_and_only_the_roles_of_the_cluster_are_read() {
     }
     // Identity, twelve lists and one of target groups, load balancers and limits of two APIs, addresses and limits of EC2; two
     // attributes of one VPC; all roles by name, for that of the controller; two profiles with a role
-    // each, one inline and two managed policies.
-    assert_eq!(mock.calls().len(), 1 + 12 + 1 + 4 + 2 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2);
+    // each, one inline and two managed policies; the metadata defaults that nodes outside Auto Scaling groups take.
+    assert_eq!(mock.calls().len(), 1 + 12 + 1 + 4 + 2 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2 + 1);
 }
 
 fn actions_of<'r>(report: &'r Value, role: &str) -> Option<&'r Value> {

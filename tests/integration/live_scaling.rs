@@ -72,8 +72,8 @@ fn the_next_instance_is_that_of_the_latest_or_default_version() {
         let (_, report) = scan(&mock, &world, &[]);
         assert_eq!(scaling_rules(&report), Vec::<&str>::new(), "{report:#}");
         assert_eq!(mock.count("ec2:DescribeLaunchTemplateVersions"), 1);
-        // The template sets every option of the metadata service.
-        assert_eq!(mock.count("ec2:GetInstanceMetadataDefaults"), 0);
+        // The template sets every option of the metadata service; other nodes are in no group.
+        assert_eq!(mock.count("ec2:GetInstanceMetadataDefaults"), 1);
         template_version(&mut world, bad).instance_tags.clear();
         let (_, report) = scan(&Mock::serve(&world.inventory), &world, &[]);
         assert_eq!(scaling_rules(&report), ["asg-next-instance-untagged"], "{report:#}");

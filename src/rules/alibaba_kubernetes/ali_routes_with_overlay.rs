@@ -61,7 +61,9 @@ fn flannel(evidence: &Evidence) -> Option<String> {
     let text = maps(evidence).find_map(|map| map.object().text(&["data", "net-conf.json"]))?;
     let json: serde_json::Value = serde_json::from_str(text).ok()?;
     let backend = json.get("Backend")?.get("Type")?.as_str()?;
-    let is_it = runs(evidence, &["flannel", "mirrored-flannel-flannel", "hardened-flannel"]);
+    // Nodes of one vSwitch send to each other without encapsulation.
+    let is_direct = json.get("Backend")?.get("DirectRouting").and_then(serde_json::Value::as_bool) == Some(true);
+    let is_it = !is_direct && runs(evidence, &["flannel", "mirrored-flannel-flannel", "hardened-flannel"]);
     (is_it && matches!(backend, "vxlan" | "wireguard" | "ipsec" | "ipip" | "udp"))
         .then(|| format!("flannel connects the Pods by `{}`", text::printable(backend)))
 }
@@ -180,6 +182,7 @@ spec:
         lint::silent(&RULE, &with(FLANNEL), off.0, off.1);
         lint::silent(&RULE, &with(FLANNEL), "vxlan", "alloc");
         lint::silent(&RULE, &with(FLANNEL), "vxlan", "host-gw");
+        lint::silent(&RULE, &with(FLANNEL), "\"vxlan\"", "\"vxlan\", \"DirectRouting\": true");
         lint::silent(&RULE, &with(CILIUM), "routing-mode: tunnel", "routing-mode: native");
         lint::silent(&RULE, &with("cni: [canal]\nkubelet-arg: [node-ip=10.0.0.1]\n"), "canal", "none");
     }
