@@ -154,7 +154,12 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     },
     only("wafv2:GetWebACLForResource", Trigger::WebAcl),
     only("wafv2:AssociateWebACL", Trigger::WebAclArn),
-    NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:ListWebACLs", (2, 14, 0)) },
+    NeededAction {
+        trigger: Trigger::WebAclName,
+        until: Some(ControllerVersion::new(2, 14, 1)),
+        ..since("wafv2:GetWebACL", (2, 14, 0))
+    },
+    NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:ListWebACLs", (2, 14, 1)) },
     NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:GetWebACLForResource", (2, 14, 0)) },
     NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:AssociateWebACL", (2, 14, 0)) },
     NeededAction { trigger: Trigger::WebAclOfClass, ..since("wafv2:GetWebACLForResource", (2, 14, 0)) },

@@ -275,10 +275,13 @@ metadata:
         aws::fires(&RULE, |c| with_ingress(c, NONE, READ_ACL.0, READ_ACL.1));
         aws::silent(&RULE, |c| with_ingress(c, NONE, ASSOCIATE.0, ASSOCIATE.1));
         aws::fires(&RULE, |c| with_ingress(c, NAMED, ASSOCIATE.0, ASSOCIATE.1));
-        // A name is read since v2.14, with a list that the published policy does not grant.
+        // A name is read since v2.14.0; since v2.14.1 with a list that the published policy does not grant.
         const BEFORE: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/wafv2-acl-name: shop\n");
-        const SINCE: &str = ingress!(world!("v2.14.0"), "    alb.ingress.kubernetes.io/wafv2-acl-name: shop\n");
+        const SINCE: &str = ingress!(world!("v2.14.1"), "    alb.ingress.kubernetes.io/wafv2-acl-name: shop\n");
         aws::silent(&RULE, |c| with_ingress(c, BEFORE, READ_ACL.0, READ_ACL.1));
+        const FIRST: &str = ingress!(world!("v2.14.0"), "    alb.ingress.kubernetes.io/wafv2-acl-name: shop\n");
+        aws::silent(&RULE, |c| with_ingress(c, FIRST, READ_ACL.0, READ_ACL.0));
+        aws::fires(&RULE, |c| with_ingress(c, FIRST, READ_ACL.0, "wafv2:GetWebACL"));
         aws::fires(&RULE, |c| with_ingress(c, SINCE, READ_ACL.0, READ_ACL.0));
         aws::silent(&RULE, |c| with_ingress(c, NAMED, "shield:DescribeProtection", "shield:ListProtections"));
     }
