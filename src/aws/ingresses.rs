@@ -119,12 +119,14 @@ pub(crate) fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
     found.collect()
 }
 
+/// True if an Ingress has a path, which becomes a rule of its listener.
+pub(crate) fn has_paths(object: Object<'_>) -> bool {
+    object.items(&["spec", "rules"]).any(|rule| rule.items(&["http", "paths"]).next().is_some())
+}
+
 /// The calls to which the Ingresses of the evidence lead.
 pub(crate) fn ingress_use(evidence: &Evidence) -> IngressUse {
     let all = alb_ingresses(evidence);
-    let paths = |one: &AlbIngress<'_>| {
-        one.object.items(&["spec", "rules"]).any(|rule| rule.items(&["http", "paths"]).next().is_some())
-    };
     let of_class = |one: &AlbIngress<'_>, name: &str| match one.parameters {
         Some(Parameters::Given(parameters)) => parameters.text(&["spec", name]).is_some_and(is_web_acl),
         _ => false,
@@ -132,7 +134,7 @@ pub(crate) fn ingress_use(evidence: &Evidence) -> IngressUse {
     let has = |name: &str| all.iter().any(|one| one.annotation(name).is_some_and(is_web_acl));
     IngressUse {
         exists: !all.is_empty(),
-        has_paths: all.iter().any(paths),
+        has_paths: all.iter().any(|one| has_paths(one.object)),
         has_web_acl: all.iter().any(|one| one.annotation("wafv2-acl-arn").is_some_and(|value| !value.is_empty())),
         has_web_acl_arn: has("wafv2-acl-arn"),
         has_web_acl_name: has("wafv2-acl-name") || all.iter().any(|one| of_class(one, "wafv2AclName")),

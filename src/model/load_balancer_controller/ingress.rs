@@ -11,6 +11,7 @@ use super::groups::{GroupSearch, Groups, node_groups};
 use super::node_rules::{Opening, Source, add};
 use super::targets::targets;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
+use crate::aws::ingresses::has_paths;
 use crate::model::annotations::{Annotations, go_list, go_set};
 use crate::model::calls::Call;
 use crate::model::creation::{Creation, ListenerRules};
@@ -203,10 +204,7 @@ impl Request<'_> {
         tags.has_others |=
             members.iter().any(|member| member.parameters.is_some_and(|one| one.at(&["spec", "tags"]).is_some()));
         let group_tags = tags.clone();
-        let has_paths = members.iter().any(|member| {
-            let mut rules = member.object.items(&["spec", "rules"]);
-            rules.any(|rule| rule.items(&["http", "paths"]).next().is_some())
-        });
+        let has_paths = members.iter().any(|member| has_paths(member.object));
         let (world, vpc, kind) = (self.world, &self.vpc, "loadbalancer/app");
         let creation = Creation {
             world,
