@@ -47,7 +47,10 @@ pub enum NodeNetwork {
     /// Not `True`.
     #[default]
     Available,
+    /// Its reason is not known.
     Unavailable,
+    /// Something other than a route controller set it.
+    OfPlugin,
     /// A route controller set it for want of a route (`NoRouteCreated`).
     /// Source: kubernetes/cloud-provider `controllers/route/route_controller.go#updateNetworkingCondition`.
     NoRoute,
@@ -236,14 +239,15 @@ struct RawCondition {
     #[serde(default)]
     status: String,
     #[serde(default, rename = "reason")]
-    set_for: RawReason,
+    set_for: Option<RawReason>,
 }
 
 /// Reason of a condition.
-#[derive(Default, PartialEq, Eq, Deserialize)]
+#[derive(Deserialize)]
 enum RawReason {
     NoRouteCreated,
-    #[default]
+    #[serde(rename = "")]
+    Empty,
     #[serde(other)]
     Other,
 }
@@ -301,8 +305,10 @@ impl From<RawNode> for KubernetesNode {
         let network = raw.status.conditions.iter().find(|one| one.kind == "NetworkUnavailable" && one.status == "True");
         let network = match network.map(|one| &one.set_for) {
             None => NodeNetwork::Available,
-            Some(RawReason::NoRouteCreated) => NodeNetwork::NoRoute,
-            Some(RawReason::Other) => NodeNetwork::Unavailable,
+            Some(Some(RawReason::NoRouteCreated)) => NodeNetwork::NoRoute,
+            Some(Some(RawReason::Other)) => NodeNetwork::OfPlugin,
+            // Recordings of earlier versions have no reasons.
+            Some(None | Some(RawReason::Empty)) => NodeNetwork::Unavailable,
         };
         let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
         Self {

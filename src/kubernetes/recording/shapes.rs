@@ -140,7 +140,7 @@ const NODE: Keep = Members(&[
         Members(&[
             ("addresses", All),
             ("nodeInfo", Members(&[("kubeletVersion", All)])),
-            ("conditions", Items(&Members(&[("type", All), ("status", All)]))),
+            ("conditions", Items(&Members(&[("type", All), ("status", All), ("reason", All)]))),
         ]),
     ),
 ]);

@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 /// Reason that the network of a Node stays unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// No controller was given, or there is the taint alone.
+    /// No controller was given, or the reason of the condition is not known.
     Unknown,
     /// Something else than a route controller set the condition.
     Plugin,
@@ -77,8 +77,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let running = context.evidence.alibaba_running();
     let cause = |node: &KubernetesNode| match &running {
         // The controller writes no other reason.
-        _ if node.network == NodeNetwork::Unavailable => Cause::Plugin,
-        _ if node.network == NodeNetwork::Available => Cause::Unknown,
+        _ if node.network == NodeNetwork::OfPlugin => Cause::Plugin,
+        _ if node.network != NodeNetwork::NoRoute => Cause::Unknown,
         None => Cause::Unknown,
         Some(_) if !context.evidence.alibaba_writes_routes() => Cause::RoutesOff,
         Some(_) if is_excluded(node) => Cause::Excluded,
@@ -162,6 +162,8 @@ spec:
         assert!(off.contains("writes no routes"), "{off}");
         let excluded = message("team: shop", "service.beta.kubernetes.io/exclude-node: 'true'");
         assert!(excluded.contains("a label excludes it"), "{excluded}");
+        let unknown = message("    reason: NoRouteCreated\n", "");
+        assert!(unknown.ends_with("network-unavailable"), "{unknown}");
         let plugin = message("NoRouteCreated", "CalicoIsDown");
         assert!(plugin.contains("network plugin"), "{plugin}");
         let elsewhere = message("providerID: cn-hangzhou.i-bp1", "providerID: baremetal://one");
