@@ -19,6 +19,7 @@ pub(crate) mod role_overview;
 pub(crate) mod roles;
 pub(crate) mod scaling_groups;
 pub(crate) mod topology;
+pub(crate) mod trusted_companions;
 pub(crate) mod view;
 pub(crate) mod web_identity;
 

@@ -8,6 +8,7 @@ use crate::aws::companions::companions_on_nodes;
 use crate::aws::role_overview::{self, RoleOverview};
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
+use crate::aws::trusted_companions::{TrustedRole, trusted_companions};
 use crate::aws::view::ClusterView;
 use crate::baseline::BaselineError;
 use crate::controller::companion::CompanionRow;
@@ -33,19 +34,21 @@ pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apar
 pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
     let view = view(auditor, inventory);
     let options = with_evidence(auditor);
-    Ok(run(auditor, &options, &view, &gaps(auditor, &view))?.1.findings)
+    let trusted = trusted_companions(&view, auditor.kubernetes, &options);
+    Ok(run(auditor, &options, &view, &trusted, &gaps(auditor, &view))?.1.findings)
 }
 
 pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
     let view = view(auditor, inventory);
     let gaps = gaps(auditor, &view);
     let options = with_evidence(auditor);
-    let (roles, outcomes, companions) = run(auditor, &options, &view, &gaps)?;
-    let controllers = if roles.audits.is_empty() {
-        Vec::new()
-    } else {
-        role_overview::controllers(&view, auditor.kubernetes, &companions, &options)
-    };
+    let trusted = trusted_companions(&view, auditor.kubernetes, &options);
+    let (roles, outcomes, companions) = run(auditor, &options, &view, &trusted, &gaps)?;
+    let mut controllers = Vec::new();
+    if !roles.audits.is_empty() {
+        controllers = role_overview::controllers(&view, auditor.kubernetes, &companions, &options);
+        controllers.extend(trusted.iter().map(role_overview::trusted_role));
+    }
     Ok(Examined {
         outcomes,
         gaps,
@@ -63,7 +66,9 @@ pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Res
     let options = with_evidence(auditor);
     let roles = crate::aws::roles::audit(&view, &options, &on_nodes(auditor, &view))?;
     let companions = audited_companions(&view, auditor.kubernetes, &options);
-    Ok(role_overview::overview(&view, auditor.kubernetes, &roles, &companions, &options, &gaps(auditor, &view)))
+    let trusted = trusted_companions(&view, auditor.kubernetes, &options);
+    let gaps = gaps(auditor, &view);
+    Ok(role_overview::overview(&view, auditor.kubernetes, &roles, &companions, &trusted, &options, &gaps))
 }
 
 /// Options, with the version of the cloud controller from its image if none is given.
@@ -78,6 +83,7 @@ fn run<'v>(
     auditor: &Auditor<'v>,
     options: &RoleAuditOptions,
     view: &'v ClusterView<'v>,
+    trusted: &[TrustedRole<'_>],
     gaps: &[Gap],
 ) -> Result<(RoleAudits<'v>, Outcomes, Vec<AuditedCompanion<'v>>), BaselineError> {
     let selected = rules::for_provider(auditor.rules, Provider::Aws);
@@ -92,6 +98,7 @@ fn run<'v>(
         gaps,
         roles: &roles,
         companions: &companions,
+        trusted,
         existing: &existing,
         role_options: options,
         controller_version: options.controller_version,

@@ -8,6 +8,7 @@ use crate::aws::companions::{CompanionRun, IngressUse, companions, is_isolated, 
 use crate::aws::ingresses::ingress_use;
 use crate::aws::node_rights::role_rights;
 use crate::aws::roles::{RoleAudit, RoleAudits};
+use crate::aws::trusted_companions::TrustedRole;
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{Token, Trust, trust};
 use crate::aws::{Account, Role};
@@ -66,7 +67,7 @@ pub struct UsedRole {
     /// Version of the controller; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// `KIND NAMESPACE/NAME`; absent for nodes.
+    /// `KIND NAMESPACE/NAME`; absent for nodes, and if no workloads were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// ARN of the role; absent if it is not known.
@@ -137,13 +138,35 @@ pub(crate) fn overview(
     evidence: &Evidence,
     audits: &RoleAudits<'_>,
     audited: &[AuditedCompanion<'_>],
+    trusted: &[TrustedRole<'_>],
     options: &RoleAuditOptions,
     gaps: &[Gap],
 ) -> RoleOverview {
     let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| node_role(audit, evidence, view)).collect();
     roles.extend(controllers(view, evidence, audited, options));
+    roles.extend(trusted.iter().map(trusted_role));
     let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
     RoleOverview { schema: "tagaudit.roles/1", cluster_id: view.cluster_id.to_owned(), roles, not_audited }
+}
+
+/// A role that the usual ServiceAccount of a controller may assume; no workload shows if it runs.
+pub(crate) fn trusted_role(one: &TrustedRole<'_>) -> UsedRole {
+    let audited = one.audited.as_ref();
+    UsedRole {
+        controller: one.row.name.to_owned(),
+        version: None,
+        workload: None,
+        role: Some(one.role.arn.clone()),
+        role_source: RoleSource::TrustPolicy,
+        needed: audited.map(|audited| audited.needed),
+        lacking: audited
+            .map(|audited| audited.lacking.iter().map(|(action, _)| (*action).to_owned()).collect())
+            .unwrap_or_default(),
+        unmet: Vec::new(),
+        excess: audited.map(|audited| audited.excess.clone()),
+        published: Vec::new(),
+        shared_with: Vec::new(),
+    }
 }
 
 /// A controller whose role is not known yet.

@@ -21,7 +21,9 @@ use compare::{compare, environment, more_privileged};
 use controller_roles::controller_roles;
 
 pub(crate) use compare::{environment_of, policy_set};
-pub(crate) use controller_roles::{namespaces_of_controller, trusts_the_controller};
+pub(crate) use controller_roles::{
+    admitted_service_accounts, names_cluster, namespaces_of_controller, roles_of_cluster, trusts_the_controller,
+};
 
 impl RoleAuditOptions {
     /// The baseline for a node role. The operator's choice has precedence; by default the Rancher pair of the reference

@@ -3,6 +3,7 @@
 use crate::aws::Account;
 use crate::aws::companion_audit::AuditedCompanion;
 use crate::aws::roles::{RoleAudit, RoleAudits};
+use crate::aws::trusted_companions::TrustedRole;
 use crate::aws::view::{ClusterView, RegionView};
 use crate::controller::ControllerVersion;
 use crate::inventory::{Gap, Provider};
@@ -42,6 +43,8 @@ pub struct Context<'a> {
     pub roles: &'a RoleAudits<'a>,
     /// Controllers with separate roles, compared with what they need.
     pub(crate) companions: &'a [AuditedCompanion<'a>],
+    /// Roles that the usual ServiceAccounts of controllers may assume, if no workloads were given.
+    pub(crate) trusted: &'a [TrustedRole<'a>],
     /// The load balancers of the controllers.
     pub(crate) existing: &'a Existing<'a>,
     /// Options of the comparison of roles.

@@ -7,9 +7,11 @@ use crate::aws::companions::{CompanionRole, CompanionRun, companions_on_nodes, i
 use crate::aws::grant::{PolicyPurpose, is_protected, place};
 use crate::aws::ingresses::ingress_use;
 use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
+use crate::aws::trusted_companions::{TrustedAudit, TrustedRole};
 use crate::baseline::{self, usual_for};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::policy::{EscalationPath, Impact};
 use crate::resource::ResourceKind;
 use crate::text;
 
@@ -35,6 +37,8 @@ mod lbc_cluster_name_argument;
 mod lbc_installed_twice;
 mod lbc_vpc_mismatch;
 mod lbc_webhook_left;
+mod trusted_role_action_missing;
+mod trusted_role_escalation;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/controller_role.rs"));
 
@@ -113,6 +117,41 @@ fn role_check_result(context: &Context<'_>, found: Vec<Violation>) -> CheckResul
     }
 }
 
+/// Describes the escalation paths that are certain, three at most; `None` if there is none.
+fn escalation(paths: &[EscalationPath]) -> Option<String> {
+    let paths: Vec<&EscalationPath> =
+        paths.iter().filter(|path| path.gain != Impact::DataAccess && path.certain).collect();
+    let described: Vec<String> = paths
+        .iter()
+        .take(3)
+        .map(|path| {
+            let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
+            format!("{} ({})", path.so_that, actions.join(", "))
+        })
+        .collect();
+    let more = match paths.len() - described.len() {
+        0 => String::new(),
+        rest => format!("; and {}", text::count(rest, "more path")),
+    };
+    (!paths.is_empty()).then(|| described.join("; ") + &more)
+}
+
+/// Roles that ServiceAccounts of controllers may assume, with what these grant.
+fn trusted_roles<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c TrustedRole<'c>, &'c TrustedAudit)> {
+    context.trusted.iter().filter_map(|one| Some((one, one.audited.as_ref()?)))
+}
+
+/// Result of a check of those roles.
+fn trusted_check_result(context: &Context<'_>, found: Vec<Violation>) -> CheckResult {
+    match trusted_roles(context).count() {
+        0 if !context.trusted.is_empty() => CheckResult::not_applicable("the roles of the controllers were not read"),
+        0 => CheckResult::not_applicable(
+            "workloads were given, or no role of the cluster trusts the ServiceAccount of a controller",
+        ),
+        checked => CheckResult::counted(checked, found),
+    }
+}
+
 /// Grants the actions that the policy of the release allows on every resource; never through a role of nodes, whose
 /// Pods would all have them.
 fn grant_fix(
@@ -171,6 +210,20 @@ fn grant_fix(
 
 #[cfg(test)]
 mod tests {
+    use crate::testing::aws;
+
+    /// Lets a ServiceAccount (`NAMESPACE:NAME`) assume a role, which has no tags.
+    pub(super) fn trust_service_account(c: &mut aws::Cluster, role: &str, service_account: &str) {
+        let role = c.role(role);
+        role.tags = Some(Vec::new());
+        let trust = serde_json::json!({"Version": "2012-10-17", "Statement": [{
+            "Effect": "Allow", "Action": "sts:AssumeRoleWithWebIdentity",
+            "Principal": {"Federated": "arn:aws:iam::111122223333:oidc-provider/oidc.example.com"},
+            "Condition": {"StringEquals": {
+                "oidc.example.com:sub": format!("system:serviceaccount:{service_account}")}}}]});
+        role.trust_policy = Some(trust.to_string());
+    }
+
     /// An AWS Load Balancer Controller whose Pods have no credentials but those of their nodes.
     pub(super) const LBC_ON_NODES: &str = "
 apiVersion: v1

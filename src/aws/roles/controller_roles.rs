@@ -36,14 +36,24 @@ pub(super) fn controller_roles<'a>(
     }
     let trusts = |role: &&Role| trusts_the_controller(role.trust_policy.as_deref());
     let trusting: Vec<&Role> = account.roles.iter().filter(trusts).collect();
-    let tags_of = |role: &Role| role.tags.clone().unwrap_or_default();
-    let is_ours = |role: &Role| tags::has_cluster_tag(&tags_of(role), cluster_id) || role.name.contains(cluster_id);
-    let ours: Vec<&Role> = trusting.iter().copied().filter(|role| is_ours(role)).collect();
+    roles_of_cluster(cluster_id, trusting)
+}
+
+/// Of the roles that trust a service account, those of a cluster: by its tag or its id in their names, else the only one
+/// that has no tag of another cluster.
+pub(crate) fn roles_of_cluster<'a>(cluster_id: &str, trusting: Vec<&'a Role>) -> Vec<&'a Role> {
+    let is_foreign = |role: &Role| tags::has_foreign_cluster_tag(role.tags.as_deref().unwrap_or_default(), cluster_id);
+    let ours: Vec<&Role> = trusting.iter().copied().filter(|role| names_cluster(role, cluster_id)).collect();
     match (ours.is_empty(), trusting.as_slice()) {
         (false, _) => ours,
-        (true, [only]) if !tags::has_foreign_cluster_tag(&tags_of(only), cluster_id) => vec![only],
+        (true, [only]) if !is_foreign(only) => vec![only],
         _ => Vec::new(),
     }
+}
+
+/// True if a role has the tag of a cluster, or its id in its name.
+pub(crate) fn names_cluster(role: &Role, cluster_id: &str) -> bool {
+    tags::has_cluster_tag(role.tags.as_deref().unwrap_or_default(), cluster_id) || role.name.contains(cluster_id)
 }
 
 /// Names of the service account of the cloud controller.
@@ -61,6 +71,19 @@ pub(crate) fn trusts_the_controller(trust_policy: Option<&str>) -> bool {
 /// Namespaces in which a role's trust policy admits a service account of the cloud controller; a pattern stands for
 /// several. A pattern for every service account identifies none in particular.
 pub(crate) fn namespaces_of_controller(trust_policy: Option<&str>) -> Vec<String> {
+    let is_its = |name: &str| {
+        name.contains("cloud-controller-manager")
+            && CONTROLLER_ACCOUNTS.iter().any(|account| policy::matches(name, account))
+    };
+    let admitted = admitted_service_accounts(trust_policy).into_iter();
+    let mut found: Vec<String> = admitted.filter(|(_, name)| is_its(name)).map(|(namespace, _)| namespace).collect();
+    found.dedup();
+    found
+}
+
+/// Namespaces and names of the service accounts that a role's trust policy admits by their tokens, sorted; both may be
+/// patterns.
+pub(crate) fn admitted_service_accounts(trust_policy: Option<&str>) -> Vec<(String, String)> {
     let Some(document) = trust_policy.and_then(|text| Document::parse(text).ok()) else { return Vec::new() };
     let allowing = document.statements.iter().filter(|statement| statement.effect == policy::Effect::Allow);
     let by_web = allowing.filter(|statement| {
@@ -68,12 +91,10 @@ pub(crate) fn namespaces_of_controller(trust_policy: Option<&str>) -> Vec<String
     });
     let conditions = by_web.flat_map(|statement| &statement.conditions);
     let subjects = conditions.filter(|condition| condition.key.ends_with(":sub")).flat_map(|one| &one.values);
-    let mut found: Vec<String> = subjects
+    let mut found: Vec<(String, String)> = subjects
         .filter_map(|subject| {
             let (namespace, name) = subject.strip_prefix(SERVICE_ACCOUNT)?.rsplit_once(':')?;
-            let is_its = name.contains("cloud-controller-manager")
-                && CONTROLLER_ACCOUNTS.iter().any(|account| policy::matches(name, account));
-            is_its.then(|| namespace.to_owned())
+            Some((namespace.to_owned(), name.to_owned()))
         })
         .collect();
     found.sort();

@@ -8,6 +8,7 @@ use aws_sdk_iam::types::{self, EntityType};
 use futures_util::future::join_all;
 
 use crate::aws::roles::trusts_the_controller;
+use crate::aws::trusted_companions::trusts_a_companion;
 use crate::aws::{InlinePolicy, InstanceProfile, ManagedPolicy, Role, linked_services};
 use crate::inventory::{Gap, Read};
 use crate::provider::IamReads;
@@ -97,7 +98,7 @@ pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>
     let of_controller = async {
         match wanted.controller_roles {
             Some(_) => reader.named(wanted).await,
-            None => reader.trusting().await,
+            None => reader.trusting(wanted).await,
         }
     };
     tokio::join!(of_nodes, of_controller, reader.service_accounts(wanted), reader.providers(wanted));
@@ -248,8 +249,9 @@ impl RoleReader<'_> {
         .await;
     }
 
-    /// Reads the roles that trust the controller's service account.
-    async fn trusting(&self) {
+    /// Reads the roles that trust the cloud controller's ServiceAccount, and, if none of a ServiceAccount was named, the
+    /// usual ones of other controllers.
+    async fn trusting(&self, wanted: &Wanted<'_>) {
         const API: Read = Read::ListRoles;
         let (roles, gap) = self
             .caller
@@ -267,8 +269,10 @@ impl RoleReader<'_> {
         }
         let linked = linked_services(roles.iter().map(|role| role.path.as_str()));
         self.found(|found| found.linked_services = Some(linked));
+        let is_unnamed = wanted.service_account_roles.is_empty();
         let trusts = |role: &types::Role| {
-            trusts_the_controller(role.assume_role_policy_document.as_deref().map(decode).as_deref())
+            let policy = role.assume_role_policy_document.as_deref().map(decode);
+            trusts_the_controller(policy.as_deref()) || is_unnamed && trusts_a_companion(policy.as_deref())
         };
         let trusting = roles.iter().filter(|role| trusts(role) && self.claim(&role.arn));
         join_all(trusting.map(|role| self.role(role))).await;

@@ -1,8 +1,7 @@
-use crate::policy::Impact;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, role_check_result, role_reference};
+use super::{audited_roles, escalation, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-escalation",
@@ -21,28 +20,11 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
     for (one, audited) in audited_roles(context) {
-        let paths: Vec<_> =
-            audited.paths.iter().filter(|path| path.gain != Impact::DataAccess && path.certain).collect();
-        if paths.is_empty() {
-            continue;
-        }
-        let described: Vec<String> = paths
-            .iter()
-            .take(3)
-            .map(|path| {
-                let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
-                format!("{} ({})", path.so_that, actions.join(", "))
-            })
-            .collect();
-        let more = match paths.len() - described.len() {
-            0 => String::new(),
-            rest => format!("; and {}", text::count(rest, "more path")),
-        };
+        let Some(described) = escalation(&audited.paths) else { continue };
         let message = format!(
-            "role `{}` of {} can {}{more}: privilege escalation",
+            "role `{}` of {} can {described}: privilege escalation",
             text::printable(&one.role.name),
             one.run.label(),
-            described.join("; ")
         );
         let fix = Fix::none(format!(
             "attach the policy that the project publishes for the {}, and nothing more",

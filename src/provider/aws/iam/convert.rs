@@ -6,6 +6,7 @@ use aws_sdk_iam::types;
 use percent_encoding::percent_decode_str;
 
 use crate::aws::roles::trusts_the_controller;
+use crate::aws::trusted_companions::trusts_a_companion;
 use crate::aws::{InlinePolicy, InstanceProfile, Role};
 use crate::inventory::Tag;
 
@@ -39,8 +40,9 @@ pub(super) fn convert_role(
         Some(named) => detail.arn.as_deref().is_some_and(|arn| named.contains(arn)),
         None => trusts_the_controller(trust_policy.as_deref()),
     };
+    let is_companions = wanted.service_account_roles.is_empty() && trusts_a_companion(trust_policy.as_deref());
     let is_named = detail.arn.as_deref().is_some_and(|arn| wanted.service_account_roles.contains(arn));
-    if held.is_empty() && !is_controllers && !is_named {
+    if held.is_empty() && !is_controllers && !is_companions && !is_named {
         return None;
     }
     // A missing part makes the entry useless: its profile is then read separately.
