@@ -416,7 +416,7 @@ fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inven
     Err(not_live())
 }
 
-fn is_alibaba(source: &SourceArgs) -> bool {
+pub(super) fn is_alibaba(source: &SourceArgs) -> bool {
     source.provider == Some(ProviderName::Alibaba)
 }
 

@@ -12,6 +12,8 @@ pub(crate) enum AccessKey {
     None,
     /// One part without the other.
     Half,
+    /// A placeholder of a manifest, in an object of a live cluster.
+    Placeholder,
     /// Both parts, and one is not in Base64.
     Plain,
     Encoded,
@@ -73,7 +75,11 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         found.and_then(|(_, value)| value.switch(&[])) == Some(true)
     };
     // The guide's manifest has the placeholder `$your-AccessKeyID-base64`.
-    let is_key = |name: &str| value(name).is_some_and(|value| !value.starts_with(['$', '<', '{']));
+    let is_placeholder = |value: &String| value.starts_with(['$', '<', '{']);
+    let is_key = |name: &str| value(name).is_some_and(|value| !is_placeholder(&value));
+    // Something may fill in a manifest before it is applied.
+    let is_live = map.object().text(&["metadata", "uid"]).is_some_and(|uid| !uid.is_empty());
+    let is_unfilled = |name: &&str| value(name).as_ref().is_some_and(is_placeholder);
     let keys = [is_key("accessKeyID"), is_key("accessKeySecret")];
     let is_plain = |name: &str| value(name).is_some_and(|value| !is_encoded(&value));
     let unknown = global.members(&[]).map(|(key, _)| key).filter(|key| {
@@ -83,6 +89,7 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     Some(CloudConfig {
         place: text.place(),
         access_key: match keys {
+            _ if is_live && ["accessKeyID", "accessKeySecret"].iter().any(is_unfilled) => AccessKey::Placeholder,
             [false, false] => AccessKey::None,
             [true, true] if is_plain("accessKeyID") || is_plain("accessKeySecret") => AccessKey::Plain,
             [true, true] => AccessKey::Encoded,

@@ -376,6 +376,8 @@ pub(super) fn from_values(
         is_never_pulled: false,
         words,
         settings: std::collections::BTreeMap::new(),
+        mounts: Vec::new(),
+        liveness_port: None,
     };
     let workload = Workload {
         kind: WorkloadKind::DaemonSet,

@@ -124,6 +124,10 @@ pub struct Container {
     pub words: Vec<Located<String>>,
     /// Values of the environment variables that configure a controller; they are not secret.
     pub settings: BTreeMap<&'static str, String>,
+    /// `mountPath` of its volumes. Empty as well in an old recording, which does not hold them.
+    pub mounts: Vec<String>,
+    /// Port that its liveness probe requests over HTTP, if it is a number.
+    pub liveness_port: Option<Located<u16>>,
 }
 
 impl Container {
@@ -332,6 +336,8 @@ impl Workload {
                 is_never_pulled: is_never_pulled(container),
                 words: words.collect(),
                 settings: settings(container),
+                mounts: mounts(container).map(str::to_owned).collect(),
+                liveness_port: liveness_port(container),
             })
         });
         Some(Self {
@@ -436,9 +442,19 @@ fn has_keys(pod: Object<'_>) -> bool {
 /// True if a container takes whole Secrets as its environment, or a configuration file of the SDK.
 fn has_hidden_credentials(pod: Object<'_>) -> bool {
     pod.items(&["containers"]).any(|container| {
-        let mut mounts = container.items(&["volumeMounts"]).filter_map(|mount| mount.text(&["mountPath"]));
-        container.items(&["envFrom"]).next().is_some() || mounts.any(|path| path.contains("/.aws"))
+        container.items(&["envFrom"]).next().is_some() || mounts(container).any(|path| path.contains("/.aws"))
     }) || variables(pod).any(|name| HIDDEN_VARIABLES.contains(&name))
+}
+
+/// Paths in a container at which it has volumes.
+fn mounts(container: Object<'_>) -> impl Iterator<Item = &str> {
+    container.items(&["volumeMounts"]).filter_map(|mount| mount.text(&["mountPath"]))
+}
+
+/// Port that the liveness probe of a container requests over HTTP, if it is a number.
+fn liveness_port(container: Object<'_>) -> Option<Located<u16>> {
+    let port = container.at(&["livenessProbe", "httpGet", "port"])?;
+    Some(Located { value: port.scalar()?.parse().ok()?, place: port.place() })
 }
 
 /// Names of the environment variables of the containers of a pod that are not empty.

@@ -14,6 +14,7 @@ mod ali_credentials_ignored;
 mod ali_flag_removed;
 mod ali_ingress_crd_version;
 mod ali_node_excluded;
+mod ali_probe_port;
 mod ali_rbac_missing;
 mod ali_routes_with_overlay;
 mod ali_svc_annotation_unknown;

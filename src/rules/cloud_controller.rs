@@ -15,6 +15,7 @@ use crate::text;
 mod ccm_absent;
 mod ccm_allocate_node_cidrs;
 mod ccm_authentication_role_elsewhere;
+mod ccm_cloud_config_not_mounted;
 mod ccm_cloud_provider_flag;
 mod ccm_cloud_routes_without_cidr;
 mod ccm_cluster_name;

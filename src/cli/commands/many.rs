@@ -36,6 +36,11 @@ pub(in crate::cli) fn scan(
     rules: &[&'static Rule],
     configured: Option<&Config>,
 ) -> Result<Exit, Failure> {
+    if (args.many.targets.is_some() || args.many.organization) && session::is_alibaba(&args.source) {
+        return Err(Failure::usage("--targets and --organization support only AWS so far").help(
+            "scan each account with --cluster-id and --assume-role, and join the reports with `tagaudit merge`",
+        ));
+    }
     let shard = args.many.shard.map(session::shard).transpose()?;
     if shard.is_some() && args.verdict.expect_clusters.is_some() {
         return Err(Failure::usage("--expect-clusters applies to the whole run, but --shard reads only a part of it")

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud configuration is invalid",
     severity: RuleSeverity::depends(Severity::Error, "error; warning without `clusterID`, info for an unknown key"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, half of an access key, or one that is not in Base64. Any other unknown key is info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
+    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, half of an access key, one that is not in Base64, or, in a live cluster, the placeholder of a manifest. Any other unknown key is info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
     impact: "the setting has no effect, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
     fix: "Correct the key; name the cluster with `clusterID`.",
     sources: &[
@@ -51,6 +51,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if access_key == AccessKey::Half {
             let message = "`cloud-config.conf` has half of an access key".to_owned();
             add(Severity::Error, &place, "key", message, "remove it: a RAM role of the nodes needs no key".to_owned());
+        }
+        if access_key == AccessKey::Placeholder {
+            let message = "`cloud-config.conf` has the placeholder of a manifest as its access key".to_owned();
+            let fix = "remove it: a RAM role of the nodes needs no key; or fill in both parts, in Base64";
+            add(Severity::Error, &place, "placeholder", message, fix.to_owned());
         }
         if access_key == AccessKey::Plain {
             let message = "the access key in `cloud-config.conf` is not in Base64".to_owned();
@@ -102,7 +107,11 @@ data:
         // A key itself has the characters of Base64, but decodes to no text.
         let keys = r#""clusterID": "prod", "accessKeyID": "LTAI5tABCDEFGHIJKLMNOPQR", "accessKeySecret": "bm90","#;
         lint::fires(&RULE, &DEFECT.replace(r#""vpcid""#, &format!(r#"{keys} "vpcid""#)));
+        let placeholder = DEFECT.replace(r#""vpcid""#, PLACEHOLDER);
+        lint::fires(&RULE, &placeholder.replace("  name:", "  uid: 11111111-2222-3333-4444-555555555555\n  name:"));
     }
+
+    const PLACEHOLDER: &str = r#""clusterID": "prod", "accessKeyID": "$your-AccessKeyID-base64", "accessKeySecret": "$your-AccessKeySecret-base64", "vpcid""#;
 
     #[test]
     fn silent() {

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::ClusterConfig],
     condition: "A configuration sets a literal `provider-id` for the kubelet: of the form `aws:///ZONE/i-…`, or of one that the cloud controller cannot read. A configuration of RKE2, K3s or the kubelet may be for a single node, so only a wrong form is an error there.",
     impact: "a providerID cannot be changed: every node but one claims the wrong instance and must be re-created",
-    fix: "Remove it: the cloud controller finds the instance itself. Otherwise set it on each node from the metadata of its instance.",
+    fix: "Set it on each node from the metadata of its instance. In AWS it may also be removed: the cloud controller then finds the instance by the name of the Node.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go",
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
@@ -43,7 +43,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             (false, true) => return None,
             (false, false) => (Severity::Warning, format!("all of these kubelets have `provider-id={shown}`")),
         };
-        let fix = "remove it: the cloud controller finds the instance itself";
+        // The controller of Alibaba Cloud sets no providerID since v2.11.
+        let fix = if is_alibaba {
+            "set it on each node from the metadata of its instance"
+        } else {
+            "remove it, or set it on each node from the metadata of its instance"
+        };
         Some(on_started(arguments, severity, argument.place, "provider-id", message, fix))
     })
 }
