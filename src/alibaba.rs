@@ -6,6 +6,7 @@ use crate::resource::ResourceKind;
 use crate::transition::Target;
 
 pub(crate) mod clusters;
+pub(crate) mod companions;
 pub(crate) mod grant;
 pub(crate) mod inventory;
 pub(crate) mod provider_id;

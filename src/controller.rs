@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::membership::NodeRole;
 
 pub(crate) mod alibaba;
+pub(crate) mod alibaba_companion;
 pub(crate) mod call_tags;
 pub(crate) mod companion;
 pub(crate) mod companion_requests;

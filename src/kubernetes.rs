@@ -7,6 +7,7 @@ pub(crate) mod cloud_config;
 mod controller;
 pub(crate) mod controller_flags;
 mod derived;
+pub(crate) use derived::RRSA_ANNOTATION;
 mod document;
 mod error;
 mod evidence;

@@ -389,6 +389,18 @@ fn calls(options: &PrincipalOptions) -> Vec<&'static AlibabaCall> {
     running.flat_map(|controller| alibaba::calls(controller, options.controller_version)).collect()
 }
 
+/// Policies that apply to a principal, with the control policies; `None` if one was not read or is malformed.
+pub(crate) fn principal_policies(
+    account: &Account,
+    principal: &Principal,
+    options: &PrincipalOptions,
+) -> Option<PolicySet> {
+    let mut gaps = Vec::new();
+    let arn = account.principal_arn(principal);
+    let set = policies(account, principal, &arn, principal.kind.policies_read(), &mut gaps);
+    gaps.is_empty().then(|| set.with_control_policies(control_levels(&options.scps)))
+}
+
 /// Policies that apply to a principal.
 fn policies(account: &Account, principal: &Principal, arn: &str, list: Read, gaps: &mut Vec<RoleGap>) -> PolicySet {
     let mut in_account: Vec<NamedDocument> = Vec::new();

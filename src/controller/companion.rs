@@ -415,7 +415,9 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 33] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 37] = [
+    "alibaba-cloud-config-file",
+    "alibaba-cloud-zone-type",
     "aws-assume-role",
     "aws-profile",
     "aws-region",
@@ -429,6 +431,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 33] = [
     "disable-ingress-class-annotation",
     "disable-ingress-group-name-annotation",
     "disable-restricted-sg-rules",
+    "driver",
     "dry-run",
     "enable-backend-security-group",
     "enable-manage-backend-security-group-rules",
@@ -444,6 +447,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 33] = [
     "load-balancer-class",
     "node-group-auto-discovery",
     "nodes",
+    "policy",
     "provider",
     "service-target-eni-security-group-tags",
     "tags",

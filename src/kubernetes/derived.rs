@@ -13,7 +13,7 @@ use super::web_identity::ROLE_ANNOTATION;
 
 /// Annotation through which a `ServiceAccount` assumes a role of Alibaba Cloud.
 /// Source: Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
-const RRSA_ANNOTATION: &str = "pod-identity.alibabacloud.com/role-name";
+pub(crate) const RRSA_ANNOTATION: &str = "pod-identity.alibabacloud.com/role-name";
 
 /// The environment variables that Alibaba Cloud's cloud controller reads for an access key; it takes both or none.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.

@@ -255,8 +255,16 @@ const HIDDEN_VARIABLES: [&str; 2] = ["AWS_CONFIG_FILE", "AWS_CONTAINER_CREDENTIA
 
 /// Variables that change what a controller does; rules check only whether they are set. Sources:
 /// kubernetes-sigs/external-dns `pkg/apis/externaldns/types.go`; kubernetes/cloud-provider-alibaba-cloud
-/// `pkg/controller/helper/service_utils.go`.
-const SWITCH_VARIABLES: [&str; 2] = ["EXTERNAL_DNS_AWS_ASSUME_ROLE", "SERVICE_FORCE_BACKEND_ENI"];
+/// `pkg/controller/helper/service_utils.go`; kubernetes-sigs/alibaba-cloud-csi-driver `pkg/disk/disk.go`;
+/// kubernetes/autoscaler `cluster-autoscaler/cloudprovider/alicloud/alicloud_cloud_config.go`.
+const SWITCH_VARIABLES: [&str; 6] = [
+    "ALIBABA_CLOUD_SESSION_NAME",
+    "ALICLOUD_SESSION_NAME",
+    "DISK_AD_CONTROLLER",
+    "EXTERNAL_DNS_AWS_ASSUME_ROLE",
+    "REGION_ID",
+    "SERVICE_FORCE_BACKEND_ENI",
+];
 
 /// True if rules check whether a variable is set.
 pub(super) fn is_checked_variable(name: &str) -> bool {

@@ -17,6 +17,7 @@ mod ali_node_excluded;
 mod ali_probe_port;
 mod ali_rbac_missing;
 mod ali_routes_with_overlay;
+mod ali_rrsa_ignored;
 mod ali_svc_annotation_unknown;
 mod ali_svc_annotation_value;
 mod ali_svc_class_unserved;

@@ -12,6 +12,7 @@ mod ram_action_missing;
 mod ram_action_partial;
 mod ram_controller_principal_assumed;
 mod ram_controller_rights_on_worker;
+mod ram_node_rights_missing;
 mod ram_policy_near_quota;
 mod ram_privilege_escalation;
 mod ram_role_trust_not_ecs;

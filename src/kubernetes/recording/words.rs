@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::controller::companion;
+use crate::controller::{alibaba_companion, companion};
 use crate::text::secrets::{is_credential, masked, shown};
 
 use super::super::controller_flags;
@@ -88,9 +88,10 @@ fn hidden_words(words: &[String]) -> Vec<String> {
 pub(super) fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
     let containers = pod.and_then(|pod| pod.get_mut("containers")).and_then(Value::as_array_mut);
     for container in containers.into_iter().flatten() {
-        let is_companion = container["image"]
-            .as_str()
-            .is_some_and(|image| companion::identify(image).is_some() || image.contains(WEBHOOK_IMAGE));
+        let is_companion = container["image"].as_str().is_some_and(|image| {
+            let is_of_alibaba = alibaba_companion::IMAGES.contains(&alibaba_companion::image_parts(image).0);
+            companion::identify(image).is_some() || is_of_alibaba || image.contains(WEBHOOK_IMAGE)
+        });
         let is_known = is_pod || is_companion || {
             let text = container.to_string();
             ["cloud-controller-manager", "cloud-provider"].iter().any(|mark| text.contains(mark))
