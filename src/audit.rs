@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::aws::role_overview::RoleOverview;
 use crate::aws::view::{ClusterView, Held};
 use crate::baseline::BaselineError;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
@@ -17,6 +16,7 @@ use crate::role_audit::RoleAuditOptions;
 use crate::rules::alibaba::Installer;
 use crate::rules::{self, Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::VpcTopology;
+use crate::used_role::RoleOverview;
 
 pub(crate) mod alibaba;
 mod aws;
@@ -27,7 +27,7 @@ mod roles;
 mod unread;
 mod unseen;
 
-pub(crate) use crate::aws::role_overview::UsedRole;
+pub(crate) use crate::used_role::UsedRole;
 pub(crate) use configuration::Configuration;
 pub(crate) use not_audited::NotAudited;
 pub(crate) use roles::{ActionReport, RoleReport};
@@ -136,8 +136,11 @@ impl<'a> Auditor<'a> {
     ///
     /// # Errors
     /// When a baseline is broken.
-    pub(crate) fn role_overview(&self, inventory: &crate::aws::Inventory) -> Result<RoleOverview, BaselineError> {
-        aws::role_overview(self, inventory)
+    pub(crate) fn role_overview(&self, estate: EstateRef<'_>) -> Result<RoleOverview, BaselineError> {
+        match estate {
+            EstateRef::Aws(inventory) => aws::role_overview(self, inventory),
+            EstateRef::Alibaba(inventory) => alibaba::role_overview(self, inventory),
+        }
     }
 
     /// The cluster in an inventory of AWS.

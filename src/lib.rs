@@ -52,6 +52,7 @@ mod text;
 mod topology;
 mod transition;
 mod upgrade;
+mod used_role;
 mod why;
 
 use tagaudit_policy as policy;

@@ -82,6 +82,11 @@ impl<'e> CompanionRun<'e> {
         self.workload.environment.iter().any(|one| one == name)
     }
 
+    /// True if it has an access key in its environment.
+    pub(crate) fn has_key(&self) -> bool {
+        self.workload.credentials.iter().any(|name| name.ends_with("ACCESS_KEY_ID"))
+    }
+
     /// RRSA that it is given, for display.
     fn rrsa(&self, evidence: &Evidence) -> Option<String> {
         let workload = self.workload;

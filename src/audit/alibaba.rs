@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::alibaba::provider_id::{self, ProviderId};
+use crate::alibaba::role_overview;
 use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
 use crate::alibaba::{ClusterView, Inventory, RegionView};
 use crate::baseline::BaselineError;
@@ -12,6 +13,7 @@ use crate::membership::Apart;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::{self, Outcomes};
 use crate::target;
+use crate::used_role::RoleOverview;
 
 use super::unseen::{self, Listing, Named};
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes};
@@ -38,11 +40,22 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
         gaps,
         is_anything_here: view.members().next().is_some() || view.is_anything_tagged(),
         roles: compared.audits.iter().map(role_report).collect(),
-        controllers: Vec::new(),
+        controllers: if compared.audits.is_empty() {
+            Vec::new()
+        } else {
+            role_overview::controllers(&view, auditor.kubernetes, auditor.role_audit)
+        },
         resources: alibaba::count(inventory),
         nodes: count_nodes(view.members().map(|member| &member.roles)),
         topology: crate::alibaba::topology::topology(&view),
     })
+}
+
+pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<RoleOverview, BaselineError> {
+    let view = view(auditor, inventory);
+    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
+    let compared = roles::audit(&view, &options)?;
+    Ok(role_overview::overview(&view, auditor.kubernetes, &compared, &options, &gaps(auditor, &view)))
 }
 
 /// Compares the principals and runs the rules.

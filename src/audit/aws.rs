@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::aws::Inventory;
 use crate::aws::companion_audit::{AuditedCompanion, audited_companions};
 use crate::aws::companions::companions_on_nodes;
-use crate::aws::role_overview::{self, RoleOverview};
+use crate::aws::role_overview;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
 use crate::aws::trusted_companions::{TrustedRole, trusted_companions};
@@ -20,6 +20,7 @@ use crate::resource::ResourceKind;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::aws::Context;
 use crate::rules::{self, Outcomes};
+use crate::used_role::RoleOverview;
 
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unread, unseen};
 

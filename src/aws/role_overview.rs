@@ -1,8 +1,6 @@
 //! The role of each controller of a cluster: the source of that information, missing and excess actions, and what else may
 //! use the role.
 
-use serde::{Deserialize, Serialize};
-
 use crate::aws::companion_audit::AuditedCompanion;
 use crate::aws::companions::{CompanionRun, IngressUse, companions, is_isolated, node_roles};
 use crate::aws::ingresses::ingress_use;
@@ -18,91 +16,7 @@ use crate::inventory::Gap;
 use crate::kubernetes::{Evidence, WebIdentity};
 use crate::policy::Verdict;
 use crate::role_audit::RoleAuditOptions;
-
-/// Evidence for the role of a controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RoleSource {
-    /// The instance profiles of the nodes.
-    InstanceProfile,
-    /// Its trust policy, or `--controller-role`.
-    TrustPolicy,
-    /// The annotation of the ServiceAccount.
-    ServiceAccount,
-    /// The environment of its containers.
-    Environment,
-    /// The name that the guide of the controller gives the role, which EKS Pod Identity may assume.
-    PodIdentity,
-    /// Its Pods have no credentials: they use those of their node.
-    NodeMetadata,
-    /// Access keys in the environment of its containers.
-    AccessKeys,
-    /// The role is not known.
-    Unknown,
-}
-
-impl RoleSource {
-    /// Words for a table.
-    #[must_use]
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Self::InstanceProfile => "instance profile",
-            Self::TrustPolicy => "trust policy or option",
-            Self::ServiceAccount => "ServiceAccount",
-            Self::Environment => "environment",
-            Self::PodIdentity => "EKS Pod Identity",
-            Self::NodeMetadata => "instance metadata",
-            Self::AccessKeys => "access keys",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// A controller and a role that it uses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UsedRole {
-    /// Name of the controller, or `nodes` with their roles.
-    pub controller: String,
-    /// Version of the controller; absent if it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// `KIND NAMESPACE/NAME`; absent for nodes, and if no workloads were given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workload: Option<String>,
-    /// ARN of the role; absent if it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<String>,
-    pub role_source: RoleSource,
-    /// Number of actions that it needs; absent if nothing was compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub needed: Option<usize>,
-    /// Needed actions that the role grants nowhere.
-    pub lacking: Vec<String>,
-    /// Needed actions that the role never grants on the requests of the controller.
-    pub unmet: Vec<String>,
-    /// Granted patterns beyond what is published for it; absent if that was not compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub excess: Option<Vec<String>>,
-    /// Embedded baselines with the policies that the project publishes for this version, one for each variant; empty if
-    /// the version is not known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<String>,
-    /// Others that may use the role.
-    pub shared_with: Vec<String>,
-}
-
-/// The roles of a cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct RoleOverview {
-    /// Schema of this document.
-    pub(crate) schema: &'static str,
-    pub(crate) cluster_id: String,
-    /// Nodes first, then controllers by name.
-    pub(crate) roles: Vec<UsedRole>,
-    /// Reads that failed.
-    pub(crate) not_audited: Vec<Gap>,
-}
+use crate::used_role::{RoleOverview, RoleSource, UsedRole};
 
 /// Lists the roles of the controllers next to the cloud controller.
 pub(crate) fn controllers(
@@ -146,7 +60,7 @@ pub(crate) fn overview(
     roles.extend(controllers(view, evidence, audited, options));
     roles.extend(trusted.iter().map(trusted_role));
     let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
-    RoleOverview { schema: "tagaudit.roles/1", cluster_id: view.cluster_id.to_owned(), roles, not_audited }
+    RoleOverview::new(view.cluster_id, roles, not_audited)
 }
 
 /// A role that the usual ServiceAccount of a controller may assume; no workload shows if it runs.

@@ -7,7 +7,6 @@ use std::path::Path;
 use crate::alibaba;
 use crate::audit::{Audit, Auditor, Purpose};
 use crate::aws::Inventory;
-use crate::aws::role_overview::RoleOverview;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::Provider;
@@ -21,6 +20,7 @@ use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
 use crate::text;
+use crate::used_role::RoleOverview;
 
 pub(super) mod fleet;
 pub(super) mod kubernetes;
@@ -174,9 +174,9 @@ impl<'a> Scope<'a> {
     }
 
     /// The roles of the cluster and what uses them.
-    pub(super) fn role_overview(&self, inventory: &Inventory, source: SourceKind) -> Result<RoleOverview, Failure> {
-        self.check(Provider::Aws)?;
-        self.auditor(&[], source).role_overview(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))
+    pub(super) fn role_overview(&self, estate: EstateRef<'_>, source: SourceKind) -> Result<RoleOverview, Failure> {
+        self.check(estate.provider())?;
+        self.auditor(&[], source).role_overview(estate).map_err(|error| Failure::from_error(Exit::Usage, &error))
     }
 
     /// Contradiction between the cluster's tag and its Nodes, if any.

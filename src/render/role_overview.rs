@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::aws::role_overview::{RoleOverview, UsedRole};
 use crate::text;
+use crate::used_role::{RoleOverview, UsedRole};
 
 use super::style::{Painter, TableOptions, layout};
 

@@ -190,3 +190,31 @@ fn the_report_has_the_controllers_and_their_roles() {
     let without = run(&[&scan[..4], &of_cluster[2..4], &["--format", "html"]].concat());
     assert!(!String::from_utf8(without).unwrap().contains("<h2>Controllers</h2>"));
 }
+
+/// A controller of Alibaba Cloud takes its rights from the role of its node.
+#[test]
+fn roles_of_alibaba_cloud_are_those_of_the_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = folder.path().join("autoscaler.yaml");
+    std::fs::write(
+        &manifest,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: cluster-autoscaler\n  namespace: kube-system\nspec:\n  template:\n    spec:\n      nodeSelector:\n        node-role.kubernetes.io/control-plane: \"\"\n      tolerations:\n      - operator: Exists\n      containers:\n      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.32.1\n        command: [./cluster-autoscaler, --cloud-provider=alicloud]\n",
+    )
+    .unwrap();
+    let output = command()
+        .args(["roles", "--format", "json", "--cluster-id", "prod"])
+        .args(["--inventory", "fixtures/alibaba/clean-handmade.json"])
+        .args(["--kubernetes", "fixtures/alibaba/clean-handmade.nodes.json"])
+        .arg("--kubernetes")
+        .arg(&manifest)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let overview: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [nodes, autoscaler] = overview["roles"].as_array().unwrap().as_slice() else { panic!("{overview:#}") };
+    assert_eq!(nodes["role_source"], "instance-role");
+    assert_eq!(nodes["controller"], "nodes (controlplane)");
+    assert_eq!(autoscaler["role_source"], "node-metadata");
+    assert_eq!(autoscaler["role"], nodes["role"]);
+    assert!(autoscaler["lacking"].as_array().unwrap().contains(&json!("ess:ScaleWithAdjustment")));
+}

@@ -1,6 +1,5 @@
 //! `tagaudit roles`.
 
-use crate::estate::Estate;
 use crate::render;
 use crate::report::SourceKind;
 
@@ -14,13 +13,8 @@ pub(in crate::cli) fn run(args: &RolesArgs) -> Result<Exit, Failure> {
     let mut scope = Scope::read(&args.cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
     let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
     scope.take(&estate);
-    let Estate::Aws(inventory) = &estate else {
-        return Err(Failure::usage("`roles` does not support Alibaba Cloud yet").help(
-            "run `tagaudit scan`, which checks the principal of the cloud controller and the roles of the nodes",
-        ));
-    };
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
-    let overview = scope.role_overview(inventory, source)?;
+    let overview = scope.role_overview(estate.as_ref(), source)?;
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::role_overview(&overview, &options, out),
         Format::Json => render::json(&overview, out),

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::ClusterConfig],
     condition: "A configuration sets a literal `provider-id` for the kubelet: of the form `aws:///ZONE/i-…`, or of one that the cloud controller cannot read. A configuration of RKE2, K3s or the kubelet may be for a single node, so only a wrong form is an error there.",
     impact: "a providerID cannot be changed: every node but one claims the wrong instance and must be re-created",
-    fix: "Set it on each node from the metadata of its instance. In AWS it may also be removed: the cloud controller then finds the instance by the name of the Node.",
+    fix: "Set it on each node from the metadata of its instance, or remove it where the cloud controller finds the instance by the name of the Node.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go",
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",

@@ -1,0 +1,101 @@
+//! The RAM principal of each controller of a cluster: the source of that information, missing and excess actions.
+
+use crate::inventory::Gap;
+use crate::kubernetes::Evidence;
+use crate::membership;
+use crate::policy::Verdict;
+use crate::role_audit::RoleAuditOptions;
+use crate::used_role::{RoleOverview, RoleSource, UsedRole};
+
+use super::companions::{CompanionRun, OnNodes, companions, companions_on_nodes};
+use super::roles::{PrincipalAudit, PrincipalAudits, Use};
+use super::view::ClusterView;
+
+/// Lists the principals of a cluster: nodes and cloud controller first, then the other controllers by name.
+pub(crate) fn overview(
+    view: &ClusterView<'_>,
+    evidence: &Evidence,
+    audits: &PrincipalAudits<'_>,
+    options: &RoleAuditOptions,
+    gaps: &[Gap],
+) -> RoleOverview {
+    let mut roles: Vec<UsedRole> = audits.audits.iter().map(principal).collect();
+    roles.extend(controllers(view, evidence, options));
+    let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
+    RoleOverview::new(view.cluster_id, roles, not_audited)
+}
+
+/// Lists the controllers next to the cloud controller.
+pub(crate) fn controllers(view: &ClusterView<'_>, evidence: &Evidence, options: &RoleAuditOptions) -> Vec<UsedRole> {
+    let on_nodes = companions_on_nodes(view, evidence, options);
+    let mut found: Vec<UsedRole> = Vec::new();
+    for run in companions(evidence) {
+        match on_nodes.iter().find(|one| std::ptr::eq(one.run.workload, run.workload)) {
+            Some(one) => found.extend(through_nodes(one)),
+            None => found.push(of_unknown(&run)),
+        }
+    }
+    found.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));
+    found
+}
+
+/// A principal of the nodes, or one that the operator names for the cloud controller.
+fn principal(audit: &PrincipalAudit<'_>) -> UsedRole {
+    let (controller, role_source) = match audit.used_by {
+        Use::Controller => ("cloud controller".to_owned(), RoleSource::Option),
+        Use::ControlplaneNodes | Use::OtherNodes | Use::UnknownNodes => {
+            let roles: Vec<&str> = audit.node_roles.iter().map(membership::NodeRole::name).collect();
+            let nodes = if roles.is_empty() { "nodes".to_owned() } else { format!("nodes ({})", roles.join(", ")) };
+            (nodes, RoleSource::InstanceRole)
+        }
+    };
+    // The actions of another principal are not required of this one.
+    let actions = if audit.has_other_credentials() { &[] } else { audit.actions.as_slice() };
+    let lacking = actions.iter().filter(|one| matches!(one.assessment.verdict, Verdict::Missing | Verdict::Denied));
+    let shared = "every Pod on these nodes that reaches the metadata service".to_owned();
+    UsedRole {
+        controller,
+        version: None,
+        workload: None,
+        role: Some(audit.account.principal_arn(audit.principal)),
+        role_source,
+        needed: Some(actions.len()),
+        lacking: lacking.map(|one| one.action.clone()).collect(),
+        unmet: Vec::new(),
+        excess: Some(
+            audit.beyond.excess.iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action.clone()).collect(),
+        ),
+        published: Vec::new(),
+        shared_with: if audit.members.is_empty() { Vec::new() } else { vec![shared] },
+    }
+}
+
+/// A controller that uses the roles of its nodes.
+fn through_nodes(one: &OnNodes<'_>) -> Vec<UsedRole> {
+    let roles = one.roles.iter().map(|role| UsedRole {
+        role: Some(role.account.principal_arn(role.principal)),
+        role_source: RoleSource::NodeMetadata,
+        needed: Some(one.needed),
+        lacking: role.lacking.iter().map(|action| (*action).to_owned()).collect(),
+        shared_with: vec!["the nodes, and other Pods on them".to_owned()],
+        ..of_unknown(&one.run)
+    });
+    roles.collect()
+}
+
+/// A controller whose principal is not known.
+fn of_unknown(run: &CompanionRun<'_>) -> UsedRole {
+    UsedRole {
+        controller: run.companion.name().to_owned(),
+        version: run.version.map(|version| version.to_string()),
+        workload: Some(run.workload.full_name()),
+        role: None,
+        role_source: if run.has_key() { RoleSource::AccessKeys } else { RoleSource::Unknown },
+        needed: None,
+        lacking: Vec::new(),
+        unmet: Vec::new(),
+        excess: None,
+        published: Vec::new(),
+        shared_with: Vec::new(),
+    }
+}
