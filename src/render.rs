@@ -4,6 +4,7 @@
 mod asff;
 mod chain;
 mod clusters;
+mod console;
 mod csv;
 mod effective;
 mod emit;

@@ -10,6 +10,7 @@ use crate::report::{ActionReport, Found, Gone, Report, ReportView, RoleReport};
 use crate::rules::Outcome;
 use crate::text;
 
+use super::console::console_link;
 use super::rule_page;
 
 mod chain;
@@ -44,9 +45,16 @@ const RELATED: usize = 50;
 pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Markup::default();
     let view = ReportView::from(report);
+    page.raw("<main>\n");
     header(&mut page, report, &view);
-    map::map(&mut page, report);
-    findings(&mut page, &view);
+    // A long list comes first: behind a large map nobody finds it.
+    if view.open().count() > OPEN {
+        findings(&mut page, &view);
+        map::map(&mut page, report);
+    } else {
+        map::map(&mut page, report);
+        findings(&mut page, &view);
+    }
     gone(&mut page, &view);
     waived(&mut page, &view);
     policies(&mut page, &report.roles);
@@ -58,7 +66,7 @@ pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes a page with this body.
 fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
-    page.raw("<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
+    page.raw("</main>\n<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
     document(&format!("tagaudit: {}", report.subject), page, Some(SCRIPT), out)
 }
 
@@ -181,7 +189,7 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
         let number = findings.iter().filter(|finding| finding.severity == severity).count();
         if number > 0 {
             let class = format_args!("badge {}", severity.name()).to_string();
-            page.element("span", &[("class", &class)], format_args!("{number} {}", severity.name())).raw(" ");
+            page.element("span", &[("class", &class)], text::count(number, severity.noun())).raw(" ");
         }
     }
     page.element("strong", &[], rule)
@@ -192,12 +200,15 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
     if let Some(impact) = impact {
         page.raw("<div class=\"body\"><p><strong>What breaks.</strong> ").prose(impact).raw("</p></div>\n");
     }
+    sources(page, rule);
     for (index, finding) in findings.iter().enumerate() {
         let ids = std::iter::once(&finding.resource).chain(&finding.related).map(|resource| resource.id.as_str());
         let ids: Vec<&str> = finding.cluster_id.into_iter().chain(ids).collect();
         let ids = ids.join(" ");
         let key = finding.key();
-        let place: [(&'static str, &dyn std::fmt::Display); 5] = [
+        let anchor = format!("f-{key}");
+        let place: [(&'static str, &dyn std::fmt::Display); 6] = [
+            ("id", &anchor),
             ("data-ids", &ids),
             ("data-finding", &key),
             ("data-severity", &finding.severity.name()),
@@ -209,11 +220,11 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
             page.raw("<summary>");
             line(page, finding, shown.is_compared);
             page.raw("</summary>\n<div class=\"body\">");
-            details(page, finding, impact.is_none());
+            details(page, finding, impact.is_none(), &anchor);
             page.raw("</div></details>\n");
         } else {
-            let [ids, fingerprint, severity, fix, status] = place;
-            page.open("div", &[("class", &"compact"), ids, fingerprint, severity, fix, status]);
+            let [id, ids, fingerprint, severity, fix, status] = place;
+            page.open("div", &[("class", &"compact"), id, ids, fingerprint, severity, fix, status]);
             line(page, finding, shown.is_compared);
             page.raw("</div>\n");
         }
@@ -258,7 +269,25 @@ fn line(page: &mut Markup, finding: &Found<'_>, is_compared: bool) {
     page.raw(" <span class=\"dim\">").prose(&finding.message).raw("</span>");
 }
 
-fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool) {
+/// Writes the links to the code and documents that decide a rule.
+fn sources(page: &mut Markup, rule: &str) {
+    let mut linked = rule_page::sources(rule).iter().filter_map(|source| Some((source, rule_page::link(source)?)));
+    let Some((first, target)) = linked.next() else { return };
+    page.raw("<div class=\"body\"><p class=\"dim\">Decided in ");
+    link(page, &target, first);
+    for (source, target) in linked {
+        page.raw(", ");
+        link(page, &target, source);
+    }
+    page.raw("</p></div>\n");
+}
+
+/// Writes a link to another site, which does not learn of this page.
+fn link(page: &mut Markup, target: &str, text: &str) {
+    page.open("a", &[("href", &target), ("rel", &"noopener noreferrer"), ("target", &"_blank")]).text(text).close("a");
+}
+
+fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool, anchor: &str) {
     let entry = |page: &mut Markup, name: &'static str, text: &str| {
         page.raw("<p><strong>").text(name).raw("</strong> ").prose(text).raw("</p>\n");
     };
@@ -297,7 +326,13 @@ fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool) {
         .text(finding.confidence.name())
         .raw(". Fingerprint: ")
         .element("span", &[("class", &"id")], &finding.fingerprint)
-        .raw("</p>\n");
+        .raw(". ")
+        .element("a", &[("href", &format_args!("#{anchor}"))], "Link to this finding");
+    if let Some(target) = console_link(&finding.resource) {
+        page.raw(", ");
+        link(page, &target, "open in the console");
+    }
+    page.raw("</p>\n");
 }
 
 /// Roles against the actions of their baselines.
@@ -320,7 +355,7 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
         matrix(page, roles, &entries, &other);
     }
     if !granted.is_empty() {
-        page.raw("<details><summary>")
+        page.raw("<details data-print=\"no\"><summary>")
             .text(format_args!(
                 "{} granted to every role whose baseline requires them",
                 text::count(granted.len(), "action")
@@ -334,7 +369,7 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
         page.raw("<details><summary>")
             .element("strong", &[], name)
             .text(format_args!(" goes beyond its baseline: {}", text::count(role.excess.len(), "pattern")))
-            .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
+            .raw("</summary>\n<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
         for excess in &role.excess {
             let open = if excess.open_ended { " and any that the cloud adds" } else { "" };
             page.raw("<tr>")
@@ -350,7 +385,9 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
 
 /// Roles against actions.
 fn matrix(page: &mut Markup, roles: &[RoleReport], entries: &[BTreeMap<&str, &ActionReport>], actions: &[&str]) {
-    page.raw("<div class=\"matrix\"><table>\n<thead><tr><th>action</th>");
+    page.raw(
+        "<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table>\n<thead><tr><th>action</th>",
+    );
     for role in roles {
         let about = format!("{}, {}", role.baseline, text::count(role.instances.len(), "node"));
         page.open("th", &[("title", &role.role)])
@@ -401,7 +438,7 @@ fn gone(page: &mut Markup, report: &ReportView<'_>) {
     let parts = [("Resolved", &changes.resolved), ("Unknown: not checked this time", &changes.unknown)];
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
         page.element("h2", &[], heading)
-            .raw("<div class=\"matrix\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+            .raw("<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
         for Gone { found: finding, why } in gone {
             page.raw("<tr>")
                 .element("td", &[], finding.severity.name())
@@ -419,7 +456,7 @@ fn waived(page: &mut Markup, view: &ReportView<'_>) {
     if view.waived().next().is_none() {
         return;
     }
-    page.raw("<h2>Waived</h2>\n<div class=\"matrix\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+    page.raw("<h2>Waived</h2>\n<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
     for (finding, waiver) in view.waived() {
         page.raw("<tr>")
             .element("td", &[], finding.severity.name())
@@ -438,7 +475,7 @@ fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
         return;
     }
     page.raw(
-        "<div class=\"matrix\"><table><tr><th>what</th><th>where</th><th>why</th><th>rules not checked</th></tr>\n",
+        "<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>what</th><th>where</th><th>why</th><th>rules not checked</th></tr>\n",
     );
     for entry in report.not_audited.iter() {
         let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
@@ -454,9 +491,9 @@ fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
 }
 
 fn rules(page: &mut Markup, report: &ReportView<'_>) {
-    page.raw("<h2>Rules</h2>\n<details><summary>")
+    page.raw("<h2>Rules</h2>\n<details data-print=\"no\"><summary>")
         .text(format_args!("Outcomes of {}", text::count(report.rules.len(), "rule")))
-        .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
+        .raw("</summary>\n<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
     for rule in report.rules.iter() {
         let class = match rule.outcome {
             Outcome::Passed => "good",

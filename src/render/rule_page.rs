@@ -48,6 +48,11 @@ pub(crate) fn capitalised(text: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
+/// The sources of a rule; none if this version does not know it.
+pub(crate) fn sources(id: &str) -> &'static [&'static str] {
+    rules::find(id).map_or(&[], |rule| rule.sources)
+}
+
 /// The title of a rule; its id if this version does not know it.
 pub(crate) fn title(id: &str) -> &str {
     rules::find(id).map_or(id, |rule| rule.title)

@@ -74,6 +74,9 @@ def settle(report):
 
 demo = scan("demo", "demo")
 write("demo", demo)
+(out / "rules.json").write_bytes(run("rules", "--format", "json"))
+service = ["--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--kubernetes", "fixtures/why/pending.yaml"]
+(out / "service.html").write_bytes(run("why", "service", "shop/web", *service, "--format", "html"))
 (out / "demo.ansi").write_bytes(run("report", str(out / "demo.json"), "--color", "always"))
 write("broken", scan("broken", "bravo"))
 write("clean", scan("clean-kops-irsa", "irsa.example.com"))

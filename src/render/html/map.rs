@@ -62,6 +62,11 @@ pub(super) fn map(page: &mut Markup, report: &Report) {
     }
 }
 
+/// Attributes of a part of the map that leads to its findings, by mouse and by keyboard.
+fn part<'a>(class: &'a &'static str, id: &'a String) -> [(&'static str, &'a dyn std::fmt::Display); 4] {
+    [("class", class), ("data-find", id), ("tabindex", &0), ("role", &"button")]
+}
+
 /// The class that colours a part.
 fn class(tag: Option<ClusterTag>) -> &'static str {
     match tag {
@@ -119,13 +124,13 @@ impl Drawing<'_, '_> {
     fn draw(mut self) {
         let layout = Layout::new(self.vpc, self.marks);
         let Layout { width, height, .. } = layout;
-        self.page.raw("<div class=\"map\">").open(
+        self.page.raw("<div class=\"map\" tabindex=\"0\" role=\"group\" aria-label=\"Map\">").open(
             "svg",
             &[
                 ("width", &width),
                 ("height", &height),
                 ("viewBox", &format_args!("0 0 {width} {height}")),
-                ("role", &"img"),
+                ("role", &"group"),
                 ("aria-label", &format_args!("VPC {} in {}", self.vpc.vpc.id, self.vpc.region)),
             ],
         );
@@ -163,7 +168,7 @@ impl Drawing<'_, '_> {
 
     fn frame(&mut self, width: usize, height: usize) {
         let vpc = self.vpc;
-        self.page.open("g", &[("class", &class(vpc.vpc.tag)), ("data-find", &vpc.vpc.id)]);
+        self.page.open("g", &part(&class(vpc.vpc.tag), &vpc.vpc.id));
         self.rect("frame", 1, 1, width - 2, height - 2, 10);
         let name = vpc.vpc.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
         let title =
@@ -175,7 +180,7 @@ impl Drawing<'_, '_> {
 
     fn subnet(&mut self, x: usize, y: usize, subnet: &SubnetPart, groups: &[&NodeGroup]) {
         let height = subnet_height(groups.len());
-        self.page.open("g", &[("class", &class(subnet.part.tag)), ("data-find", &subnet.part.id)]);
+        self.page.open("g", &part(&class(subnet.part.tag), &subnet.part.id));
         self.page.element("title", &[], format_args!("subnet {}: {}", subnet.part.id, meaning(subnet.part.tag)));
         self.rect("box", x, y, COLUMN, height, 8);
         let public = match subnet.is_public {
@@ -209,7 +214,7 @@ impl Drawing<'_, '_> {
             self.text(x, y, "dim", line, COLUMN - 20);
             return;
         }
-        self.page.open("g", &[("data-find", &ids.join(" ")), ("tabindex", &0)]);
+        self.page.open("g", &[("data-find", &ids.join(" ")), ("tabindex", &0), ("role", &"button")]);
         self.text(x, y, "more", line, COLUMN - 20);
         self.page.raw("</g>");
     }
@@ -217,6 +222,7 @@ impl Drawing<'_, '_> {
     fn nodes(&mut self, number: usize, x: usize, y: usize, group: &NodeGroup) {
         let (x, width) = (x + 10, COLUMN - 20);
         let find = group.instances.join(" ");
+        let first = group.instances.first().map_or("", String::as_str);
         self.page.open(
             "g",
             &[
@@ -225,6 +231,7 @@ impl Drawing<'_, '_> {
                 ("data-node", &number),
                 ("data-groups", &group.security_groups.join(" ")),
                 ("tabindex", &0),
+                ("role", &"button"),
             ],
         );
         let more = group.count.saturating_sub(group.instances.len());
@@ -233,7 +240,6 @@ impl Drawing<'_, '_> {
         self.page.element("title", &[], title);
         self.rect("box", x, y, width, GROUP, 6);
         self.text(x + 8, y + 17, "", &format!("{} × {}", group.count, group.roles), width - 40);
-        let first = group.instances.first().map_or("", String::as_str);
         self.text(x + 8, y + 33, "tag", &format!("{}: {first}", meaning(Some(group.tag))), width - 16);
         if let Some(worst) = worst_severity(group) {
             let parts: Vec<String> =
@@ -248,7 +254,9 @@ impl Drawing<'_, '_> {
     fn security_group(&mut self, group: &Placed<'_>) {
         let y = group.y;
         let Part { id, name, tag } = group.part;
-        self.page.open("g", &[("class", &class(*tag)), ("data-find", id), ("data-groups", id)]);
+        let class = class(*tag);
+        let [kind, find, focus, role] = part(&class, id);
+        self.page.open("g", &[kind, find, ("data-groups", id), focus, role]);
         self.page.element("title", &[], format_args!("security group {id}: {}", meaning(*tag)));
         self.rect("box", group.x, y, SECURITY_GROUP, SECURITY_GROUP_HEIGHT, 20);
         self.text(group.x + 14, y + 18, "", name.as_deref().unwrap_or(id), SECURITY_GROUP - 50);

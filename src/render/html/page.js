@@ -1,5 +1,5 @@
 'use strict';
-// Filters, links from the map to the findings, and copying. The page is whole without it.
+// Filters, links between the map and the findings, addresses of both, and copying. The page is whole without it.
 const rows = [...document.querySelectorAll('[data-finding]')];
 const groups = [...document.querySelectorAll('[data-group]')];
 const search = document.getElementById('search');
@@ -38,11 +38,49 @@ function filter() {
   shown.textContent = number === rows.length ? `${rows.length} shown` : `${number} of ${rows.length} shown`;
 }
 
+// The filters stand in the address, so that a link shows the same findings. A file has no query, but every page has a fragment.
+const filters = ['severity', 'fix', 'status'];
+function write() {
+  const address = new URLSearchParams();
+  if (search.value) address.set('q', search.value);
+  for (const name of filters) {
+    const boxes = [...document.querySelectorAll(`input[name=${name}]`)];
+    if (boxes.some(box => !box.checked)) address.set(name, [...checked(name)].join(','));
+  }
+  if (ids) address.set('ids', [...ids].join(' '));
+  history.replaceState(null, '', `#${address}`);
+}
+function refilter() { filter(); write(); }
+
+// A link to a finding opens it; any other address holds filters.
+function read() {
+  const address = location.hash.slice(1);
+  for (const old of document.querySelectorAll('.linked')) old.classList.remove('linked');
+  if (address.startsWith('f-')) {
+    const row = document.getElementById(address);
+    if (!row || !('finding' in row.dataset)) return;
+    row.hidden = false;
+    for (let part = row; part; part = part.parentElement) if (part.tagName === 'DETAILS') { part.open = true; part.hidden = false; }
+    row.classList.add('linked');
+    row.scrollIntoView({ block: 'center' });
+    return;
+  }
+  if (!search || !address) return;
+  const wanted = new URLSearchParams(address);
+  search.value = wanted.get('q') ?? '';
+  for (const name of filters) {
+    const only = wanted.has(name) ? new Set(wanted.get(name).split(',')) : null;
+    for (const box of document.querySelectorAll(`input[name=${name}]`)) box.checked = !only || only.has(box.value);
+  }
+  ids = wanted.get('ids') ? new Set(wanted.get('ids').split(' ')) : null;
+  filter();
+}
+
 if (search) {
   let waiting;
-  search.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
-  for (const box of document.querySelectorAll('.tools input[type=checkbox]')) box.addEventListener('change', filter);
-  picked.addEventListener('click', () => { ids = null; filter(); });
+  search.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(refilter, 120); });
+  for (const box of document.querySelectorAll('.tools input[type=checkbox]')) box.addEventListener('change', refilter);
+  picked.addEventListener('click', () => { ids = null; refilter(); });
   document.querySelector('.tools').hidden = false;
   filter();
 }
@@ -50,11 +88,37 @@ for (const part of document.querySelectorAll('[data-find]')) {
   const go = () => {
     if (!search) return;
     ids = new Set(part.dataset.find.split(' '));
-    filter();
+    refilter();
     document.getElementById('findings').scrollIntoView();
   };
   part.addEventListener('click', go);
-  part.addEventListener('keydown', event => { if (event.key === 'Enter') go(); });
+  part.addEventListener('keydown', event => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    go();
+  });
+}
+// From a finding to its place on the map.
+const places = new Map();
+for (const part of document.querySelectorAll('.map [data-find]')) {
+  for (const id of part.dataset.find.split(' ')) if (!places.has(id)) places.set(id, part);
+}
+for (const row of places.size > 0 ? rows : []) {
+  row.addEventListener('toggle', () => {
+    const place = row.dataset.ids.split(' ').map(id => places.get(id)).find(Boolean);
+    const body = row.querySelector('.body');
+    if (!place || !body || body.querySelector('.place')) return;
+    const button = document.createElement('button');
+    button.className = 'place';
+    button.textContent = 'show on the map';
+    button.addEventListener('click', () => {
+      for (const old of document.querySelectorAll('.map .found')) old.classList.remove('found');
+      place.classList.add('found');
+      place.scrollIntoView({ block: 'center', inline: 'center' });
+      place.focus({ preventScroll: true });
+    });
+    body.append(button);
+  });
 }
 for (const part of document.querySelectorAll('[data-groups]')) {
   const svg = part.closest('svg');
@@ -71,7 +135,7 @@ for (const part of document.querySelectorAll('[data-groups]')) {
 // What is printed is open, and closed again behind it.
 let closed = [];
 addEventListener('beforeprint', () => {
-  closed = [...document.querySelectorAll('details:not([open])')];
+  closed = [...document.querySelectorAll('details:not([open]):not([data-print])')].filter(part => !part.closest('[data-print]'));
   for (const part of closed) part.open = true;
 });
 addEventListener('afterprint', () => { for (const part of closed) part.open = false; });
@@ -80,8 +144,24 @@ for (const block of document.querySelectorAll('pre')) {
   const text = block.textContent;
   button.textContent = 'copy';
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(text);
-    button.textContent = 'copied';
+    button.textContent = await copy(text) ? 'copied' : 'select the text to copy it';
   });
   block.append(button);
 }
+// Browsers refuse the clipboard to pages that were fetched without TLS.
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    return done;
+  }
+}
+addEventListener('hashchange', read);
+read();

@@ -16,7 +16,7 @@ use super::markup::Markup;
 pub(crate) fn html_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     let view = ReportView::from(set);
     let mut page = Markup::default();
-    page.element("h1", &[], &view.subject);
+    page.raw("<main>\n").element("h1", &[], &view.subject);
     super::verdict_box(&mut page, &view);
     page.raw("<dl class=\"facts\">\n");
     let outcomes = TargetOutcome::ALL.map(|outcome| format!("{} {}", set.count_targets(outcome), outcome.words()));
@@ -38,7 +38,7 @@ fn clusters(page: &mut Markup, set: &ReportSet) {
     if rows.is_empty() {
         return;
     }
-    page.raw("<h2>Clusters</h2>\n<div class=\"matrix\"><table>\n<thead><tr><th>cluster</th><th>account</th><th>regions</th><th>nodes</th><th>errors</th><th>warnings</th><th>notes</th><th>waived</th><th>not audited</th></tr></thead>\n<tbody>\n");
+    page.raw("<h2>Clusters</h2>\n<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table>\n<thead><tr><th>cluster</th><th>account</th><th>regions</th><th>nodes</th><th>errors</th><th>warnings</th><th>notes</th><th>waived</th><th>not audited</th></tr></thead>\n<tbody>\n");
     for (target, report) in rows {
         let regions: Vec<&str> = report.regions().into_iter().collect();
         page.raw("<tr>")
@@ -67,7 +67,7 @@ fn others(page: &mut Markup, set: &ReportSet) {
     }
     page.raw("<details><summary>")
         .text(format_args!("{} without an audited cluster", text::count(without().count(), "target")))
-        .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>account</th><th>outcome</th><th>why</th></tr>\n");
+        .raw("</summary>\n<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>account</th><th>outcome</th><th>why</th></tr>\n");
     for target in without() {
         let is_due = target.outcome == TargetOutcome::NotAudited || !target.missing_cluster_ids.is_empty();
         let class =
