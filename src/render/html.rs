@@ -104,7 +104,8 @@ fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
         fact("configuration", &configuration.describe());
     }
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
-    fact("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") });
+    let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
+    fact("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
     let outcomes = outcomes.map(|outcome| format!("{} {}", report.count_rules(outcome), outcome.words()));
     fact("rules", &outcomes.join(", "));
