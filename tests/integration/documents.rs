@@ -71,21 +71,36 @@ fn the_readmes_show_the_real_output_of_the_demo() {
     }
 }
 
-/// A page with the output of its examples.
+/// A page with the output of its examples, as far as one can read it in ten seconds.
 fn with_outputs(page: &str) -> String {
     let (before, rest) = page.split_once("<!-- demo output -->\n```text\n").unwrap();
     let (_, after) = rest.split_once("```\n<!-- /demo output -->").unwrap();
     let output = stdout(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"]);
-    // The errors tell the story; the rest is one command away.
-    let shown = output.split("\nWarnings:").next().unwrap();
-    let page = format!("{before}<!-- demo output -->\n```text\n{shown}\n…\n```\n<!-- /demo output -->{after}");
-    let page = with_output(&page, "why demo", |output| output.stdout);
+    // The first finding; the rest is one command away.
+    let shown: Vec<&str> = output.split("\n\nerror ").take(3).collect();
+    let shown = shown.join("\n\nerror ");
+    let page = format!("{before}<!-- demo output -->\n```text\n{shown}\n\n…\n```\n<!-- /demo output -->{after}");
+    with_output(&page, "why demo", |output| {
+        let chain = String::from_utf8(output.stdout).unwrap();
+        // The object, the link that breaks, and the verdict.
+        let parts: Vec<&str> = chain.trim_end().split("\n\n").collect();
+        let broken = parts.iter().find(|part| part.starts_with("broken")).unwrap();
+        let (first, second, last) = (parts[0], parts[1], parts.last().unwrap());
+        format!("{first}\n\n{second}\n\n…\n\n{broken}\n\n…\n\n{last}\n").into_bytes()
+    })
+}
+
+#[test]
+fn the_page_on_the_use_shows_the_real_plan() {
     // A plan is named after its content, the time included.
     let name = regex::Regex::new("^Plan [0-9a-f]{12}").unwrap();
-    with_output(&page, "plan demo", |output| {
-        let plan = String::from_utf8(output.stderr).unwrap();
-        name.replace(&plan, "Plan 5f0c1d2e3a4b").into_owned().into_bytes()
-    })
+    for page in ["docs/using.md", "docs/using.zh-CN.md"] {
+        let shown = with_output(&read(page), "plan demo", |output| {
+            let plan = String::from_utf8(output.stderr).unwrap();
+            name.replace(&plan, "Plan 5f0c1d2e3a4b").into_owned().into_bytes()
+        });
+        in_step(page, &shown);
+    }
 }
 
 /// A page with the output of the command between two marks; it finds something.
@@ -102,8 +117,8 @@ fn with_output(page: &str, mark: &str, shown: impl Fn(Output) -> Vec<u8>) -> Str
 }
 
 #[test]
-fn the_readme_names_every_exit_code_and_its_commands_exist() {
-    let readme = read("README.md");
+fn the_page_on_the_use_names_every_exit_code_and_its_commands_exist() {
+    let readme = read("docs/using.md");
     for (code, meaning) in Exit::ALL.map(|exit| (exit.code(), exit.meaning())) {
         assert!(readme.contains(&format!("| {code} | {meaning} |")), "{code}");
     }
@@ -481,14 +496,31 @@ fn bones(
 #[test]
 fn the_chinese_readme_is_in_step() {
     let (readme, chinese) = (read("README.md"), read("README.zh-CN.md"));
-    let ((english, prose), (given, translated)) = (blocks(&readme), blocks(&chinese));
-    let mut page = chinese.clone();
+    // Each leads with the cloud of most of its readers.
+    let own = |page: &str| {
+        let (before, rest) = page.split_once("<!-- why demo -->\n").unwrap();
+        format!("{before}{}", rest.split_once("<!-- /why demo -->\n").unwrap().1)
+    };
+    in_step_in_chinese("README.zh-CN.md", &chinese, &own(&readme), &own(&chinese));
+    assert!(readme.lines().count() <= 150, "{}", readme.lines().count());
+}
+
+#[test]
+fn the_chinese_page_on_the_use_is_in_step() {
+    let (english, chinese) = (read("docs/using.md"), read("docs/using.zh-CN.md"));
+    in_step_in_chinese("docs/using.zh-CN.md", &chinese, &english, &chinese);
+}
+
+/// Compares what a page and its translation have in common.
+fn in_step_in_chinese(name: &str, chinese: &str, english: &str, translation: &str) {
+    let ((english, prose), (given, translated)) = (blocks(english), blocks(translation));
+    let mut page = chinese.to_owned();
     if english.len() == given.len() {
         for (from, to) in given.iter().zip(&english) {
             page = page.replacen(from, to, 1);
         }
     }
-    in_step("README.zh-CN.md", &page);
+    in_step(name, &page);
     assert_eq!(given, english);
     assert_eq!(bones(&translated), bones(&prose));
 }
@@ -512,6 +544,8 @@ fn every_local_link_leads_somewhere() {
     for page in [
         "README.md",
         "README.zh-CN.md",
+        "docs/using.md",
+        "docs/using.zh-CN.md",
         "docs/alibaba.md",
         "docs/alibaba.zh-CN.md",
         "docs/architecture.md",

@@ -608,10 +608,10 @@ fn the_page_shows_the_line_and_marks_the_place() {
 }
 
 #[test]
-fn the_readme_shows_what_it_prints() {
+fn the_page_on_the_use_shows_what_it_prints() {
     let (_, page) = text(&lint(&["fixtures/kubernetes/broken/rancher.yaml"]));
-    let readme = super::documents::read("README.md");
-    let shown = readme.split("```text\n").find(|block| block.starts_with("error[rancher-")).unwrap();
+    let usage = super::documents::read("docs/using.md");
+    let shown = usage.split("```text\n").find(|block| block.starts_with("error[rancher-")).unwrap();
     let shown = shown.split("```").next().unwrap().trim_end();
     assert!(page.contains(shown), "{shown}");
 }
