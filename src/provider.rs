@@ -11,6 +11,8 @@ mod error;
 #[cfg(feature = "kubernetes")]
 pub(crate) mod kubernetes;
 #[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
+pub(crate) mod progress;
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 pub(crate) mod signals;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) mod write_error;

@@ -79,38 +79,41 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
     maps.any(|map| crate::kubernetes::alibaba_cloud_config::cloud_config(map).is_some_and(|config| config.has_key()))
 }
 
+/// Families of rules, by name, with their tables.
+pub(crate) const FAMILIES: [(&str, &[Rule]); 28] = [
+    ("alibaba-identity", alibaba_identity::RULES),
+    ("alibaba-instance", alibaba_instance::RULES),
+    ("alibaba-kubernetes", alibaba_kubernetes::RULES),
+    ("alibaba-network", alibaba_network::RULES),
+    ("alibaba-node", alibaba_node::RULES),
+    ("alibaba-policy", alibaba_policy::RULES),
+    ("alibaba-service", alibaba_service::RULES),
+    ("cloud-controller", cloud_controller::RULES),
+    ("cluster-configuration", cluster_configuration::RULES),
+    ("controller-role", controller_role::RULES),
+    ("iam", iam::RULES),
+    ("instance", instance::RULES),
+    ("instance-tags", instance_tags::RULES),
+    ("ingress", ingress::RULES),
+    ("karpenter", karpenter::RULES),
+    ("metadata", metadata::RULES),
+    ("network", network::RULES),
+    ("node", node::RULES),
+    ("node-arguments", node_arguments::RULES),
+    ("orphans", orphans::RULES),
+    ("ownership", ownership::RULES),
+    ("load-balancers", load_balancers::RULES),
+    ("scaling", scaling::RULES),
+    ("security-groups", security_groups::RULES),
+    ("service", service::RULES),
+    ("service-account", service_account::RULES),
+    ("storage", storage::RULES),
+    ("subnets", subnets::RULES),
+];
+
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 28] = [
-        alibaba_identity::RULES,
-        alibaba_instance::RULES,
-        alibaba_kubernetes::RULES,
-        alibaba_network::RULES,
-        alibaba_node::RULES,
-        alibaba_policy::RULES,
-        alibaba_service::RULES,
-        cloud_controller::RULES,
-        cluster_configuration::RULES,
-        controller_role::RULES,
-        iam::RULES,
-        instance::RULES,
-        instance_tags::RULES,
-        ingress::RULES,
-        karpenter::RULES,
-        metadata::RULES,
-        network::RULES,
-        node::RULES,
-        node_arguments::RULES,
-        orphans::RULES,
-        ownership::RULES,
-        load_balancers::RULES,
-        scaling::RULES,
-        security_groups::RULES,
-        service::RULES,
-        service_account::RULES,
-        storage::RULES,
-        subnets::RULES,
-    ];
+    let families = FAMILIES.map(|(_, rules)| rules);
     let mut rules: Vec<&'static Rule> = families.into_iter().flatten().collect();
     rules.sort_by_key(|rule| rule.id);
     rules

@@ -170,7 +170,7 @@ impl<'e> CompanionRun<'e> {
         self.argument("driver").is_none_or(|drivers| drivers.split(',').any(|one| one.trim().starts_with("disk")))
     }
 
-    /// True if a setting may let the controller attach the disks: `DISK_AD_CONTROLLER`, a feature gate or the ConfigMap.
+    /// True if a setting may let the controller attach the disks: `DISK_AD_CONTROLLER`, a feature gate or the `ConfigMap`.
     /// Source: kubernetes-sigs/alibaba-cloud-csi-driver `pkg/disk/disk.go#GlobalConfigSet`.
     fn may_attach_elsewhere(&self, evidence: &Evidence) -> bool {
         let mut maps = evidence.documents_by_kind(DocumentKind::ConfigMap);

@@ -67,7 +67,7 @@ pub(crate) fn trusted_companions<'a>(
             if !trusting.iter().any(is_ours) && (trusting.len() != 1 || has_other_clusters(view)) {
                 continue;
             }
-            for role in roles_of_cluster(view.cluster_id, trusting) {
+            for role in roles_of_cluster(view.cluster_id, &trusting) {
                 let Some((namespace, name)) = own(role) else { continue };
                 found.push(TrustedRole {
                     row,

@@ -18,7 +18,7 @@ pub(super) mod ask;
 pub(super) mod catalogue;
 pub(super) mod command;
 pub(super) mod config;
-mod examples;
+pub(super) mod examples;
 pub(super) mod fix;
 pub(super) mod outputs;
 pub(super) mod policy;
@@ -101,9 +101,9 @@ impl From<ProviderName> for Provider {
 /// Format and destination of the output.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OutputArgs {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    pub(in crate::cli) format: Format,
+    /// Output format [default: that of the file name, else a table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(in crate::cli) format: Option<Format>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(in crate::cli) output: Option<PathBuf>,
@@ -122,6 +122,9 @@ pub(in crate::cli) struct TerminalArgs {
     /// Use of colours; `NO_COLOR` is respected
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(in crate::cli) color: ColorChoice,
+    /// Severity from which a finding fails a test: that of --fail-on.
+    #[arg(skip)]
+    pub(in crate::cli) threshold: Option<Severity>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

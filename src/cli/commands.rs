@@ -7,6 +7,7 @@ pub(super) mod example;
 pub(super) mod fix;
 pub(super) mod guard;
 pub(super) mod lint;
+pub(super) mod manual;
 pub(super) mod many;
 pub(super) mod merge;
 pub(super) mod migrate;

@@ -1,6 +1,6 @@
 //! Input of a command: the evidence, from the source that the operator selects, and the options to audit it with.
 
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
@@ -16,6 +16,8 @@ use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
 #[cfg(feature = "aws")]
 use crate::provider::aws;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+use crate::provider::progress::{Display, INTERVAL};
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
@@ -386,8 +388,18 @@ pub(super) fn request<'a>(
             controller_roles: &scope.baselines.controller_roles,
             service_account_roles: scope.kubernetes.web_identities().into_iter().map(|one| one.role_arn).collect(),
         }),
-        progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
+        progress: display(terminal),
         verbose: terminal.verbose,
+    }
+}
+
+/// Display of the progress: none next to the requests themselves.
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+fn display(terminal: &TerminalArgs) -> Display {
+    match (terminal.quiet || terminal.verbose, io::stderr().is_terminal()) {
+        (true, _) => Display::Hidden,
+        (false, true) => Display::Terminal,
+        (false, false) => Display::Lines(INTERVAL),
     }
 }
 
@@ -459,6 +471,7 @@ pub(super) fn request_alibaba<'a>(
         }),
         load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
         verbose: terminal.verbose,
+        progress: display(terminal),
     }
 }
 

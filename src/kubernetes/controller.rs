@@ -324,6 +324,19 @@ fn selects_masters(version: Option<&str>) -> bool {
     })
 }
 
+/// The container that the chart creates.
+fn container_of_chart(image: Located<String>, words: Vec<Located<String>>) -> Container {
+    Container {
+        name: "aws-cloud-controller-manager".to_owned(),
+        image,
+        is_never_pulled: false,
+        words,
+        settings: std::collections::BTreeMap::new(),
+        mounts: Vec::new(),
+        liveness_port: None,
+    }
+}
+
 /// Cloud controller that the chart creates from values: maps are merged with its own, null members are deleted, and
 /// lists are replaced.
 /// Source: Helm documentation, "Values Files", "Deleting a Default Key".
@@ -370,15 +383,7 @@ pub(super) fn from_values(
         values.text(&["image", "repository"]).unwrap_or("registry.k8s.io/provider-aws/cloud-controller-manager");
     let tag = values.text(&["image", "tag"]).map(|tag| format!(":{tag}")).unwrap_or_default();
     let image = values.located(&["image", "tag"]).map_or_else(|| place.clone(), |tag| tag.place);
-    let container = Container {
-        name: "aws-cloud-controller-manager".to_owned(),
-        image: Located { value: format!("{repository}{tag}"), place: image },
-        is_never_pulled: false,
-        words,
-        settings: std::collections::BTreeMap::new(),
-        mounts: Vec::new(),
-        liveness_port: None,
-    };
+    let container = container_of_chart(Located { value: format!("{repository}{tag}"), place: image }, words);
     let workload = Workload {
         kind: WorkloadKind::DaemonSet,
         api_version: "apps/v1".to_owned(),

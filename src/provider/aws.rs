@@ -33,6 +33,7 @@ mod targets;
 mod write;
 
 pub(crate) use super::error::{Error, ErrorKind};
+use crate::provider::progress::Display;
 use crate::provider::signals::until_signal;
 pub(crate) use decode::decode;
 pub(crate) use targets::{Identity, ManyTargets, Members, collect_each};
@@ -40,7 +41,6 @@ pub(crate) use write::Writer;
 
 /// Read request: scope, credentials and limits.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Request<'a> {
     /// Named profile.
     pub profile: Option<String>,
@@ -64,8 +64,8 @@ pub(crate) struct Request<'a> {
     pub timeout: Duration,
     /// Clusters whose roles are needed; without them, all roles of instances.
     pub cluster: Option<ClusterScope<'a>>,
-    /// True to show progress on standard error.
-    pub progress: bool,
+    /// Display of the progress on standard error.
+    pub progress: Display,
     /// True to log every request to standard error.
     pub verbose: bool,
 }

@@ -17,10 +17,10 @@ use kube::{Client, Config};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::io::Write as _;
 
 use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded, recorded_text};
 use crate::policy;
+use crate::provider::progress::log;
 use crate::text;
 
 use super::error::{Error, ErrorKind, check_endpoint};
@@ -453,8 +453,7 @@ impl Api {
         if self.verbose {
             let outcome = failure.map_or_else(|| "ok".to_owned(), |failure| failure.reason.clone());
             let path = path.split("&continue=").next().unwrap_or(path);
-            let line = format!("GET {path} {} ms {}\n", started.elapsed().as_millis(), text::printable(&outcome));
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+            log(&format!("GET {path} {} ms {outcome}", started.elapsed().as_millis()));
         }
     }
 }

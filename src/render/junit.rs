@@ -1,5 +1,5 @@
-//! The report for CI test reports: a suite for each rule. An error or a warning is a failure, a note is skipped,
-//! anything not audited is an error, and a rule that does not apply is skipped.
+//! The report for CI test reports: a suite for each rule. A finding from the threshold on is a failure, any other is
+//! skipped, anything not audited is an error, and a rule that does not apply is skipped.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,12 +15,12 @@ use crate::text;
 ///
 /// # Errors
 /// When the writer fails.
-pub(crate) fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn junit(report: &ReportView<'_>, threshold: Option<Severity>, out: &mut dyn Write) -> io::Result<()> {
     let mut junit = Junit::new(shown(&format!("tagaudit: {}", report.subject)));
     // By rule, even if a report from elsewhere does not list the rule of each finding.
     let mut cases: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
     for finding in &report.findings {
-        cases.entry(&finding.rule).or_default().push(failure(finding));
+        cases.entry(&finding.rule).or_default().push(failure(finding, threshold));
     }
     for rule in report.rules.iter() {
         cases.entry(&rule.rule).or_default().extend(outcome(rule));
@@ -70,7 +70,7 @@ fn as_jenkins_reads(text: &str) -> String {
     kept
 }
 
-fn failure(finding: &Found<'_>) -> TestCase {
+fn failure(finding: &Found<'_>, threshold: Option<Severity>) -> TestCase {
     if let Some(waiver) = finding.waiver.as_ref().filter(|_| !finding.is_open()) {
         let mut status = TestCaseStatus::skipped();
         status.set_type("waived").set_message(shown(&format!("{}: {}", waiver.describe(), finding.message)));
@@ -78,10 +78,11 @@ fn failure(finding: &Found<'_>) -> TestCase {
         case.set_classname(shown(&finding.rule));
         return case;
     }
-    // A note does not make a build unstable.
-    let mut status = match finding.severity {
-        Severity::Info => TestCaseStatus::skipped(),
-        Severity::Warning | Severity::Error => TestCaseStatus::non_success(NonSuccessKind::Failure),
+    // What leaves the exit code 0 does not make a build unstable.
+    let mut status = if finding.severity < threshold.unwrap_or(Severity::Warning) {
+        TestCaseStatus::skipped()
+    } else {
+        TestCaseStatus::non_success(NonSuccessKind::Failure)
     };
     let mut description = vec![format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.described())];
     description.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));

@@ -17,6 +17,8 @@ pub struct TableOptions {
     pub color: bool,
     /// True to show everything instead of folding long lists.
     pub verbose: bool,
+    /// Severity from which a finding fails a test; without one, that of a warning.
+    pub threshold: Option<Severity>,
 }
 
 /// Width below which columns are dropped.

@@ -28,7 +28,9 @@ const FORMATS: [ReportFormat; 8] = [
 
 fn page(report: &Report, format: ReportFormat) -> String {
     let mut bytes = Vec::new();
-    format.write(report, &TableOptions { width: 120, color: false, verbose: false }, &mut bytes).unwrap();
+    format
+        .write(report, &TableOptions { width: 120, color: false, verbose: false, threshold: None }, &mut bytes)
+        .unwrap();
     String::from_utf8(bytes).unwrap()
 }
 

@@ -78,6 +78,7 @@ mod mock_scaling;
 mod mock_writes;
 mod node_arguments;
 mod outcomes;
+mod outputs;
 mod permissions;
 mod plans;
 mod policy_commands;

@@ -120,7 +120,9 @@ fn whole() -> ReportSet {
 
 fn page(set: &ReportSet, format: ReportFormat) -> String {
     let mut page = Vec::new();
-    format.write_set(set, &TableOptions { width: 120, color: false, verbose: false }, &mut page).unwrap();
+    format
+        .write_set(set, &TableOptions { width: 120, color: false, verbose: false, threshold: None }, &mut page)
+        .unwrap();
     String::from_utf8(page).unwrap()
 }
 
@@ -137,7 +139,7 @@ fn a_set_in_every_format() {
     }
     let narrow = {
         let mut page = Vec::new();
-        let options = TableOptions { width: 60, color: false, verbose: false };
+        let options = TableOptions { width: 60, color: false, verbose: false, threshold: None };
         ReportFormat::Table.write_set(&set, &options, &mut page).unwrap();
         String::from_utf8(page).unwrap()
     };
@@ -636,7 +638,9 @@ fn targets_that_have_to_be_there_and_are_not_were_not_audited() {
     // A report of one cluster is one of the target.
     let report = report_in("clean-rke1", account, READ);
     let mut page = Vec::new();
-    ReportFormat::Json.write(&report, &TableOptions { width: 80, color: false, verbose: false }, &mut page).unwrap();
+    ReportFormat::Json
+        .write(&report, &TableOptions { width: 80, color: false, verbose: false, threshold: None }, &mut page)
+        .unwrap();
     let file = folder.write("one.json", std::str::from_utf8(&page).unwrap());
     let wanted = json!([{"account": account, "cluster-ids": [report.cluster_id]}]).to_string();
     let targets = folder.write("targets.json", &wanted);

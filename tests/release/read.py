@@ -33,6 +33,7 @@ with tempfile.TemporaryDirectory() as work:
     subprocess.run(["bash", "-n", at("completions", "tagaudit.bash")], check=True)
     manual = open(at("man", "tagaudit.1")).read()
     assert ".TH tagaudit" in manual and "tagaudit\\-scan" in manual
+    assert "EXIT STATUS" in open(at("man", "tagaudit-scan.1")).read() and os.path.exists(at("man", "tagaudit-policy-lint.1"))
     # The demo of the README, as its reader runs it in the folder.
     readme = open(at("README.md")).read()
     (command,) = [line for line in readme.splitlines() if line.startswith("cargo run ") and "fixtures/demo.json" in line][:1]

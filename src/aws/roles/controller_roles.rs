@@ -36,15 +36,15 @@ pub(super) fn controller_roles<'a>(
     }
     let trusts = |role: &&Role| trusts_the_controller(role.trust_policy.as_deref());
     let trusting: Vec<&Role> = account.roles.iter().filter(trusts).collect();
-    roles_of_cluster(cluster_id, trusting)
+    roles_of_cluster(cluster_id, &trusting)
 }
 
 /// Of the roles that trust a service account, those of a cluster: by its tag or its id in their names, else the only one
 /// that has no tag of another cluster.
-pub(crate) fn roles_of_cluster<'a>(cluster_id: &str, trusting: Vec<&'a Role>) -> Vec<&'a Role> {
+pub(crate) fn roles_of_cluster<'a>(cluster_id: &str, trusting: &[&'a Role]) -> Vec<&'a Role> {
     let is_foreign = |role: &Role| tags::has_foreign_cluster_tag(role.tags.as_deref().unwrap_or_default(), cluster_id);
     let ours: Vec<&Role> = trusting.iter().copied().filter(|role| names_cluster(role, cluster_id)).collect();
-    match (ours.is_empty(), trusting.as_slice()) {
+    match (ours.is_empty(), trusting) {
         (false, _) => ours,
         (true, [only]) if !is_foreign(only) => vec![only],
         _ => Vec::new(),

@@ -69,8 +69,8 @@ pub(crate) struct GuardArgs {
     #[arg(long, help_heading = "Verdict")]
     pub(crate) allow_undecided: bool,
     /// Output format
-    #[arg(long, value_enum, default_value_t = GuardFormat::Table, help_heading = "Output")]
-    pub(crate) format: GuardFormat,
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(crate) format: Option<GuardFormat>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
@@ -176,8 +176,8 @@ where
 #[derive(Debug, Args)]
 pub(crate) struct ChainOutputArgs {
     /// Output format
-    #[arg(long, value_enum, default_value_t = ChainFormat::Table, help_heading = "Output")]
-    pub(crate) format: ChainFormat,
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(crate) format: Option<ChainFormat>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
 use crate::resource::ResourceKind;
+use crate::rules::FAMILIES;
 
 use super::ProviderName;
 use super::values::{cluster_id, role_arn, service_account};
@@ -23,6 +24,9 @@ pub(crate) struct RulesArgs {
     /// Only rules about this kind of resource, such as `subnet`
     #[arg(long, value_name = "KIND", value_parser = resource_kind())]
     pub(crate) resource: Option<String>,
+    /// Only rules of this family, such as `security-groups`
+    #[arg(long, value_name = "FAMILY", value_parser = family())]
+    pub(crate) family: Option<String>,
     /// Only rules whose id, title, condition or impact contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
@@ -46,6 +50,11 @@ impl From<SeverityName> for Severity {
             SeverityName::Info => Self::Info,
         }
     }
+}
+
+/// Reads the name of a family of rules.
+fn family() -> PossibleValuesParser {
+    PossibleValuesParser::new(FAMILIES.map(|(name, _)| name))
 }
 
 /// Reads a kind of resource.

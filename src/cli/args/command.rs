@@ -81,8 +81,15 @@ pub(crate) enum Command {
     Permissions(PermissionsArgs),
     /// Print a shell completion script
     Completions(CompletionsArgs),
-    /// Print the manual page
-    Man,
+    /// Print the manual, or write a page for each command
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(in crate::cli) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -332,6 +339,19 @@ pub(crate) struct MergeArgs {
     pub(crate) verdict: VerdictArgs,
     #[command(flatten)]
     pub(crate) output: Outputs<ReportFormat>,
+}
+
+impl Command {
+    /// Passes the threshold of --fail-on on to the formats that mark failures.
+    pub(in crate::cli) fn set_threshold(&mut self) {
+        match self {
+            Self::Scan(args) => args.output.terminal.threshold = args.verdict.fail_on.threshold(),
+            Self::Report(args) => args.output.terminal.threshold = args.verdict.fail_on.threshold(),
+            Self::Merge(args) => args.output.terminal.threshold = args.verdict.fail_on.threshold(),
+            Self::Lint(args) => args.output.terminal.threshold = args.fail_on.threshold(),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]

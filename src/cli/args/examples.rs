@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Command;
 
 /// A command line, and what it is for.
-type Example = (&'static str, &'static str);
+pub(in crate::cli) type Example = (&'static str, &'static str);
 
 /// Examples by the names of the command, from the outermost on.
 const EXAMPLES: &[(&[&str], &[Example])] = &[
@@ -172,8 +172,19 @@ const EXAMPLES: &[(&[&str], &[Example])] = &[
         ],
     ),
     (&["completions"], &[("tagaudit completions bash", "for `/etc/bash_completion.d`")]),
-    (&["man"], &[("tagaudit man", "all pages")]),
+    (
+        &["man"],
+        &[
+            ("tagaudit man --output /usr/local/share/man/man1", "a page for each command"),
+            ("tagaudit man", "all pages, one after the other"),
+        ],
+    ),
 ];
+
+/// Examples of a command, by its names; none for a group of commands.
+pub(in crate::cli) fn of(path: &[&str]) -> &'static [Example] {
+    EXAMPLES.iter().find(|(names, _)| *names == path).map_or(&[], |(_, examples)| examples)
+}
 
 /// Adds the examples to the help of a command and of those within it.
 pub(super) fn with_examples(command: Command) -> Command {

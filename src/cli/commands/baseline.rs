@@ -32,8 +32,9 @@ pub(in crate::cli) fn baseline(
         }
         BaselineCommand::Show { name, controller_version, cluster_id } => {
             let Some(embedded) = baseline::find(name) else {
-                return Err(Failure::usage(format!("no baseline is called `{name}`"))
-                    .help("`tagaudit baseline list` lists them"));
+                return Err(
+                    Failure::usage(format!("no baseline is called `{name}`")).help(input::nearest_baseline(name))
+                );
             };
             if embedded.dialect.name == RAM.name {
                 input::check_version(Provider::Alibaba, *controller_version)?;

@@ -10,7 +10,7 @@ use crate::kubernetes::List;
 use crate::kubernetes::arguments::{NodeArguments, Started};
 use crate::permissions;
 use crate::render::{self, layout, rule_page};
-use crate::rules::{self, RULES, Rule};
+use crate::rules::{self, FAMILIES, RULES, Rule};
 use crate::text;
 use crate::why;
 
@@ -48,6 +48,10 @@ fn is_chosen(rule: &Rule, args: &RulesArgs) -> bool {
     let of_cloud = |name: ProviderName| rule.providers().contains(&name.into());
     let of_severity = |name: SeverityName| rule.severity.default == name.into();
     let is_about = |kind: &String| rule.resources.iter().any(|one| one.name() == kind);
+    let is_of = |family: &String| {
+        let mut tables = FAMILIES.iter().filter(|(name, _)| name == family).map(|(_, rules)| rules);
+        tables.any(|rules| rules.iter().any(|one| one.id == rule.id))
+    };
     let says = |text: &String| {
         let text = text.to_lowercase();
         [rule.id, rule.title, rule.condition, rule.impact].iter().any(|own| own.to_lowercase().contains(&text))
@@ -55,6 +59,7 @@ fn is_chosen(rule: &Rule, args: &RulesArgs) -> bool {
     args.provider.is_none_or(of_cloud)
         && args.severity.is_none_or(of_severity)
         && args.resource.as_ref().is_none_or(is_about)
+        && args.family.as_ref().is_none_or(is_of)
         && args.search.as_ref().is_none_or(says)
 }
 
@@ -142,7 +147,7 @@ fn explain_line(
     if !answers.is_known() {
         return Err(unknown_rule(asked));
     }
-    let options = render::TableOptions { width, color: false, verbose: false };
+    let options = render::TableOptions { width, color: false, verbose: false, threshold: None };
     match format {
         ExplainFormat::Json => Ok(render::json(&answers, out)),
         ExplainFormat::Text => Ok(render::why(&answers, &options, out)),

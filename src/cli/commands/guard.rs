@@ -19,7 +19,7 @@ use crate::cli::args::{self, EvidenceArgs};
 use crate::cli::io::clock::today;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::read_bytes;
-use crate::cli::io::output::emit;
+use crate::cli::io::output::{chosen, emit};
 use crate::cli::io::{input, kubernetes_files};
 use crate::cli::session::fleet::{Fleet, Unplaced};
 use crate::cli::session::{self, Scope};
@@ -29,6 +29,7 @@ const MAX_PLAN_BYTES: u64 = 1 << 30;
 
 /// Tries a plan on a copy of the account.
 pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
+    let format = chosen(args.format, args.output.as_deref())?;
     let files: Vec<PathBuf> = args.plan.iter().chain(&args.manifests).cloned().collect();
     input::check_stdin(&args.audit.evidence, &args.source, &files)?;
     let config = args::config::read_optional(&args.configuration)?;
@@ -79,7 +80,7 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
         })?;
     judged.not_audited.extend(states.not_audited);
     judged.not_audited.sort();
-    emit(args.output.as_deref(), &args.terminal, |options, out| match args.format {
+    emit(args.output.as_deref(), &args.terminal, |options, out| match format {
         GuardFormat::Table => render::guard(&judged, &options, out),
         GuardFormat::Json => render::json(&judged, out),
         GuardFormat::Markdown => render::guard_markdown(&judged, out),

@@ -12,7 +12,7 @@ use crate::rules::{self, KubernetesContext, RULES, Rule};
 use crate::cli::args::Format;
 use crate::cli::args::command::{FromProvider, MigrateArgs, ToProvider};
 use crate::cli::io::failure::{Exit, Failure};
-use crate::cli::io::output::emit;
+use crate::cli::io::output::{chosen, emit};
 use crate::cli::session::{self, Scope};
 
 pub(in crate::cli) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
@@ -76,7 +76,8 @@ fn given(evidence: Evidence, args: &MigrateArgs) -> Result<Evidence, Failure> {
 }
 
 fn write(args: &MigrateArgs, migration: &Migration) -> Result<Exit, Failure> {
-    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+    let format = chosen(args.output.format, args.output.output.as_deref())?;
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match format {
         Format::Table => render::migration(migration, &options, out),
         Format::Json => render::json(&MigrationReport::from(migration), out),
     })?;

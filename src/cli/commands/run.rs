@@ -44,6 +44,8 @@ pub fn main() -> Exit {
             return if asked { Exit::Clean } else { Exit::Usage };
         }
     };
+    let mut cli = cli;
+    cli.command.set_threshold();
     match run(&cli.command, configured.as_ref()) {
         Ok(exit) => exit,
         Err(failure) => {
@@ -81,7 +83,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
             clap_complete::generate(args.shell, &mut config::command_with_environment(), "tagaudit", &mut script);
             Ok(out.write_all(&script))
         }),
-        Command::Man => printed(|out| Ok(manual(out))),
+        Command::Man(args) => super::manual::run(args),
     }
 }
 
@@ -155,26 +157,10 @@ fn write_findings(
         FindingsFormat::Json => page(PageFormat::Json, options, out),
         FindingsFormat::Markdown => render::markdown(view, out),
         FindingsFormat::Sarif => render::sarif(view, out),
-        FindingsFormat::Junit => render::junit(view, out),
+        FindingsFormat::Junit => render::junit(view, options.threshold, out),
         FindingsFormat::Github => render::github(view, out),
         FindingsFormat::Csv => render::csv(view, out),
     })
-}
-
-/// Writes the manual: the page of the command and of each subcommand, one after the other.
-fn manual(out: &mut dyn Write) -> io::Result<()> {
-    let command = config::command_with_environment();
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    for subcommand in command.get_subcommands() {
-        let name = format!("tagaudit-{}", subcommand.get_name());
-        clap_mangen::Man::new(subcommand.clone().name(name.clone())).render(&mut page)?;
-        for inner in subcommand.get_subcommands() {
-            let name = format!("{name}-{}", inner.get_name());
-            clap_mangen::Man::new(inner.clone().name(name)).render(&mut page)?;
-        }
-    }
-    out.write_all(&page)
 }
 
 fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
@@ -243,12 +229,13 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 }
 
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
+    let format = output::chosen(args.output.format, args.output.output.as_deref())?;
     let estate = collect(&args.source, &args.output.terminal, None)?;
     let clusters = match &estate {
         Estate::Aws(inventory) => Clusters::from_inventory(inventory),
         Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
     };
-    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match format {
         Format::Table => render::clusters(&clusters, &options, out),
         Format::Json => render::json(&clusters, out),
     })?;

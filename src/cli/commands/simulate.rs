@@ -23,12 +23,13 @@ use crate::upgrade::Upgrade;
 use crate::cli::args::ask::{ControllerName, SimulateArgs};
 use crate::cli::args::{AuditArgs, Format};
 use crate::cli::io::failure::{Exit, Failure};
-use crate::cli::io::output::emit;
+use crate::cli::io::output::{chosen, emit};
 use crate::cli::io::{input, kubernetes_files};
 use crate::cli::session::{self, Scope};
 
 /// Shows what the controllers do with objects.
 pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
+    let format = chosen(args.output.format, args.output.output.as_deref())?;
     input::check_stdin(&args.evidence, &args.source, &args.files)?;
     let objects = if args.files.is_empty() { Evidence::default() } else { kubernetes_files::evidence(&args.files)? };
     let (evidence, rights) = (args.evidence.clone(), args.rights.clone());
@@ -79,7 +80,7 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let simulation = Rehearsed::new(today, then.as_ref());
     let simulation =
         if has_target { steps(args, &scope, &objects, &estate, simulation)? } else { Upgrade::none(simulation) };
-    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match format {
         Format::Table => render::simulate(&simulation, &options, out),
         Format::Json => render::json(&simulation, out),
     })?;

@@ -22,7 +22,7 @@ use crate::cli::io::failure::provider_failure;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::{MAX_NODES_BYTES, read_bytes};
 use crate::cli::io::input;
-use crate::cli::io::output::{self, emit};
+use crate::cli::io::output::{self, chosen, emit};
 use crate::cli::session::{self, Scope, kubernetes as cluster};
 
 /// Largest paste that is read, in bytes.
@@ -74,6 +74,7 @@ fn pod_objects(args: &WhyObjectArgs<NamespacedName>, files: &[PathBuf]) -> Resul
 }
 
 fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
+    let format = chosen(args.output.format, args.output.output.as_deref())?;
     let Some(file) = &args.file else { return Err(Failure::usage("name a file, or `-` for standard input")) };
     input::check_stdin(&args.audit.evidence, &args.source, std::slice::from_ref(file))?;
     let bytes = read_bytes(file, MAX_PASTE_BYTES, "log")?;
@@ -84,7 +85,7 @@ fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
     if args.cluster_id.is_some() || args.source.inventory.is_some() {
         check(&mut answers, args)?;
     }
-    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match format {
         Format::Table => render::why(&answers, &options, out),
         Format::Json => render::json(&answers, out),
     })?;
@@ -162,6 +163,7 @@ fn object(
     output: &ChainOutputArgs,
     named: &Named<'_>,
 ) -> Result<Exit, Failure> {
+    let format = chosen(output.format, output.output.as_deref())?;
     input::check_stdin(&audit.evidence, source, &[])?;
     let mut scope = Scope::read(cluster_id, audit, &source.connection, &output.terminal)?;
     let estate = session::collect(source, &output.terminal, Some(&scope))?;
@@ -221,7 +223,7 @@ fn object(
         let exit = if matches!(error, ChainError::Unread { .. }) { Exit::Incomplete } else { Exit::Usage };
         Failure::from_error(exit, &error).help(help)
     })?;
-    emit(output.output.as_deref(), &output.terminal, |options, out| match output.format {
+    emit(output.output.as_deref(), &output.terminal, |options, out| match format {
         ChainFormat::Table => render::chain(&chain, &options, out),
         ChainFormat::Json => render::json(&chain, out),
         ChainFormat::Html => render::html_chain(&chain, out),

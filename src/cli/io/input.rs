@@ -381,8 +381,17 @@ pub(in crate::cli) fn chosen_rules(chosen: &[String], skipped: &[String]) -> Res
 }
 
 /// An unknown rule id, with the closest known one.
+/// Help for the name of a baseline that does not exist.
+pub(in crate::cli) fn nearest_baseline(name: &str) -> String {
+    const ALIKE: f64 = 0.8;
+    match crate::text::most_alike(&name.to_lowercase(), crate::baseline::all().into_iter().map(|one| one.name), ALIKE) {
+        Some(other) => format!("did you mean `{other}`? `tagaudit baseline list` lists them all"),
+        None => "`tagaudit baseline list` lists them".to_owned(),
+    }
+}
+
 pub(in crate::cli) fn unknown_rule(name: &str) -> Failure {
-    let help = match rules::nearest(name) {
+    let help = match rules::nearest(&name.to_lowercase()) {
         Some(id) => format!("did you mean `{id}`? `tagaudit rules` lists them all"),
         None => "`tagaudit rules` lists them".to_owned(),
     };

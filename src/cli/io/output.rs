@@ -1,7 +1,10 @@
 //! Output of commands: destinations and widths.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+
+use clap::ValueEnum;
 
 use crate::inventory::{Access, write_file};
 use crate::render::{FileFormat, ReportFormat, TableOptions};
@@ -58,6 +61,40 @@ pub(in crate::cli) fn emit_all<F: FileFormat>(
     }
 }
 
+/// Format of a command with one output: the given one, or that of the name of its file, or the first, which is the table.
+///
+/// # Errors
+/// If the name implies another format than the given one, or one that the command does not have.
+pub(in crate::cli) fn chosen<F: ValueEnum>(given: Option<F>, file: Option<&Path>) -> Result<F, Failure> {
+    let extension = file.and_then(Path::extension).and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    let implied = match extension.as_deref() {
+        Some("json") => Some("json"),
+        Some("html" | "htm") => Some("html"),
+        Some("md" | "markdown") => Some("markdown"),
+        Some("csv") => Some("csv"),
+        Some("sarif") => Some("sarif"),
+        Some("xml") => Some("junit"),
+        _ => None,
+    };
+    let name = |format: &F| format.to_possible_value().map(|one| one.get_name().to_owned()).unwrap_or_default();
+    let shown = file.map(|file| file.display().to_string()).unwrap_or_default();
+    let all = || F::value_variants().iter();
+    match (given, implied) {
+        (Some(given), Some(implied)) if name(&given) != implied => Err(Failure::usage(format!(
+            "the file `{shown}` would hold {}, but its name implies {implied}",
+            name(&given)
+        ))
+        .help("omit --format to use the format of the name, or name the file after the format")),
+        (Some(given), _) => Ok(given),
+        (None, Some(implied)) => all().find(|one| name(one) == implied).cloned().ok_or_else(|| {
+            let names: Vec<String> = all().map(name).collect();
+            Failure::usage(format!("the name of `{shown}` implies {implied}, which this command does not write"))
+                .help(format!("name it after one of {}", names.join(", ")))
+        }),
+        (None, None) => all().next().cloned().ok_or_else(|| Failure::usage("this command has no format")),
+    }
+}
+
 /// Runs a command whose output goes to standard output.
 pub(in crate::cli) fn printed(
     write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>,
@@ -74,7 +111,7 @@ pub(in crate::cli) fn emit(
     terminal: &TerminalArgs,
     write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let verbose = terminal.verbose;
+    let TerminalArgs { verbose, threshold, .. } = *terminal;
     if let Some(path) = output {
         return put(path, &page(path, terminal, |options, out| write(*options, out))?, Access::Owner);
     }
@@ -82,9 +119,20 @@ pub(in crate::cli) fn emit(
     let color = match terminal.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
-        ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+        ColorChoice::Auto => is_forced() || anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
     };
-    finish(write(TableOptions { width: table_width(), color, verbose }, &mut io::BufWriter::new(stdout.lock())))
+    finish(write(
+        TableOptions { width: table_width(), color, verbose, threshold },
+        &mut io::BufWriter::new(stdout.lock()),
+    ))
+}
+
+/// True if `FORCE_COLOR` asks for colours where there is no terminal, as CI systems set it. `NO_COLOR` counts more.
+/// Sources: <https://force-color.org>, <https://no-color.org>.
+#[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+pub(in crate::cli) fn is_forced() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    is_set("FORCE_COLOR") && !is_set("NO_COLOR")
 }
 
 /// Content of a file.
@@ -98,8 +146,11 @@ fn page(
     }
     let color = terminal.color == ColorChoice::Always;
     let mut page = Vec::new();
-    write(&TableOptions { width: FILE_WIDTH, color, verbose: terminal.verbose }, &mut page)
-        .map_err(|error| unwritten(path, &error))?;
+    write(
+        &TableOptions { width: FILE_WIDTH, color, verbose: terminal.verbose, threshold: terminal.threshold },
+        &mut page,
+    )
+    .map_err(|error| unwritten(path, &error))?;
     Ok(page)
 }
 

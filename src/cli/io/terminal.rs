@@ -6,7 +6,7 @@ use crate::text;
 
 use crate::cli::args::{ColorChoice, TerminalArgs};
 use crate::cli::io::failure::{Exit, Failure};
-use crate::cli::io::output::error_width;
+use crate::cli::io::output::{error_width, is_forced};
 
 /// Properties of standard error.
 pub(in crate::cli) struct Out {
@@ -19,7 +19,9 @@ impl Out {
         let color = match terminal.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
+            ColorChoice::Auto => {
+                is_forced() || anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
+            }
         };
         Self { color, width: error_width() }
     }

@@ -12,6 +12,7 @@ use crate::alibaba::{Inventory, PrincipalKind, roles};
 use crate::inventory::{Gap, Read};
 use crate::nodes::KubernetesNode;
 use crate::provider::error::{self, Error, ErrorKind};
+use crate::provider::progress::{Display, Progress};
 use crate::target;
 
 use client::{Client, Limits};
@@ -66,6 +67,8 @@ pub(crate) struct Request<'a> {
     pub load_balancers: bool,
     /// True to log every request to standard error.
     pub verbose: bool,
+    /// Display of the progress on standard error.
+    pub progress: Display,
 }
 
 /// Cluster of a scan.
@@ -120,6 +123,7 @@ pub(crate) fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
             Err(error) => return Err(error),
         }
     }
+    connection.client.finish();
     inventory.canonicalise();
     inventory.note_unlisted();
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
@@ -150,6 +154,7 @@ impl Connection {
             requests_per_second: request.requests_per_second,
             endpoints: credentials.endpoints.clone(),
             verbose: request.verbose,
+            progress: Progress::of_calls(request.progress),
         };
         // The region of a profile counts; the environment fills in what the profile leaves open.
         // Source: aliyun/aliyun-cli `config/profile.go#OverwriteWithFlags`.

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::error::Error as StdError;
 use std::fmt::Debug;
 use std::future::Future;
-use std::io::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -13,11 +12,11 @@ use aws_sdk_sts::operation::assume_role_with_web_identity::AssumeRoleWithWebIden
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
-use indicatif::ProgressBar;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::inventory::{Gap, Read};
+use crate::provider::progress::{Display, Progress, log};
 use crate::text;
 
 use super::Request;
@@ -121,7 +120,7 @@ pub(super) struct Caller {
     capacity: f64,
     buckets: Mutex<HashMap<(String, &'static str), Bucket>>,
     iam: Semaphore,
-    progress: ProgressBar,
+    progress: Progress,
     verbose: bool,
     /// Account id, once it is known.
     account_id: String,
@@ -129,8 +128,7 @@ pub(super) struct Caller {
 
 impl Caller {
     pub(super) fn new(request: &Request<'_>) -> Self {
-        let progress = if request.progress { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        progress.enable_steady_tick(Duration::from_millis(120));
+        let progress = Progress::of_calls(request.progress);
         let rate = f64::from(request.requests_per_second);
         Self {
             deadline: Mutex::new(Instant::now() + request.timeout),
@@ -169,7 +167,7 @@ impl Caller {
             capacity: self.capacity * 0.4,
             buckets: Mutex::default(),
             iam: Semaphore::new(1),
-            progress: ProgressBar::hidden(),
+            progress: Progress::of_calls(Display::Hidden),
             verbose: self.verbose,
             account_id: self.account_id.clone(),
         }
@@ -204,7 +202,7 @@ impl Caller {
 
     /// Removes the progress display.
     pub(super) fn finish(&self) {
-        self.progress.finish_and_clear();
+        self.progress.finish();
     }
 
     /// Waits until the API of a region may be called again.
@@ -237,6 +235,7 @@ impl Caller {
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
         let is_iam = api.starts_with("iam:");
+        let _begun = self.progress.begin(format!("{api} in {}", place(region)));
         let attempt = async {
             let _permit = if is_iam { self.iam.acquire().await.ok() } else { None };
             if api.starts_with("ec2:") {
@@ -301,16 +300,18 @@ impl Caller {
     }
 
     fn log(&self, api: &str, region: &str, started: Instant, error: Option<String>) {
-        let place = if region.is_empty() { "global" } else { region };
         if self.verbose {
             let outcome = error.unwrap_or_else(|| "ok".to_owned());
             let account = if self.account_id.is_empty() { "" } else { " " };
             let (account, elapsed) = (format!("{account}{}", self.account_id), started.elapsed().as_millis());
-            let line = format!("{api}{account} {place} {elapsed} ms {}\n", text::printable(&outcome));
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+            log(&format!("{api}{account} {} {elapsed} ms {outcome}", place(region)));
         }
-        self.progress.set_message(format!("read {} in {place}", api.split(':').nth(1).unwrap_or(api)));
     }
+}
+
+/// Name of a region for display; IAM and STS have none.
+fn place(region: &str) -> &str {
+    if region.is_empty() { "global" } else { region }
 }
 
 /// A page of a list.

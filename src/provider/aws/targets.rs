@@ -6,10 +6,10 @@ use std::fmt;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::aws::Inventory;
 use crate::inventory::{Gap, Provider, Read};
+use crate::provider::progress::{Display, Progress};
 use crate::target::{Member, Target};
 
 use super::call::{CallError, Caller, Page};
@@ -69,7 +69,7 @@ pub(crate) fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) ->
 }
 
 async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {
-    let quiet = Request { progress: false, ..request.clone() };
+    let quiet = Request { progress: Display::Hidden, ..request.clone() };
     let caller = Caller::new(&quiet);
     let session = Session::load(&quiet).await?;
     let (account_id, _, partition) = identity(&session, &caller).await?;
@@ -82,14 +82,15 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
         number += 1;
         accounts.entry(target.account_id.clone()).or_default().push(target);
     }
-    let progress = progress(request, number);
+    let progress = Progress::of_targets(request.progress, number);
+    let shown = &progress;
     let mut waiting = accounts.into_values();
-    let mut failed = 0;
     let mut running = FuturesUnordered::new();
     let read = |mut targets: std::vec::IntoIter<Target>| {
         let (quiet, session, own, also) = (&quiet, &session, &own, &*many.also);
         async move {
             let target = targets.next()?;
+            let _begun = shown.begin(format!("account {}", target.account_id));
             let result = read_target(quiet, session, own, &target, also(&target)).await;
             Some((target, result, targets))
         }
@@ -104,27 +105,11 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
         if rest.len() > 0 {
             running.push(read(rest));
         }
-        failed += usize::from(result.is_err());
-        progress.inc(1);
-        let failures = if failed == 0 { String::new() } else { format!(", {failed} not") };
-        progress.set_message(format!("{failures}; last account {}", target.account_id));
         // Messages about a target must not run into the progress display.
         progress.suspend(|| (many.take)(target, result));
     }
-    progress.finish_and_clear();
+    progress.finish();
     Ok(())
-}
-
-fn progress(request: &Request<'_>, number: usize) -> ProgressBar {
-    if !request.progress {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(number as u64);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed_precise}] {pos} of {len} targets read{msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(std::time::Duration::from_millis(120));
-    bar
 }
 
 /// Lists every account of the organization, in any state.

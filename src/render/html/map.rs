@@ -63,7 +63,7 @@ pub(super) fn map(page: &mut Markup, report: &Report) {
 }
 
 /// Attributes of a part of the map that leads to its findings, by mouse and by keyboard.
-fn part<'a>(class: &'a &'static str, id: &'a String) -> [(&'static str, &'a dyn std::fmt::Display); 4] {
+fn part<'a>(class: &'a &'static str, id: &'a &str) -> [(&'static str, &'a dyn std::fmt::Display); 4] {
     [("class", class), ("data-find", id), ("tabindex", &0), ("role", &"button")]
 }
 
@@ -168,7 +168,7 @@ impl Drawing<'_, '_> {
 
     fn frame(&mut self, width: usize, height: usize) {
         let vpc = self.vpc;
-        self.page.open("g", &part(&class(vpc.vpc.tag), &vpc.vpc.id));
+        self.page.open("g", &part(&class(vpc.vpc.tag), &vpc.vpc.id.as_str()));
         self.rect("frame", 1, 1, width - 2, height - 2, 10);
         let name = vpc.vpc.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
         let title =
@@ -180,7 +180,7 @@ impl Drawing<'_, '_> {
 
     fn subnet(&mut self, x: usize, y: usize, subnet: &SubnetPart, groups: &[&NodeGroup]) {
         let height = subnet_height(groups.len());
-        self.page.open("g", &part(&class(subnet.part.tag), &subnet.part.id));
+        self.page.open("g", &part(&class(subnet.part.tag), &subnet.part.id.as_str()));
         self.page.element("title", &[], format_args!("subnet {}: {}", subnet.part.id, meaning(subnet.part.tag)));
         self.rect("box", x, y, COLUMN, height, 8);
         let public = match subnet.is_public {
@@ -254,15 +254,16 @@ impl Drawing<'_, '_> {
     fn security_group(&mut self, group: &Placed<'_>) {
         let y = group.y;
         let Part { id, name, tag } = group.part;
+        let id = id.as_str();
         let class = class(*tag);
-        let [kind, find, focus, role] = part(&class, id);
-        self.page.open("g", &[kind, find, ("data-groups", id), focus, role]);
+        let [kind, find, focus, role] = part(&class, &id);
+        self.page.open("g", &[kind, find, ("data-groups", &id), focus, role]);
         self.page.element("title", &[], format_args!("security group {id}: {}", meaning(*tag)));
         self.rect("box", group.x, y, SECURITY_GROUP, SECURITY_GROUP_HEIGHT, 20);
         self.text(group.x + 14, y + 18, "", name.as_deref().unwrap_or(id), SECURITY_GROUP - 50);
-        let named = if name.is_some() { id.as_str() } else { "" };
+        let named = if name.is_some() { id } else { "" };
         self.text(group.x + 14, y + 34, "tag", &format!("{} {named}", meaning(*tag)), SECURITY_GROUP - 28);
-        self.mark(group.x + SECURITY_GROUP - 18, y + 14, std::iter::once(id.as_str()));
+        self.mark(group.x + SECURITY_GROUP - 18, y + 14, std::iter::once(id));
         self.page.raw("</g>");
     }
 

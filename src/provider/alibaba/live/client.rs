@@ -12,6 +12,7 @@ use ureq::http::Request;
 use crate::inventory::Read;
 use crate::json_input;
 use crate::provider::alibaba::answers::Refusal;
+use crate::provider::progress::{Progress, log};
 use crate::text;
 use crate::transition::Operation;
 
@@ -176,6 +177,7 @@ pub(super) struct Limits {
     pub(super) endpoints: Endpoints,
     /// True to log every request to standard error.
     pub(super) verbose: bool,
+    pub(super) progress: Progress,
 }
 
 /// Calls the API with keys of one account.
@@ -238,8 +240,14 @@ impl Client {
         answered.and_then(|answer| read(answer, call)).map_err(|(error, _)| error)
     }
 
+    /// Removes the display of the progress.
+    pub(super) fn finish(&self) {
+        self.limits.progress.finish();
+    }
+
     /// Makes a call and reads its answer.
     pub(super) fn call<T: DeserializeOwned>(&self, keys: &Keys, call: &ApiCall<'_>) -> Result<T, CallError> {
+        let _begun = self.limits.progress.begin(format!("{} in {}", call.action, call.region));
         let mut wait = FIRST_WAIT;
         let mut last: Option<CallError> = None;
         for attempt in 1..=ATTEMPTS {
@@ -368,11 +376,6 @@ impl Drop for Slot<'_> {
 
 fn now() -> Instant {
     Instant::now()
-}
-
-fn log(line: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(std::io::stderr().lock(), "{}", text::printable(line));
 }
 
 fn transport_failure(error: &TransportError) -> CallError {

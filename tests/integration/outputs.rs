@@ -1,0 +1,70 @@
+//! Names of files, colours and thresholds of the outputs of commands.
+
+use super::binary::command;
+use super::documents::path;
+
+/// The name of a file says what its readers expect.
+#[test]
+fn a_file_holds_what_its_name_implies() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], name: &str| {
+        let file = folder.path().join(name);
+        let output = command().current_dir(path("")).args(arguments).arg("-o").arg(&file).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap(), std::fs::read_to_string(file).ok())
+    };
+    let why = [
+        "why",
+        "service",
+        "shop/web",
+        "--cluster-id",
+        "demo",
+        "--inventory",
+        "fixtures/demo.json",
+        "--kubernetes",
+        "fixtures/why/pending.yaml",
+    ];
+    let (code, _, page) = run(&why, "why.html");
+    assert_eq!(code, Some(1));
+    assert!(page.unwrap().starts_with("<!DOCTYPE html>"));
+    let clusters = ["clusters", "--inventory", "fixtures/demo.json"];
+    let (code, _, page) = run(&clusters, "clusters.json");
+    assert_eq!(code, Some(0));
+    assert!(page.unwrap().starts_with('{'));
+    for (arguments, name) in
+        [(&clusters[..], "clusters.html"), (&[&clusters[..], &["--format", "table"]].concat(), "c.json")]
+    {
+        let (code, message, page) = run(arguments, name);
+        assert_eq!((code, page), (Some(2), None), "{name}");
+        assert!(message.contains("implies") && message.contains("help:"), "{message}");
+    }
+}
+
+#[test]
+fn colours_are_forced_where_there_is_no_terminal() {
+    let shown = |variables: &[(&str, &str)]| {
+        let scan = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"];
+        let output = command().current_dir(path("")).args(scan).envs(variables.iter().copied()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().contains('\u{1b}')
+    };
+    assert!(!shown(&[]));
+    assert!(shown(&[("FORCE_COLOR", "1")]));
+    assert!(!shown(&[("FORCE_COLOR", "0")]));
+    assert!(!shown(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]));
+}
+
+/// What leaves the exit code 0 fails no test.
+#[test]
+fn tests_fail_from_the_threshold_on() {
+    let failures = |threshold: &str| {
+        let output = command()
+            .current_dir(path(""))
+            .args(["scan", "--cluster-id", "bravo", "--inventory", "fixtures/broken.json", "--format", "junit"])
+            .args(["--fail-on", threshold])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap().matches("<failure ").count()
+    };
+    let (error, warning, info) = (failures("error"), failures("warning"), failures("info"));
+    assert!(0 < error && error < warning && warning < info, "{error} {warning} {info}");
+    assert_eq!(failures("never"), warning);
+}
