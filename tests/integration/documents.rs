@@ -546,6 +546,7 @@ fn every_local_link_leads_somewhere() {
         "README.zh-CN.md",
         "docs/using.md",
         "docs/using.zh-CN.md",
+        "docs/notify.md",
         "docs/alibaba.md",
         "docs/alibaba.zh-CN.md",
         "docs/architecture.md",
