@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Status};
 use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Source};
-use crate::rules::{self, KubernetesContext, Rule, RuleOutcome};
+use crate::rules::{self, KubernetesContext, Outcome, Rule, RuleOutcome};
 
 mod comments;
 
@@ -37,6 +37,18 @@ impl KubernetesLint {
     /// The open findings: those that are not waived.
     pub fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.status != Status::Waived)
+    }
+
+    /// Keeps the findings with a place in files that fit; of a rule that loses all of its findings, nothing is stated.
+    pub fn keep(&mut self, fits: impl Fn(&str) -> bool) {
+        self.findings
+            .retain(|finding| finding.locations.is_empty() || finding.locations.iter().any(|place| fits(&place.file)));
+        for rule in self.rules.iter_mut().filter(|rule| rule.outcome == Outcome::Failed) {
+            if !self.findings.iter().any(|finding| finding.rule == rule.rule) {
+                rule.outcome = Outcome::NotApplicable;
+                rule.why = Some("its findings are in files that have not changed".to_owned());
+            }
+        }
     }
 
     /// Runs the selected rules that need no cloud on each cluster separately.

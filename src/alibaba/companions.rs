@@ -39,8 +39,7 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
                     .filter(|run| run.argument("cloud-provider") == Some("alicloud")),
                 "external-dns" => Some(run(AlibabaCompanion::ExternalDns))
                     .filter(|run| run.argument("provider") == Some("alibabacloud")),
-                "csi-plugin" if is_daemon => Some(run(AlibabaCompanion::CsiNode)),
-                "csi-plugin" => Some(run(AlibabaCompanion::CsiController)),
+                "csi-plugin" => run(AlibabaCompanion::CsiController).part_of_driver(is_daemon),
                 // A sidecar of the Deployment has the same image.
                 "terway" if is_daemon => Some(run(AlibabaCompanion::Terway)),
                 "terway-controlplane" => Some(run(AlibabaCompanion::Terway)),
@@ -53,6 +52,12 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
     found.dedup_by(|a, b| std::ptr::eq(a.workload, b.workload) && a.companion == b.companion);
     found
 }
+
+/// Variables that the webhook of RRSA sets.
+const OF_RRSA: [&str; 2] = ["ALIBABA_CLOUD_ROLE_ARN", "ALIBABA_CLOUD_OIDC_TOKEN_FILE"];
+
+/// Variables by which the cluster autoscaler takes RRSA since 1.28.0.
+const OF_AUTOSCALER: [&str; 2] = ["ALICLOUD_ROLE_ARN", "ALICLOUD_OIDC_TOKEN_FILE_PATH"];
 
 impl<'e> CompanionRun<'e> {
     /// `NAME VERSION`.
@@ -78,6 +83,27 @@ impl<'e> CompanionRun<'e> {
         found
     }
 
+    /// The part of the CSI driver that a container starts: the controller creates disks, the node attaches them before
+    /// 1.35.3; `None` for one that does neither. Source: kubernetes-sigs/alibaba-cloud-csi-driver
+    /// `pkg/utils/util.go#GetServiceType`.
+    fn part_of_driver(self, is_daemon: bool) -> Option<Self> {
+        let is_off = |name: &str| self.argument(name) == Some("false");
+        let service = self.container.settings.get("SERVICE_TYPE").map(String::as_str);
+        let is_controller = match (self.argument("run-as-controller"), service) {
+            (Some("true" | ""), _) | (_, Some("provisioner")) => true,
+            (_, Some("plugin")) => false,
+            _ if self.argument("run-labeler") == Some("true") => return None,
+            _ => !is_daemon && !is_off("run-controller-service"),
+        };
+        let is_node = !is_controller && is_daemon && !is_off("run-node-service");
+        let companion = match (is_controller, is_node) {
+            (true, _) => AlibabaCompanion::CsiController,
+            (false, true) => AlibabaCompanion::CsiNode,
+            (false, false) => return None,
+        };
+        Some(Self { companion, ..self })
+    }
+
     fn has_variable(&self, name: &str) -> bool {
         self.workload.environment.iter().any(|one| one == name)
     }
@@ -90,9 +116,7 @@ impl<'e> CompanionRun<'e> {
     /// RRSA that it is given, for display.
     fn rrsa(&self, evidence: &Evidence) -> Option<String> {
         let workload = self.workload;
-        if let Some(name) =
-            ["ALIBABA_CLOUD_ROLE_ARN", "ALIBABA_CLOUD_OIDC_TOKEN_FILE"].iter().find(|one| self.has_variable(one))
-        {
+        if let Some(name) = OF_RRSA.iter().find(|one| self.has_variable(one)) {
             return Some(format!("the environment variable {name}"));
         }
         let own = |(namespace, name, _): &(&str, &str, _)| {
@@ -117,14 +141,18 @@ impl<'e> CompanionRun<'e> {
                 let first = ControllerVersion::new(1, 34, 1);
                 is_before(first).then(|| format!("which it reads since {first} only"))?
             }
+            // Its configuration may have them, and so may whole Secrets.
+            AlibabaCompanion::ClusterAutoscaler
+                if self.argument("cloud-config").is_some()
+                    || self.workload.has_hidden_credentials
+                    || OF_AUTOSCALER.iter().any(|one| self.has_variable(one)) =>
+            {
+                return None;
+            }
             AlibabaCompanion::ClusterAutoscaler => {
-                let first = ControllerVersion::new(1, 28, 0);
+                let first = ControllerVersion::new(1, 32, 0);
                 if is_before(first) {
                     return Some((given, format!("which it reads since {first} only")));
-                }
-                // Its configuration may have them, and so may whole Secrets.
-                if self.argument("cloud-config").is_some() || self.workload.has_hidden_credentials {
-                    return None;
                 }
                 let has_session =
                     ["ALIBABA_CLOUD_SESSION_NAME", "ALICLOUD_SESSION_NAME"].iter().any(|one| self.has_variable(one));
@@ -158,7 +186,10 @@ impl<'e> CompanionRun<'e> {
         match self.companion {
             // Its configuration may have a key.
             AlibabaCompanion::ClusterAutoscaler => self.argument("cloud-config").is_none(),
-            AlibabaCompanion::ExternalDns => self.argument("alibaba-cloud-config-file") == Some(""),
+            AlibabaCompanion::ExternalDns => {
+                let tries = self.container.words.iter().any(|word| word.value.starts_with("--dry-run"));
+                self.argument("alibaba-cloud-config-file") == Some("") && !tries
+            }
             AlibabaCompanion::CsiController => self.drives_disks(),
             AlibabaCompanion::CsiNode => self.drives_disks() && !self.may_attach_elsewhere(evidence),
             // Its configuration is a ConfigMap that a recording does not have.
@@ -196,10 +227,14 @@ impl<'e> CompanionRun<'e> {
             one.since.is_none_or(|since| self.version.is_some_and(|version| version >= since))
                 && one.until.is_none_or(|until| self.version.is_some_and(|version| version < until))
         };
+        let scales_down = self.argument("scale-down-enabled") != Some("false");
         // An update of a target is a deletion and a creation.
         let deletes = self.argument("policy").is_none_or(|policy| ["sync", "upsert-only"].contains(&policy));
-        let is_kept =
-            |action: &&str| deletes || self.companion != AlibabaCompanion::ExternalDns || !action.contains(":Delete");
+        let is_kept = |action: &&str| match self.companion {
+            AlibabaCompanion::ExternalDns => deletes || !action.contains(":Delete"),
+            AlibabaCompanion::ClusterAutoscaler => scales_down || *action != "ess:RemoveInstances",
+            _ => true,
+        };
         table.iter().filter(is_made).map(|one| one.action).filter(is_kept).collect()
     }
 

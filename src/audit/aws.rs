@@ -17,9 +17,9 @@ use crate::inventory::{Gap, Provider};
 use crate::membership::Apart;
 use crate::model::existing::Existing;
 use crate::resource::ResourceKind;
-use crate::role_audit::RoleAuditOptions;
+use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::rules::aws::Context;
-use crate::rules::{self, Outcomes};
+use crate::rules::{self, Outcome, Outcomes, Rule};
 use crate::used_role::RoleOverview;
 
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unread, unseen};
@@ -107,8 +107,28 @@ fn run<'v>(
         cloud_routes: auditor.cloud_routes,
         kubernetes: auditor.kubernetes,
     };
-    let outcomes = rules::run(&context, &selected);
+    let mut outcomes = rules::run(&context, &selected);
+    note_unread(&mut outcomes, trusted, &selected);
     Ok((roles, outcomes, companions))
+}
+
+/// Adds the roles of controllers that were not read completely.
+fn note_unread(outcomes: &mut Outcomes, trusted: &[TrustedRole<'_>], selected: &[&'static Rule]) {
+    let gaps: Vec<&RoleGap> = trusted.iter().filter_map(|one| one.audited.as_ref().err()).flatten().collect();
+    let rules: Vec<&'static str> =
+        selected.iter().filter(|rule| rule.judges_trusted_roles).map(|rule| rule.id).collect();
+    let Some(first) = gaps.first() else { return };
+    for outcome in outcomes.rules.iter_mut().filter(|outcome| rules.contains(&outcome.rule)) {
+        if outcome.outcome != Outcome::Failed {
+            outcome.outcome = Outcome::NotAudited;
+        }
+        outcome.why = Some(first.describe());
+    }
+    for gap in gaps {
+        if !outcomes.uncompared.iter().any(|(known, _)| known == gap) {
+            outcomes.uncompared.push((gap.clone(), rules.clone()));
+        }
+    }
 }
 
 /// Controllers whose Pods use the roles of the nodes.

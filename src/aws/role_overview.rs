@@ -65,7 +65,7 @@ pub(crate) fn overview(
 
 /// A role that the usual ServiceAccount of a controller may assume; no workload shows if it runs.
 pub(crate) fn trusted_role(one: &TrustedRole<'_>) -> UsedRole {
-    let audited = one.audited.as_ref();
+    let audited = one.audited.as_ref().ok();
     UsedRole {
         controller: one.row.name.to_owned(),
         version: None,
@@ -79,7 +79,7 @@ pub(crate) fn trusted_role(one: &TrustedRole<'_>) -> UsedRole {
         unmet: Vec::new(),
         excess: audited.map(|audited| audited.excess.clone()),
         published: Vec::new(),
-        shared_with: Vec::new(),
+        shared_with: one.others.clone(),
     }
 }
 

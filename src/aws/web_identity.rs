@@ -78,6 +78,16 @@ fn named_providers(document: &Document) -> Vec<(&Statement, &str)> {
     federated.filter(|(_, provider)| issuer(provider).is_some()).collect()
 }
 
+/// Regions of the EKS clusters whose tokens a role accepts.
+pub(crate) fn issuer_regions(role: &Role) -> Vec<String> {
+    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
+        return Vec::new();
+    };
+    let issuers = named_providers(&document).into_iter().filter_map(|(_, provider)| issuer(provider));
+    let regions = issuers.filter_map(|issuer| issuer.strip_prefix("oidc.eks.")?.split('.').next());
+    regions.map(str::to_owned).collect()
+}
+
 /// Context of a request with a token of an issuer. Keys of other issuers are not part of it.
 fn context(issuer: &str, subject: &str, audience: &str) -> Context {
     let mut context = Context::default();

@@ -119,7 +119,7 @@ pub(in crate::cli) struct TerminalArgs {
     /// Show long lists in full, and every request on standard error
     #[arg(short, long, help_heading = "Output")]
     pub(in crate::cli) verbose: bool,
-    /// Use of colours; `NO_COLOR` is respected
+    /// Use of colours; `NO_COLOR` and `FORCE_COLOR` are respected
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(in crate::cli) color: ColorChoice,
     /// Severity from which a finding fails a test: that of --fail-on.

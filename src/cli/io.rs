@@ -1,5 +1,6 @@
 //! The surroundings of the process: files, terminal, clock and exit codes.
 
+pub(super) mod changed_files;
 pub(super) mod clock;
 pub(super) mod failure;
 pub(super) mod files;

@@ -415,7 +415,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 37] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 42] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -449,6 +449,11 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 37] = [
     "nodes",
     "policy",
     "provider",
+    "run-as-controller",
+    "run-controller-service",
+    "run-labeler",
+    "run-node-service",
+    "scale-down-enabled",
     "service-target-eni-security-group-tags",
     "tags",
     "tolerate-non-existent-backend-action",

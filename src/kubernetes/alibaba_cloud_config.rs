@@ -69,6 +69,12 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name))?.1;
         found.node.as_str().map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned)
     };
+    // A number is as good as a text: sigs.k8s.io/yaml `yaml.go#convertToJSONableObject`.
+    let scalar = |name: &str| {
+        let mut members = global.members(&[]);
+        let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name))?.1;
+        found.scalar().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    };
     let is_on = |name: &str| {
         let mut members = global.members(&[]);
         let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name));
@@ -76,7 +82,8 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     };
     // The guide's manifest has the placeholder `$your-AccessKeyID-base64`.
     let is_placeholder = |value: &String| value.starts_with(['$', '<', '{']);
-    let is_key = |name: &str| value(name).is_some_and(|value| !is_placeholder(&value));
+    let is_key = |name: &str| value(name).is_some();
+    let is_open = |name: &str| value(name).as_ref().is_some_and(is_placeholder);
     // Something may fill in a manifest before it is applied.
     let is_live = map.object().text(&["metadata", "uid"]).is_some_and(|uid| !uid.is_empty());
     let is_unfilled = |name: &&str| value(name).as_ref().is_some_and(is_placeholder);
@@ -91,12 +98,14 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         access_key: match keys {
             _ if is_live && ["accessKeyID", "accessKeySecret"].iter().any(is_unfilled) => AccessKey::Placeholder,
             [false, false] => AccessKey::None,
+            // Something may fill it in before it is applied.
+            _ if is_open("accessKeyID") || is_open("accessKeySecret") => AccessKey::None,
             [true, true] if is_plain("accessKeyID") || is_plain("accessKeySecret") => AccessKey::Plain,
             [true, true] => AccessKey::Encoded,
             _ => AccessKey::Half,
         },
         unknown: unknown.collect(),
-        cluster_id: value("clusterID"),
+        cluster_id: scalar("clusterID"),
         vpc: value("vpcid"),
         vswitches: value("vswitchid"),
         region: value("region"),

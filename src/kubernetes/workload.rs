@@ -227,6 +227,8 @@ const CREDENTIAL_VARIABLES: &[&str] = &[
     "ALIBABA_CLOUD_ACCESS_KEY_ID",
     "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
     "ALIBABA_CLOUD_ROLE_ARN",
+    "ALICLOUD_OIDC_TOKEN_FILE_PATH",
+    "ALICLOUD_ROLE_ARN",
 ];
 
 /// Variable that names the role for a token.
@@ -237,7 +239,8 @@ const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 
 /// Variables that configure a controller; their values are not secret. Sources: aws/karpenter-provider-aws
 /// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md; aws/aws-node-termination-handler
-/// `config/helm/aws-node-termination-handler/README.md`.
+/// `config/helm/aws-node-termination-handler/README.md`; kubernetes-sigs/alibaba-cloud-csi-driver
+/// `pkg/utils/util.go#GetServiceType`.
 const SETTING_VARIABLES: &[&str] = &[
     "AWS_REGION",
     "CLUSTER_NAME",
@@ -248,6 +251,7 @@ const SETTING_VARIABLES: &[&str] = &[
     "ENABLE_SQS_TERMINATION_DRAINING",
     "INTERRUPTION_QUEUE",
     "QUEUE_URL",
+    "SERVICE_TYPE",
 ];
 
 /// Variables through which the SDK finds credentials that are not visible in a pod.
@@ -461,7 +465,12 @@ fn mounts(container: Object<'_>) -> impl Iterator<Item = &str> {
 
 /// Port that the liveness probe of a container requests over HTTP, if it is a number.
 fn liveness_port(container: Object<'_>) -> Option<Located<u16>> {
-    let port = container.at(&["livenessProbe", "httpGet", "port"])?;
+    let request = container.at(&["livenessProbe", "httpGet"])?;
+    // Another host answers.
+    if request.text(&["host"]).is_some_and(|host| !host.is_empty()) {
+        return None;
+    }
+    let port = request.at(&["port"])?;
     Some(Located { value: port.scalar()?.parse().ok()?, place: port.place() })
 }
 

@@ -83,7 +83,9 @@ pub trait FileFormat: Copy {
         let extension = file.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
         let fits = match extension.as_str() {
             "json" => self.is_json(),
-            "sarif" | "html" | "htm" | "csv" | "xml" => Self::from_extension(&extension) == Some(self),
+            "sarif" | "html" | "htm" | "csv" | "xml" | "prom" | "ocsf" | "asff" => {
+                Self::from_extension(&extension) == Some(self)
+            }
             _ => true,
         };
         (!fits).then_some(extension)

@@ -10,6 +10,7 @@ use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
 use crate::aws::trusted_companions::{TrustedAudit, TrustedRole};
 use crate::baseline::{self, usual_for};
 use crate::controller::ControllerVersion;
+use crate::controller::companion::CompanionRow;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::policy::{EscalationPath, Impact};
 use crate::resource::ResourceKind;
@@ -138,15 +139,22 @@ fn escalation(paths: &[EscalationPath]) -> Option<String> {
 
 /// Roles that ServiceAccounts of controllers may assume, with what these grant.
 fn trusted_roles<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c TrustedRole<'c>, &'c TrustedAudit)> {
-    context.trusted.iter().filter_map(|one| Some((one, one.audited.as_ref()?)))
+    context.trusted.iter().filter_map(|one| Some((one, one.audited.as_ref().ok()?)))
+}
+
+/// Advice to attach the published policies of the controllers of such a role.
+fn published_advice(row: &CompanionRow) -> String {
+    match row.baselines.first() {
+        Some(name) => format!("attach the published policy, such as `tagaudit baseline show {name}`"),
+        None => format!("attach the policy that the documentation of {} has", row.name),
+    }
 }
 
 /// Result of a check of those roles.
 fn trusted_check_result(context: &Context<'_>, found: Vec<Violation>) -> CheckResult {
     match trusted_roles(context).count() {
-        0 if !context.trusted.is_empty() => CheckResult::not_applicable("the roles of the controllers were not read"),
         0 => CheckResult::not_applicable(
-            "workloads were given, or no role of the cluster trusts the ServiceAccount of a controller",
+            "workloads were given, or no role of the cluster trusts the usual ServiceAccount of a controller",
         ),
         checked => CheckResult::counted(checked, found),
     }

@@ -51,6 +51,8 @@ pub struct Rule {
     pub reports_leftovers: bool,
     /// Its findings repeat the error at which the model of a controller stops, and name no other cause.
     pub restates_model: bool,
+    /// It judges roles that ServiceAccounts of controllers may assume: one that was not read is not audited.
+    pub judges_trusted_roles: bool,
     /// Its findings are about rights beyond need or secrets in the open.
     pub is_about_security: bool,
     /// The step of a migration to the external cloud controller that it decides.
@@ -136,6 +138,7 @@ impl Rule {
             spares_neighbours: false,
             reports_leftovers: false,
             restates_model: false,
+            judges_trusted_roles: false,
             is_about_security: false,
             migration: None,
             check,

@@ -383,7 +383,7 @@ impl Cluster {
     }
 }
 
-fn changed(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> (Vec<Finding>, Outcome) {
+pub(crate) fn changed(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> (Vec<Finding>, Outcome) {
     let mut cluster = Cluster::new();
     change(&mut cluster);
     cluster.audit(rule)

@@ -44,6 +44,11 @@ fn the_rules_page_is_the_catalogue() {
 }
 
 #[test]
+fn the_configuration_of_the_jobs_is_that_to_start_from() {
+    in_step("deploy/tagaudit.toml", &read("src/cli/commands/config.toml"));
+}
+
+#[test]
 fn the_page_on_controllers_is_what_their_projects_publish() {
     in_step("docs/controllers.md", &tagaudit::cli::releases_markdown());
 }

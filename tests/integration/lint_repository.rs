@@ -302,3 +302,53 @@ fn a_hook_passes_files_of_other_tools_and_fails_on_findings() {
     // Without the flag, a file that was named on purpose must hold something.
     assert_eq!(lint(&[secret.as_str()]).status.code(), Some(4));
 }
+
+/// A branch is judged by what it changes, with everything else in view.
+#[test]
+fn only_files_that_changed_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let ended = std::process::Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"])
+            .args(arguments)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(ended.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    };
+    let wrong = service(&[("aws-load-balancer-typ", "nlb")], "");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("old.yaml", &wrong);
+    write("same.yaml", &service(&[], ""));
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "a"]);
+    let lint = |since: &[&str]| {
+        let arguments = [&["lint", "--fail-on", "warning", "--format", "json", "."], since].concat();
+        let output = super::binary::command().args(arguments).current_dir(folder.path()).output().unwrap();
+        let files: Vec<String> = serde_json::from_slice::<Value>(&output.stdout)
+            .map(|report| {
+                let findings = report["findings"].as_array().unwrap().iter();
+                findings.map(|one| one["locations"][0]["file"].as_str().unwrap().to_owned()).collect()
+            })
+            .unwrap_or_default();
+        (output.status.code(), files, String::from_utf8(output.stderr).unwrap())
+    };
+    let has = |files: &[String], name: &str| files.iter().any(|file| file.ends_with(name));
+    let (code, files, _) = lint(&[]);
+    assert_eq!(code, Some(1));
+    assert!(has(&files, "old.yaml"));
+    // Nothing has changed.
+    assert_eq!(lint(&["--changed-since", "HEAD"]).1, Vec::<String>::new());
+    assert_eq!(lint(&["--changed-since", "HEAD"]).0, Some(0));
+    write("new.yaml", &wrong);
+    let (code, files, _) = lint(&["--changed-since", "HEAD"]);
+    assert_eq!(code, Some(1));
+    assert!(has(&files, "new.yaml") && !has(&files, "old.yaml"), "{files:?}");
+    let (code, _, message) = lint(&["--changed-since", "--output=x"]);
+    assert_eq!(code, Some(2));
+    assert!(!folder.path().join("x").exists(), "{message}");
+    let (code, _, message) = lint(&["--changed-since", "no-such-branch"]);
+    assert_eq!(code, Some(2));
+    assert!(message.contains("cause:") && message.contains("no-such-branch"), "{message}");
+}

@@ -258,6 +258,42 @@ fn nothing_is_asked_twice_and_only_the_roles_of_the_cluster_are_read() {
     assert_eq!(mock.calls().len(), 1 + 12 + 1 + 4 + 2 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2 + 1);
 }
 
+/// Without evidence from Kubernetes, the trust policies show the roles of other controllers.
+#[test]
+fn roles_of_other_controllers_are_read_by_their_trust_policies() {
+    let mut world = worlds::all().into_iter().find(|found| found.name == "clean-rke2").unwrap();
+    let account = &mut world.inventory.accounts[0];
+    let mut role = account.roles[0].clone();
+    role.name = "c-m-4x8z2k9q-lbc".to_owned();
+    role.arn = "arn:aws:iam::111122223333:role/c-m-4x8z2k9q-lbc".to_owned();
+    role.role_id = "AROALBC".to_owned();
+    role.attached_policies = Some(Vec::new());
+    role.permissions_boundary = None;
+    role.tags = Some(Vec::new());
+    let inline = role.inline_policies.get_or_insert_default();
+    inline.clear();
+    inline.push(
+        serde_json::from_value(serde_json::json!({"name": "all", "document":
+        r#"{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#}))
+        .unwrap(),
+    );
+    role.trust_policy = Some(
+        serde_json::json!({"Version": "2012-10-17", "Statement": [{
+            "Effect": "Allow", "Action": "sts:AssumeRoleWithWebIdentity",
+            "Principal": {"Federated": "arn:aws:iam::111122223333:oidc-provider/oidc.example.com"},
+            "Condition": {"StringEquals": {
+                "oidc.example.com:sub": "system:serviceaccount:kube-system:aws-load-balancer-controller"}}}]})
+        .to_string(),
+    );
+    account.roles.push(role);
+    for more in [&[][..], &["--iam-reads", "account"]] {
+        let (_, report) = scan(&Mock::serve(&world.inventory), &world, more);
+        let findings = report["findings"].as_array().unwrap();
+        let found: Vec<&str> = findings.iter().filter_map(|finding| finding["rule"].as_str()).collect();
+        assert!(found.contains(&"trusted-role-escalation"), "{more:?}: {found:?}");
+    }
+}
+
 fn actions_of<'r>(report: &'r Value, role: &str) -> Option<&'r Value> {
     report["roles"].as_array().unwrap().iter().find(|entry| entry["role"].as_str().unwrap().ends_with(role))
 }

@@ -68,3 +68,20 @@ fn tests_fail_from_the_threshold_on() {
     assert!(0 < error && error < warning && warning < info, "{error} {warning} {info}");
     assert_eq!(failures("never"), warning);
 }
+
+/// A configuration to start from is valid, and never replaces one.
+#[test]
+fn a_configuration_to_start_from_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = command().current_dir(folder.path()).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(run(&["config", "init"]).0, Some(0));
+    assert_eq!(run(&["config", "check"]).0, Some(0));
+    std::fs::write(folder.path().join("tagaudit.toml"), "# mine\n").unwrap();
+    let (code, message) = run(&["config", "init"]);
+    assert_eq!(code, Some(2));
+    assert!(message.contains("cause:") && message.contains("help:"), "{message}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("tagaudit.toml")).unwrap(), "# mine\n");
+}

@@ -42,18 +42,40 @@ pub(super) fn controller_roles<'a>(
 /// Of the roles that trust a service account, those of a cluster: by its tag or its id in their names, else the only one
 /// that has no tag of another cluster.
 pub(crate) fn roles_of_cluster<'a>(cluster_id: &str, trusting: &[&'a Role]) -> Vec<&'a Role> {
-    let is_foreign = |role: &Role| tags::has_foreign_cluster_tag(role.tags.as_deref().unwrap_or_default(), cluster_id);
     let ours: Vec<&Role> = trusting.iter().copied().filter(|role| names_cluster(role, cluster_id)).collect();
     match (ours.is_empty(), trusting) {
         (false, _) => ours,
-        (true, [only]) if !is_foreign(only) => vec![only],
+        (true, [only]) if !is_of_another_cluster(only, cluster_id) => vec![only],
         _ => Vec::new(),
     }
 }
 
-/// True if a role has the tag of a cluster, or its id in its name.
+/// Tag of eksctl with the name of the cluster. Source: eksctl-io/eksctl `pkg/apis/eksctl.io/v1alpha5/types.go`.
+const EKSCTL_TAG: &str = "alpha.eksctl.io/cluster-name";
+
+/// True if a role has the tag of a cluster, or its id in its name and no tag of another one.
 pub(crate) fn names_cluster(role: &Role, cluster_id: &str) -> bool {
-    tags::has_cluster_tag(role.tags.as_deref().unwrap_or_default(), cluster_id) || role.name.contains(cluster_id)
+    let tags = role.tags.as_deref().unwrap_or_default();
+    tags::has_cluster_tag(tags, cluster_id)
+        || tags::value(tags, EKSCTL_TAG) == Some(cluster_id)
+        || has_word(&role.name, cluster_id) && !is_of_another_cluster(role, cluster_id)
+}
+
+/// True if a tag assigns a role to another cluster.
+fn is_of_another_cluster(role: &Role, cluster_id: &str) -> bool {
+    let tags = role.tags.as_deref().unwrap_or_default();
+    let is_other = |key: &str| tags::value(tags, key).is_some_and(|id| id != cluster_id);
+    tags::has_foreign_cluster_tag(tags, cluster_id) || is_other(EKSCTL_TAG) || is_other(tags::LEGACY_TAG)
+}
+
+/// True if a text has a word: `nonprod` does not have `prod`.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_end = |rest: Option<char>| rest.is_none_or(|character| !character.is_alphanumeric());
+    text.match_indices(word).any(|(start, found)| {
+        let (before, after) = (text.get(..start), text.get(start + found.len()..));
+        is_end(before.and_then(|before| before.chars().next_back()))
+            && is_end(after.and_then(|after| after.chars().next()))
+    })
 }
 
 /// Names of the service account of the cloud controller.

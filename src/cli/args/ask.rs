@@ -68,7 +68,7 @@ pub(crate) struct GuardArgs {
     /// Exit with 0 if something is undecided or not audited, and nothing else is wrong
     #[arg(long, help_heading = "Verdict")]
     pub(crate) allow_undecided: bool,
-    /// Output format
+    /// Output format [default: that of the file name, else a table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub(crate) format: Option<GuardFormat>,
     /// Write to this file instead of standard output
@@ -175,7 +175,7 @@ where
 /// Format and destination of the chain of an object.
 #[derive(Debug, Args)]
 pub(crate) struct ChainOutputArgs {
-    /// Output format
+    /// Output format [default: that of the file name, else a table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub(crate) format: Option<ChainFormat>,
     /// Write to this file instead of standard output

@@ -107,6 +107,12 @@ pub(crate) enum ConfigCommand {
         #[arg(long, value_name = "DAYS", value_parser = super::values::days)]
         expiring: Option<u16>,
     },
+    /// Write a configuration to start from
+    Init {
+        /// File to write, which must not exist [default: tagaudit.toml]
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
     /// Print the JSON Schema of a configuration, for editors
     Schema,
 }

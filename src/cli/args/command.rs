@@ -195,6 +195,11 @@ pub(crate) struct LintArgs {
     /// repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Audit")]
     pub(crate) exclude: Vec<String>,
+    /// Report only findings in files that the Git working tree has changed since this commit or branch
+    ///
+    /// All files are read all the same: rules join them.
+    #[arg(long, value_name = "REF", help_heading = "Audit")]
+    pub(crate) changed_since: Option<String>,
     /// Run only the rules for this cloud
     #[arg(long, value_enum, help_heading = "Audit")]
     pub(crate) provider: Option<ProviderName>,

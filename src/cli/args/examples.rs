@@ -144,6 +144,7 @@ const EXAMPLES: &[(&[&str], &[Example])] = &[
     ),
     (&["merge"], &[("tagaudit merge shard-0.json shard-1.json -o all.html", "the reports of two shards as one")]),
     (&["config", "check"], &[("tagaudit config check", "the file that `scan` finds here")]),
+    (&["config", "init"], &[("tagaudit config init", "`tagaudit.toml` in this folder")]),
     (&["config", "schema"], &[("tagaudit config schema", "for editors")]),
     (
         &["rules"],

@@ -104,6 +104,8 @@ enum Conflict {
     StandardOutput { first: String, last: String },
     #[error("the file `{}` would hold {format}, but its name implies {extension}\n\n  help: omit --format to use the format of the name, or name the file after the format\n", file.display())]
     Extension { file: PathBuf, format: String, extension: String },
+    #[error("the name of `{}` implies {extension}, which this command does not write\n\n  help: it writes {formats}: give --format, and a name such as `report.txt`\n", file.display())]
+    Unwritten { file: PathBuf, extension: String, formats: String },
     #[error("two formats would go to the file `{}`\n", .0.display())]
     File(PathBuf),
 }
@@ -149,6 +151,10 @@ fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<V
         else {
             continue;
         };
+        if F::from_extension(&extension).is_none() {
+            let formats: Vec<String> = F::value_variants().iter().map(name).collect();
+            return Err(Conflict::Unwritten { file: file.clone(), extension, formats: formats.join(", ") });
+        }
         return Err(Conflict::Extension { file: file.clone(), format: name(&one.format), extension });
     }
     // Compares files by absolute path, however they are spelt.

@@ -1,6 +1,8 @@
 //! `tagaudit config`.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::Parser;
@@ -21,6 +23,7 @@ use crate::cli::io::output;
 pub(in crate::cli) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
     match command {
         ConfigCommand::Check { file, expiring } => check(file.as_deref().unwrap_or(Path::new(config::FILE)), *expiring),
+        ConfigCommand::Init { file } => init(file.as_deref().unwrap_or(Path::new(config::FILE))),
         ConfigCommand::Schema => output::printed(|out| Ok(out.write_all(config_schema().as_bytes()))),
     }
 }
@@ -29,6 +32,21 @@ pub(in crate::cli) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
 #[must_use]
 pub fn config_schema() -> String {
     format!("{:#}\n", config::schema(&options()))
+}
+
+/// A configuration to start from.
+const TEMPLATE: &str = include_str!("config.toml");
+
+fn init(path: &Path) -> Result<Exit, Failure> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
+    written.map_err(|error| {
+        let help = "name another file, or edit this one";
+        let failure = Failure::usage(format!("cannot write the configuration `{}`", path.display()));
+        let failure = failure.cause(error.to_string());
+        if error.kind() == io::ErrorKind::AlreadyExists { failure.help(help) } else { failure }
+    })?;
+    output::note(&format!("wrote `{}`: enter the id and the region of your cluster", path.display()));
+    Ok(Exit::Clean)
 }
 
 fn check(path: &Path, expiring: Option<u16>) -> Result<Exit, Failure> {

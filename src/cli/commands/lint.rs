@@ -1,5 +1,7 @@
 //! `tagaudit lint`: runs the rules that need only Kubernetes on files.
 
+use std::path::Path;
+
 use crate::finding::Severity;
 use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Target};
@@ -8,6 +10,7 @@ use crate::text;
 
 use crate::cli::args::command::LintArgs;
 use crate::cli::args::config;
+use crate::cli::io::changed_files;
 use crate::cli::io::clock;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::input;
@@ -24,6 +27,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Fa
             .help("`tagaudit rules` lists them"));
     }
     let configured = config::read_optional(&args.configuration)?;
+    let changed = args.changed_since.as_deref().map(changed_files::changed_since).transpose()?;
     let mut read = Read::without(&args.exclude);
     read.allows_foreign = args.allow_empty;
     for path in &args.paths {
@@ -39,6 +43,9 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Fa
     let target = Target::from(&args.target);
     let clusters = clusters.into_values().map(|one| one.assuming(args.kubernetes_version).towards(target));
     lint.check(&clusters.collect::<Vec<Evidence>>(), &selected);
+    if let Some(changed) = changed {
+        lint.keep(|file| changed_files::absolute(Path::new(file)).is_none_or(|file| changed.contains(&file)));
+    }
     for wrong in &lint.wrong_comments {
         output::warn(wrong);
     }

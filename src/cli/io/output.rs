@@ -74,6 +74,9 @@ pub(in crate::cli) fn chosen<F: ValueEnum>(given: Option<F>, file: Option<&Path>
         Some("csv") => Some("csv"),
         Some("sarif") => Some("sarif"),
         Some("xml") => Some("junit"),
+        Some("prom") => Some("prometheus"),
+        Some("ocsf") => Some("ocsf"),
+        Some("asff") => Some("asff"),
         _ => None,
     };
     let name = |format: &F| format.to_possible_value().map(|one| one.get_name().to_owned()).unwrap_or_default();
@@ -84,12 +87,12 @@ pub(in crate::cli) fn chosen<F: ValueEnum>(given: Option<F>, file: Option<&Path>
             "the file `{shown}` would hold {}, but its name implies {implied}",
             name(&given)
         ))
-        .help("omit --format to use the format of the name, or name the file after the format")),
+        .help("name the file after the format, such as `report.txt` for a table")),
         (Some(given), _) => Ok(given),
         (None, Some(implied)) => all().find(|one| name(one) == implied).cloned().ok_or_else(|| {
             let names: Vec<String> = all().map(name).collect();
-            Failure::usage(format!("the name of `{shown}` implies {implied}, which this command does not write"))
-                .help(format!("name it after one of {}", names.join(", ")))
+            Failure::usage(format!("the name of `{shown}` implies {implied}, which is not written here"))
+                .help(format!("it may be one of {}: give --format, and a name such as `report.txt`", names.join(", ")))
         }),
         (None, None) => all().next().cloned().ok_or_else(|| Failure::usage("this command has no format")),
     }
@@ -131,7 +134,8 @@ pub(in crate::cli) fn emit(
 /// Sources: <https://force-color.org>, <https://no-color.org>.
 #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
 pub(in crate::cli) fn is_forced() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    let is_off = |value: &OsStr| value.is_empty() || value == "0" || value.eq_ignore_ascii_case("false");
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !is_off(&value));
     is_set("FORCE_COLOR") && !is_set("NO_COLOR")
 }
 

@@ -93,7 +93,7 @@ const POD: Keep = Members(&[
             // The Secrets that it names, never their content.
             ("envFrom", Keep::Some(&All)),
             ("volumeMounts", Keep::Some(&Members(&[("mountPath", All)]))),
-            ("livenessProbe", Members(&[("httpGet", Members(&[("port", All)]))])),
+            ("livenessProbe", Members(&[("httpGet", Members(&[("host", All), ("port", All)]))])),
         ])),
     ),
     ("initContainers", Items(&Members(&[("image", All), ("imagePullPolicy", All)]))),

@@ -29,7 +29,13 @@ fn is_of_aws(map: &Document) -> bool {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
-    let is_one = |map: &&Document| map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map);
+    // A template or a variable may make the whole of it.
+    let is_open = |map: &Document| {
+        let text = map.object().text(&["data", "cloud-config.conf"]).unwrap_or_default().trim();
+        text.starts_with("${") || text.starts_with("{{")
+    };
+    let is_one =
+        |map: &&Document| map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map) && !is_open(map);
     let maps: Vec<_> = maps.filter(is_one).collect();
     if maps.is_empty() {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
@@ -45,7 +51,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let Some(CloudConfig { place, access_key, unknown, cluster_id, .. }) = cloud_config(map) else {
             let place = map.object().head();
             let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`".to_owned();
-            add(Severity::Error, &place, "malformed", message, "correct it".to_owned());
+            let fix = "write a JSON object with `Global`, in which the settings are".to_owned();
+            add(Severity::Error, &place, "malformed", message, fix);
             continue;
         };
         if access_key == AccessKey::Half {
@@ -116,6 +123,7 @@ data:
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, "\"vpcid\"", "\"clusterID\": \"prod\", \"vpcid\"");
+        lint::silent(&RULE, DEFECT, "\"vpcid\"", "\"clusterID\": 123, \"vpcid\"");
         let keys = r#""clusterID": "prod", "accessKeyID": "TFRBSQ==", "accessKeySecret": "bm90", "vpcid""#;
         lint::silent(&RULE, DEFECT, "\"vpcid\"", keys);
     }

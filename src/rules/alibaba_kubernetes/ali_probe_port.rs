@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning on the host network, where another process may answer",
     ),
     resources: &[ResourceKind::Workload],
-    condition: "The liveness probe of version 2 of the cloud controller requests another port than that of `--health-probe-bind-addr`, by default 10258. Manifests for version 1 request 10252 or 10253.",
+    condition: "The liveness probe of version 2 of the cloud controller requests another port than that of `--health-probe-bind-addr`, by default 10258. Manifests for version 1 request 10252 or 10253. Probes of another host, of a named port and of Pods with several containers are not checked.",
     impact: "the kubelet restarts it again and again",
     fix: "Let the probe request `/healthz` on the port of `--health-probe-bind-addr`.",
     sources: &[
@@ -38,7 +38,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let [container] = controller.workload.containers.as_slice() else { return None };
         let port = container.liveness_port.as_ref()?;
         let health = match controller.flag("health-probe-bind-addr") {
-            Some(flag) => flag.value.rsplit(':').next()?.parse().ok()?,
+            // Without a port, nothing answers anywhere.
+            Some(flag) => flag.value.rsplit(':').next()?.parse().ok().filter(|port| *port != 0)?,
             None => HEALTH_PORT,
         };
         if port.value == health {

@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a controller does not read the role that RRSA gives it",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A controller has a role by RRSA (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`) and does not read it: terway and external-dns in any version, the CSI driver before 1.34.1, the cluster autoscaler before 1.28.0, and since then without `REGION_ID` and a session name (`ALIBABA_CLOUD_SESSION_NAME`), which the webhook does not set. `ali-credentials-ignored` is about the cloud controller.",
+    condition: "A controller has a role by RRSA (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`) and does not read it: terway and external-dns in any version, the CSI driver before 1.34.1, the cluster autoscaler before 1.32.0, and since then without `REGION_ID` and a session name (`ALIBABA_CLOUD_SESSION_NAME`), which the webhook does not set. An autoscaler with its own variables (`ALICLOUD_ROLE_ARN`) or a configuration file is not checked. `ali-credentials-ignored` is about the cloud controller.",
     impact: "it uses its other credentials or the RAM role of its node, and lacks the permissions of this role",
     fix: "Set the variables that it needs, upgrade it, or grant the permissions to the RAM role of its nodes.",
     sources: &[
@@ -86,6 +86,8 @@ spec:
     fn fires() {
         lint::fires(&RULE, AUTOSCALER);
         lint::fires(&RULE, &AUTOSCALER.replace("name: TZ", "name: REGION_ID"));
+        let both = "name: REGION_ID\n          value: cn-hangzhou\n        - name: ALIBABA_CLOUD_SESSION_NAME";
+        lint::fires(&RULE, &AUTOSCALER.replace("name: TZ", both).replace("v1.32.1", "v1.30.1"));
         lint::fires(&RULE, TERWAY);
         lint::fires(&RULE, &TERWAY.replace("acs/terway:v1.16.7", "acs/csi-plugin:v1.33.4-576836c-aliyun"));
     }
@@ -101,6 +103,7 @@ spec:
             "--cloud-provider=alicloud, --cloud-config=/etc/c",
         );
         lint::silent(&RULE, TERWAY, "acs/terway:v1.16.7", "acs/csi-plugin:v1.35.1");
+        lint::silent(&RULE, AUTOSCALER, "name: TZ", "name: ALICLOUD_ROLE_ARN");
         // Nothing shows which version it is.
         lint::silent(&RULE, TERWAY, "acs/terway:v1.16.7", "acs/csi-plugin");
         lint::silent(&RULE, TERWAY, "ALIBABA_CLOUD_ROLE_ARN", "TZ");

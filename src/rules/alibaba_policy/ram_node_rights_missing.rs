@@ -71,6 +71,33 @@ mod tests {
     use super::RULE;
     use crate::testing::alibaba::{self, Cluster, ROLE};
 
+    /// A Deployment of the CSI driver with arguments.
+    fn csi(arguments: &Value, env: &Value) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "csi-provisioner", "namespace": "kube-system"},
+            "spec": {"template": {"spec": {"containers": [{"name": "a", "args": arguments, "env": env,
+                "image": "registry-cn-hangzhou.ack.aliyuncs.com/acs/csi-plugin:v1.36.2"}]}}}})
+    }
+
+    fn with_csi(arguments: Value, env: Value) -> impl FnOnce(&mut Cluster) {
+        move |c| {
+            c.add_worker_role();
+            c.objects.push(csi(&arguments, &env));
+        }
+    }
+
+    #[test]
+    fn the_part_of_the_csi_driver_decides() {
+        alibaba::fires(&RULE, with_csi(json!(["--driver=disk"]), json!([])));
+        for (arguments, env) in [
+            (json!(["--driver=nas"]), json!([])),
+            (json!(["--run-labeler=true", "--run-controller-service=false"]), json!([])),
+            (json!([]), json!([{"name": "SERVICE_TYPE", "value": "plugin"}])),
+        ] {
+            alibaba::does_not_apply(&RULE, with_csi(arguments, env));
+        }
+    }
+
     fn autoscaler(image: &str, env: &Value) -> Value {
         json!({"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "cluster-autoscaler", "namespace": "kube-system"},
@@ -115,9 +142,11 @@ mod tests {
         alibaba::silent(&RULE, with("example.com/cluster-autoscaler", json!([])));
     }
 
-    /// The key of a Secret is that of another principal.
+    /// The key of a Secret is that of another principal, and the autoscaler has its own variables for RRSA.
     #[test]
     fn does_not_apply() {
+        let own = json!([{"name": "ALICLOUD_ROLE_ARN", "value": "acs:ram::1:role/a"}]);
+        alibaba::does_not_apply(&RULE, with("registry.k8s.io/autoscaling/cluster-autoscaler:v1.32.1", own));
         let key = json!([{"name": "ACCESS_KEY_ID", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}]);
         alibaba::does_not_apply(&RULE, with("registry.k8s.io/autoscaling/cluster-autoscaler:v1.32.1", key));
     }

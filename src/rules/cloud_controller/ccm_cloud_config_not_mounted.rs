@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller reads a cloud configuration that its container does not have",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The cloud controller is started with `--cloud-config`, its container mounts volumes, and none of them is mounted at this path or above it. A container without any mount is not checked.",
+    condition: "The cloud controller is started with `--cloud-config`, its container mounts volumes, and none of them is mounted at this path or above it. Charts, relative paths, scripts and containers without any mount are not checked.",
     impact: "it does not start: the file does not exist",
     fix: "Mount the volume that has the file at the folder that `--cloud-config` names.",
     sources: &[
@@ -28,20 +28,34 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let mut containers = controller.workload.containers.iter();
         let container = containers.find(|one| one.words.iter().any(|word| word.place == flag.place))?;
-        let is_provided = container.mounts.iter().any(|mount| {
-            let below = flag.value.strip_prefix(mount.trim_end_matches('/'));
-            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
+        let wanted = parts(&flag.value);
+        let is_provided = container.mounts.iter().any(|mount| wanted.starts_with(&parts(mount)));
         // An expanded variable may hold any path.
         if container.mounts.is_empty() || is_provided || flag.value.contains("$(") {
             return None;
         }
-        let (name, file) = (controller.name(), text::printable(&flag.value));
+        let file = format!("/{}", wanted.join("/"));
+        let (name, file) = (controller.name(), text::printable(&file));
         let message = format!("{} reads `{file}`, which no mount provides", text::printable(&name));
         let folder = file.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
         let fix = format!("mount the volume that has the file at `{folder}`");
         Some(on(controller, Severity::Error, &flag.place, message, fix))
     })
+}
+
+/// The names in a path, as the kernel resolves them.
+fn parts(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts
 }
 
 #[cfg(test)]
@@ -74,7 +88,13 @@ spec:
 
     #[test]
     fn silent() {
-        for mount in ["/", "/etc/", "/etc/kubernetes/config", "/etc/kubernetes/config/cloud-config.conf"] {
+        for mount in [
+            "/",
+            "/etc/",
+            "/etc/kubernetes//config/",
+            "/etc/kubernetes/./x/../config",
+            "/etc/kubernetes/config/cloud-config.conf",
+        ] {
             lint::silent(&RULE, DEFECT, "/etc/kubernetes/pki", mount);
         }
         // A recording of an older version has no mounts.

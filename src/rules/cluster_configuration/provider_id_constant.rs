@@ -10,12 +10,13 @@ pub(super) const RULE: Rule = Rule {
     title: "a configuration gives many nodes the same identity",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error if it names no instance"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A configuration sets a literal `provider-id` for the kubelet: of the form `aws:///ZONE/i-…`, or of one that the cloud controller cannot read. A configuration of RKE2, K3s or the kubelet may be for a single node, so only a wrong form is an error there.",
+    condition: "A configuration sets a literal `provider-id` for the kubelet: of the form `aws:///ZONE/i-…` or `REGION.INSTANCE` (Alibaba Cloud), or of one that no cloud controller reads. Variables and templates are skipped. A configuration of RKE2, K3s or the kubelet may be for a single node, so only a wrong form is an error there.",
     impact: "a providerID cannot be changed: every node but one claims the wrong instance and must be re-created",
     fix: "Set it on each node from the metadata of its instance, or remove it where the cloud controller finds the instance by the name of the Node.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go",
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go",
     ],
     example: "all of these kubelets have `provider-id=aws:///eu-west-1a/i-0123`",
     ..Rule::evidence(ANY_CLOUD, check)
@@ -29,7 +30,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let id = argument.value;
         // Filled in on each node.
         let is_of_another_cloud = id.contains("://") && !id.starts_with("aws://");
-        if id.contains("{{") || id.contains('$') || id.is_empty() || is_of_another_cloud {
+        if id.contains("{{")
+            || id.contains("__")
+            || id.contains(['$', '<', '`'])
+            || id.is_empty()
+            || is_of_another_cloud
+        {
             return None;
         }
         let is_alibaba = crate::alibaba::provider_id::looks_like_one(id).is_some();

@@ -27,7 +27,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             one.run.label(),
         );
         let fix = Fix::none(format!(
-            "attach the policy that the project publishes for the {}, and nothing more",
+            "attach the policy that the project of {} publishes, and nothing more",
             one.run.row.name
         ));
         found.push(
