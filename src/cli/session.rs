@@ -1,6 +1,6 @@
 //! Input of a command: the evidence, from the source that the operator selects, and the options to audit it with.
 
-#[cfg(any(feature = "aws", feature = "alibaba"))]
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
 #[cfg(feature = "aws")]
 use crate::provider::aws;
-#[cfg(any(feature = "aws", feature = "alibaba"))]
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 use crate::provider::progress::{Display, INTERVAL};
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
@@ -394,8 +394,8 @@ pub(super) fn request<'a>(
 }
 
 /// Display of the progress: none next to the requests themselves.
-#[cfg(any(feature = "aws", feature = "alibaba"))]
-fn display(terminal: &TerminalArgs) -> Display {
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
+pub(super) fn display(terminal: &TerminalArgs) -> Display {
     match (terminal.quiet || terminal.verbose, io::stderr().is_terminal()) {
         (true, _) => Display::Hidden,
         (false, true) => Display::Terminal,

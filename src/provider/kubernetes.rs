@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded, recorded_text};
 use crate::policy;
-use crate::provider::progress::log;
+use crate::provider::progress::{Display, Progress, log};
 use crate::text;
 
 use super::error::{Error, ErrorKind, check_endpoint};
@@ -60,6 +60,8 @@ pub(crate) struct Request<'a> {
     pub timeout: Duration,
     /// True to log every request to standard error.
     pub verbose: bool,
+    /// Display of the progress on standard error.
+    pub progress: Display,
 }
 
 /// Reads the lists of a cluster. A list that cannot be read is a gap.
@@ -84,7 +86,10 @@ pub(crate) fn collect_each(
     verbose: bool,
 ) -> Result<Vec<Result<Recording, Error>>, Error> {
     let reads = async {
-        let requests = contexts.iter().map(|context| Request { context, timeout, verbose });
+        let requests = contexts.iter().map(|context| {
+            // Displays of several clusters would overwrite each other.
+            Request { context, timeout, verbose, progress: Display::Hidden }
+        });
         let reads = requests.map(|request| async move { read(&request).await });
         Ok(stream::iter(reads).buffered(CLUSTERS_AT_ONCE).collect().await)
     };
@@ -153,7 +158,7 @@ async fn connect(request: &Request<'_>) -> Result<Api, Error> {
             ));
         }
     };
-    Ok(Api { client, verbose: request.verbose })
+    Ok(Api { client, verbose: request.verbose, progress: Progress::of_calls(request.progress) })
 }
 
 async fn read(request: &Request<'_>) -> Result<Recording, Error> {
@@ -338,6 +343,13 @@ struct ApiRefusal {
 struct Api {
     client: Client,
     verbose: bool,
+    progress: Progress,
+}
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        self.progress.finish();
+    }
 }
 
 impl Api {
@@ -406,6 +418,7 @@ impl Api {
     /// Body of an answer, and the time of the server. A request without an answer is retried: reading does no harm. The
     /// client itself waits out throttling.
     async fn get(&self, path: &str) -> Result<(Vec<u8>, Option<Timestamp>), CallFailure> {
+        let _begun = self.progress.begin(format!("GET {}", path.split('?').next().unwrap_or(path)));
         let mut attempt = 1;
         loop {
             let started = now();

@@ -145,8 +145,8 @@ fn trusted_roles<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c Trus
 /// Advice to attach the published policies of the controllers of such a role.
 fn published_advice(row: &CompanionRow) -> String {
     match row.baselines.first() {
-        Some(name) => format!("attach the published policy, such as `tagaudit baseline show {name}`"),
-        None => format!("attach the policy that the documentation of {} has", row.name),
+        Some(name) => format!("attach the published policy (`tagaudit baseline show {name}`)"),
+        None => format!("attach the policy in the documentation of {}", row.name),
     }
 }
 

@@ -104,11 +104,12 @@ pub(in crate::cli) fn pod(
     connection: &ConnectionArgs,
     terminal: &TerminalArgs,
 ) -> Result<Option<PodObjects>, Failure> {
+    use crate::cli::session::display;
     use crate::provider::kubernetes;
     let contexts = contexts(&audit.evidence.kube_context)?;
     let [context] = contexts.as_slice() else { return Ok(None) };
     let timeout = std::time::Duration::from_secs(connection.timeout);
-    let request = kubernetes::Request { context, timeout, verbose: terminal.verbose };
+    let request = kubernetes::Request { context, timeout, verbose: terminal.verbose, progress: display(terminal) };
     let read = kubernetes::pod(&request, &name.namespace, &name.name);
     read.map(Some).map_err(crate::cli::io::failure::provider_failure)
 }
@@ -132,9 +133,10 @@ pub(in crate::cli) fn read(
     connection: &ConnectionArgs,
     terminal: &TerminalArgs,
 ) -> Result<Recording, Failure> {
+    use crate::cli::session::display;
     use crate::provider::kubernetes;
     let timeout = std::time::Duration::from_secs(connection.timeout);
-    let request = kubernetes::Request { context, timeout, verbose: terminal.verbose };
+    let request = kubernetes::Request { context, timeout, verbose: terminal.verbose, progress: display(terminal) };
     kubernetes::collect(&request).map_err(crate::cli::io::failure::provider_failure)
 }
 
