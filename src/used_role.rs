@@ -100,3 +100,50 @@ impl RoleOverview {
         Self { schema: "tagaudit.roles/1", cluster_id: cluster_id.to_owned(), roles, not_audited }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::RoleSource;
+
+    /// The schemas of the reports name every source.
+    #[test]
+    fn sources_are_in_the_schemas() {
+        use RoleSource::{
+            AccessKeys, Environment, InstanceProfile, InstanceRole, NodeMetadata, Option, PodIdentity, ServiceAccount,
+            TrustPolicy, Unknown,
+        };
+        let all = [
+            InstanceProfile,
+            InstanceRole,
+            Option,
+            TrustPolicy,
+            ServiceAccount,
+            Environment,
+            PodIdentity,
+            NodeMetadata,
+            AccessKeys,
+            Unknown,
+        ];
+        let names: Vec<Value> = all.iter().map(|one| serde_json::to_value(one).unwrap()).collect();
+        for schema in [include_str!("../docs/report.schema.json"), include_str!("../docs/report-set.schema.json")] {
+            let schema: Value = serde_json::from_str(schema).unwrap();
+            let mut found = Vec::new();
+            sources(&schema, &mut found);
+            assert_eq!(found, [Value::Array(names.clone())]);
+        }
+    }
+
+    /// Lists of the values of `role_source`, wherever they are.
+    fn sources(schema: &Value, found: &mut Vec<Value>) {
+        match schema {
+            Value::Object(members) => {
+                found.extend(members.get("role_source").and_then(|one| one.get("enum")).cloned());
+                members.values().for_each(|one| sources(one, found));
+            }
+            Value::Array(items) => items.iter().for_each(|one| sources(one, found)),
+            _ => {}
+        }
+    }
+}
