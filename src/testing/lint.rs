@@ -7,6 +7,27 @@ use crate::rules::{Outcome, Rule};
 
 use super::{assert_fires, assert_silent, audit_as_recorded};
 
+/// The cloud controller of Alibaba Cloud at a version, with more of its container.
+macro_rules! alibaba_controller {
+    ($version:literal, $container:literal) => {
+        concat!(
+            "
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:",
+            $version,
+            $container
+        )
+    };
+}
+pub(crate) use alibaba_controller;
+
 /// Findings and outcome in the manifests of a cluster that upgrades to versions in which every removal has happened.
 pub(crate) fn outcome(rule: &'static Rule, manifests: &str) -> (Vec<Finding>, Outcome) {
     let target = Target { kubernetes: "1.33".parse().ok(), controller: "1.36".parse().ok() };

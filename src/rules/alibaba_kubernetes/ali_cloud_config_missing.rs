@@ -35,21 +35,15 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::lint;
+    use crate::testing::lint::{self, alibaba_controller};
 
-    const DEFECT: &str = "
-kind: DaemonSet
-metadata:
-  name: cloud-controller-manager
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.0
+    const DEFECT: &str = alibaba_controller!(
+        "v2.9.0",
+        "
         command:
         - --configure-cloud-routes=false
-";
+"
+    );
 
     #[test]
     fn fires() {

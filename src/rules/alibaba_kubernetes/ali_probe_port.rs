@@ -59,25 +59,19 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::lint;
+    use crate::testing::lint::{self, alibaba_controller};
 
-    const DEFECT: &str = "
-kind: DaemonSet
-metadata:
-  name: cloud-controller-manager
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.1
+    const DEFECT: &str = alibaba_controller!(
+        "v2.9.1",
+        "
         command:
         - --cloud-config=/etc/kubernetes/config/cloud-config.conf
         livenessProbe:
           httpGet:
             path: /healthz
             port: 10252
-";
+"
+    );
 
     #[test]
     fn fires() {

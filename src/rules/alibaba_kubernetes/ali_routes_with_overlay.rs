@@ -1,3 +1,4 @@
+use crate::controller::alibaba_companion::image_parts;
 use crate::kubernetes::arguments::{Distribution, NodeArguments, Started};
 use crate::kubernetes::{CloudController, Document, DocumentKind, Evidence, WorkloadKind};
 use crate::rules::ALIBABA;
@@ -45,11 +46,7 @@ fn writes_routes(controller: &CloudController) -> bool {
 fn runs(evidence: &Evidence, names: &[&str]) -> bool {
     let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
     let mut images = sets.flat_map(|one| &one.containers).map(|one| one.image.value.as_str());
-    images.any(|image| {
-        let name = image.rsplit('/').next().unwrap_or(image);
-        let name = name.split(['@', ':']).next().unwrap_or(name);
-        names.contains(&name)
-    })
+    images.any(|image| names.contains(&image_parts(image).0))
 }
 
 fn maps(evidence: &Evidence) -> impl Iterator<Item = &Document> {
@@ -103,22 +100,16 @@ fn bundled(evidence: &Evidence) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::lint;
+    use crate::testing::lint::{self, alibaba_controller};
 
-    const CONTROLLER: &str = "
-kind: DaemonSet
-metadata:
-  name: cloud-controller-manager
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      containers:
-      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.14.0
+    const CONTROLLER: &str = alibaba_controller!(
+        "v2.14.0",
+        "
         command:
         - --cluster-cidr=172.16.0.0/16
 ---
-";
+"
+    );
 
     const FLANNEL: &str = r#"
 kind: ConfigMap

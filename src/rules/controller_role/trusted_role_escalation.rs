@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// What the trust policy names is not what it admits.
+    /// A trust policy may name an account and refuse it.
     #[test]
     fn only_a_role_that_admits_the_account_is_judged() {
         aws::fires(&RULE, with_condition("StringLike"));
