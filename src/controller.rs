@@ -30,6 +30,22 @@ impl ControllerVersion {
     }
 }
 
+/// True if a version lies in a span: from its first version on, and before the first that is no longer in it. A version
+/// that is not known may be older, or newer, than either.
+pub(crate) fn is_in_span(
+    version: Option<ControllerVersion>,
+    since: Option<ControllerVersion>,
+    until: Option<ControllerVersion>,
+) -> bool {
+    since.is_none_or(|since| version.is_some_and(|version| version >= since))
+        && until.is_none_or(|until| version.is_some_and(|version| version < until))
+}
+
+/// `NAME VERSION`, or the name alone.
+pub(crate) fn label(name: &str, version: Option<ControllerVersion>) -> String {
+    version.map_or_else(|| name.to_owned(), |version| format!("{name} {version}"))
+}
+
 impl ControllerVersion {
     /// True if it is newer than another; a version without a patch is not newer than a patch of the same minor version.
     pub(crate) fn is_beyond(self, other: Self) -> bool {

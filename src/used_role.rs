@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::Gap;
+use crate::membership::{NodeRole, RoleSet};
 
 /// Evidence for the role of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +82,31 @@ pub struct UsedRole {
     pub published: Vec<String>,
     /// Others that may use the role.
     pub shared_with: Vec<String>,
+}
+
+impl UsedRole {
+    /// A controller of which nothing else is known yet.
+    pub(crate) fn new(controller: String, role_source: RoleSource) -> Self {
+        Self {
+            controller,
+            version: None,
+            workload: None,
+            role: None,
+            role_source,
+            needed: None,
+            lacking: Vec::new(),
+            unmet: Vec::new(),
+            excess: None,
+            published: Vec::new(),
+            shared_with: Vec::new(),
+        }
+    }
+}
+
+/// `nodes`, with their roles if they are known.
+pub(crate) fn nodes(roles: RoleSet) -> String {
+    let roles: Vec<&str> = roles.iter().map(NodeRole::name).collect();
+    if roles.is_empty() { "nodes".to_owned() } else { format!("nodes ({})", roles.join(", ")) }
 }
 
 /// The roles of a cluster.

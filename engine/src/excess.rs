@@ -73,6 +73,14 @@ pub struct ExcessGrants {
     pub paths: Vec<EscalationPath>,
 }
 
+impl ExcessGrants {
+    /// The patterns of actions that are needed nowhere: a grant on other resources is not another action.
+    #[must_use]
+    pub fn unneeded(&self) -> Vec<String> {
+        self.excess.iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action.clone()).collect()
+    }
+}
+
 /// Reports grants of the identity policies that no needed pattern contains. An action that a Deny, the boundary or a
 /// control policy revokes on every resource is not an excess.
 ///

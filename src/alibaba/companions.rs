@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::controller::ControllerVersion;
 use crate::controller::alibaba_companion::{
     AlibabaCompanion, CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE, EXTERNAL_DNS_PRIVATE, EXTERNAL_DNS_PUBLIC,
     NeededAction, image_parts,
 };
+use crate::controller::{ControllerVersion, is_in_span, label};
 use crate::kubernetes::{Container, DocumentKind, Evidence, RRSA_ANNOTATION, Workload, WorkloadKind};
 use crate::policy::{Catalogue, Environment, PreparedPolicies, Question, RAM, Verdict};
 use crate::role_audit::RoleAuditOptions;
@@ -62,10 +62,7 @@ const OF_AUTOSCALER: [&str; 2] = ["ALICLOUD_ROLE_ARN", "ALICLOUD_OIDC_TOKEN_FILE
 impl<'e> CompanionRun<'e> {
     /// `NAME VERSION`.
     pub(crate) fn label(&self) -> String {
-        match self.version {
-            Some(version) => format!("{} {version}", self.companion.name()),
-            None => self.companion.name().to_owned(),
-        }
+        label(self.companion.name(), self.version)
     }
 
     /// Value of an argument, in one word or two.
@@ -223,10 +220,7 @@ impl<'e> CompanionRun<'e> {
             AlibabaCompanion::ExternalDns => EXTERNAL_DNS_PUBLIC,
             AlibabaCompanion::Terway => &[],
         };
-        let is_made = |one: &&NeededAction| {
-            one.since.is_none_or(|since| self.version.is_some_and(|version| version >= since))
-                && one.until.is_none_or(|until| self.version.is_some_and(|version| version < until))
-        };
+        let is_made = |one: &&NeededAction| is_in_span(self.version, one.since, one.until);
         let scales_down = self.argument("scale-down-enabled") != Some("false");
         // An update of a target is a deletion and a creation.
         let deletes = self.argument("policy").is_none_or(|policy| ["sync", "upsert-only"].contains(&policy));

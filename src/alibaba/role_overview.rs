@@ -2,10 +2,9 @@
 
 use crate::inventory::Gap;
 use crate::kubernetes::Evidence;
-use crate::membership;
 use crate::policy::Verdict;
 use crate::role_audit::RoleAuditOptions;
-use crate::used_role::{RoleOverview, RoleSource, UsedRole};
+use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes};
 
 use super::companions::{CompanionRun, OnNodes, companions, companions_on_nodes};
 use super::roles::{PrincipalAudit, PrincipalAudits, Use};
@@ -44,9 +43,7 @@ fn principal(audit: &PrincipalAudit<'_>) -> UsedRole {
     let (controller, role_source) = match audit.used_by {
         Use::Controller => ("cloud controller".to_owned(), RoleSource::Option),
         Use::ControlplaneNodes | Use::OtherNodes | Use::UnknownNodes => {
-            let roles: Vec<&str> = audit.node_roles.iter().map(membership::NodeRole::name).collect();
-            let nodes = if roles.is_empty() { "nodes".to_owned() } else { format!("nodes ({})", roles.join(", ")) };
-            (nodes, RoleSource::InstanceRole)
+            (nodes(audit.node_roles), RoleSource::InstanceRole)
         }
     };
     // The actions of another principal are not required of this one.
@@ -54,19 +51,12 @@ fn principal(audit: &PrincipalAudit<'_>) -> UsedRole {
     let lacking = actions.iter().filter(|one| matches!(one.assessment.verdict, Verdict::Missing | Verdict::Denied));
     let shared = "every Pod on these nodes that reaches the metadata service".to_owned();
     UsedRole {
-        controller,
-        version: None,
-        workload: None,
         role: Some(audit.account.principal_arn(audit.principal)),
-        role_source,
         needed: Some(actions.len()),
         lacking: lacking.map(|one| one.action.clone()).collect(),
-        unmet: Vec::new(),
-        excess: Some(
-            audit.beyond.excess.iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action.clone()).collect(),
-        ),
-        published: Vec::new(),
+        excess: Some(audit.beyond.unneeded()),
         shared_with: if audit.members.is_empty() { Vec::new() } else { vec![shared] },
+        ..UsedRole::new(controller, role_source)
     }
 }
 
@@ -85,17 +75,10 @@ fn through_nodes(one: &OnNodes<'_>) -> Vec<UsedRole> {
 
 /// A controller whose principal is not known.
 fn of_unknown(run: &CompanionRun<'_>) -> UsedRole {
+    let role_source = if run.has_key() { RoleSource::AccessKeys } else { RoleSource::Unknown };
     UsedRole {
-        controller: run.companion.name().to_owned(),
         version: run.version.map(|version| version.to_string()),
         workload: Some(run.workload.full_name()),
-        role: None,
-        role_source: if run.has_key() { RoleSource::AccessKeys } else { RoleSource::Unknown },
-        needed: None,
-        lacking: Vec::new(),
-        unmet: Vec::new(),
-        excess: None,
-        published: Vec::new(),
-        shared_with: Vec::new(),
+        ..UsedRole::new(run.companion.name().to_owned(), role_source)
     }
 }

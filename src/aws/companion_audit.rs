@@ -6,9 +6,9 @@ use crate::aws::companions::{CompanionRole, companion_roles};
 use crate::aws::ingresses::ingress_use;
 use crate::aws::view::ClusterView;
 use crate::baseline;
-use crate::controller::companion::NeededAction;
 #[cfg(test)]
 use crate::controller::companion::Trigger;
+use crate::controller::companion::{CompanionRow, NeededAction};
 use crate::kubernetes::Evidence;
 use crate::policy::{
     self, Assessment, Catalogue, Environment, EscalationPath, Need, PolicySet, PreparedPolicies, Question, Statement,
@@ -90,17 +90,14 @@ fn audit(
     let groups = autoscaler::groups(view).unwrap_or_default();
     let mut refused_groups = refused_groups(one, &grants, &groups, catalogue);
     refused_groups.retain(|(action, _)| is_judged(action));
-    let mut needs: Vec<Need> = vec![Need::everywhere("ec2:Describe*")];
-    needs.extend(baseline::needs_of_any_release(one.run.row.companion));
+    let mut needs = published_needs(&[one.run.row]);
     needs.extend(needed.iter().map(|needed| Need::everywhere(needed.action)));
-    needs.extend(one.run.row.optional.iter().map(|action| Need::everywhere(*action)));
     let beyond = policy::excess(set, prepared, &needs, environment, catalogue);
     Some(CompanionAudit {
         lacking,
         lacking_for_target,
         needed: needed.len(),
-        // A grant on other resources is not another action.
-        excess: beyond.excess.into_iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action).collect(),
+        excess: beyond.unneeded(),
         paths: beyond.paths,
         limits,
         unmet,
@@ -108,6 +105,15 @@ fn audit(
         refused_groups,
         tags: own.keys().into_iter().map(str::to_owned).collect(),
     })
+}
+
+/// What controllers may be granted without excess: what their projects publish for any release, and reads of EC2.
+pub(super) fn published_needs(rows: &[&'static CompanionRow]) -> Vec<Need> {
+    let of_rows = rows.iter().flat_map(|row| {
+        let optional = row.optional.iter().map(|action| Need::everywhere(*action));
+        baseline::needs_of_any_release(row.companion).into_iter().chain(optional)
+    });
+    std::iter::once(Need::everywhere("ec2:Describe*")).chain(of_rows).collect()
 }
 
 /// Actions that the policies grant nowhere.

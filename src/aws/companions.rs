@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
-use crate::controller::ControllerVersion;
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, NeededAction, Trigger, identify};
+use crate::controller::{ControllerVersion, is_in_span, label};
 use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false};
 use crate::policy::Environment;
 
@@ -25,10 +25,7 @@ pub(crate) struct CompanionRun<'e> {
 impl CompanionRun<'_> {
     /// `NAME VERSION`.
     pub(crate) fn label(&self) -> String {
-        match self.version {
-            Some(version) => format!("{} {version}", self.row.name),
-            None => self.row.name.to_owned(),
-        }
+        label(self.row.name, self.version)
     }
 
     /// True if its Pods were given and have no credentials but those of their node: a webhook would have added its
@@ -114,11 +111,7 @@ impl CompanionRun<'_> {
         // The arguments in a script are not known.
         let is_off = |switch: &str| self.container.starts_shell() || self.argument(switch).is_some_and(is_false);
         let is_made = |needed: &&NeededAction| {
-            // A version that is not known may be older, or newer.
-            let is_since = needed.since.is_none_or(|since| version.is_some_and(|version| version >= since));
-            let is_until = needed.until.is_none_or(|until| version.is_some_and(|version| version < until));
-            is_since
-                && is_until
+            is_in_span(version, needed.since, needed.until)
                 && match needed.trigger {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),

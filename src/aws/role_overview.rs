@@ -16,7 +16,7 @@ use crate::inventory::Gap;
 use crate::kubernetes::{Evidence, WebIdentity};
 use crate::policy::Verdict;
 use crate::role_audit::RoleAuditOptions;
-use crate::used_role::{RoleOverview, RoleSource, UsedRole};
+use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes};
 
 /// Lists the roles of the controllers next to the cloud controller.
 pub(crate) fn controllers(
@@ -67,36 +67,24 @@ pub(crate) fn overview(
 pub(crate) fn trusted_role(one: &TrustedRole<'_>) -> UsedRole {
     let audited = one.audited.as_ref().ok();
     UsedRole {
-        controller: one.row.name.to_owned(),
-        version: None,
-        workload: None,
         role: Some(one.role.arn.clone()),
-        role_source: RoleSource::TrustPolicy,
         needed: audited.map(|audited| audited.needed),
         lacking: audited
             .map(|audited| audited.lacking.iter().map(|(action, _)| (*action).to_owned()).collect())
             .unwrap_or_default(),
-        unmet: Vec::new(),
         excess: audited.map(|audited| audited.excess.clone()),
-        published: Vec::new(),
         shared_with: one.others.clone(),
+        ..UsedRole::new(one.row.name.to_owned(), RoleSource::TrustPolicy)
     }
 }
 
 /// A controller whose role is not known yet.
 fn unknown_role(run: &CompanionRun<'_>, view: &ClusterView<'_>) -> UsedRole {
     UsedRole {
-        controller: run.row.name.to_owned(),
         version: run.version.map(|version| version.to_string()),
         workload: Some(run.workload.full_name()),
-        role: None,
-        role_source: RoleSource::Unknown,
-        needed: None,
-        lacking: Vec::new(),
-        unmet: Vec::new(),
-        excess: None,
         published: published(run, view),
-        shared_with: Vec::new(),
+        ..UsedRole::new(run.row.name.to_owned(), RoleSource::Unknown)
     }
 }
 
@@ -110,24 +98,15 @@ fn node_role(audit: &RoleAudit<'_>, evidence: &Evidence, view: &ClusterView<'_>)
         let tokens = trusted_service_accounts(audit.role, evidence, view, own);
         ("cloud controller".to_owned(), RoleSource::TrustPolicy, tokens)
     } else {
-        let roles: Vec<&str> = audit.node_roles.iter().map(crate::membership::NodeRole::name).collect();
-        let nodes = if roles.is_empty() { "nodes".to_owned() } else { format!("nodes ({})", roles.join(", ")) };
-        (nodes, RoleSource::InstanceProfile, vec![node_pods(audit)])
+        (nodes(audit.node_roles), RoleSource::InstanceProfile, vec![node_pods(audit)])
     };
     UsedRole {
-        controller,
-        version: None,
-        workload: None,
         role: Some(audit.role.arn.clone()),
-        role_source,
         needed: Some(audit.actions.len()),
         lacking: lacking.map(|one| one.action.clone()).collect(),
-        unmet: Vec::new(),
-        excess: Some(
-            audit.beyond.excess.iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action.clone()).collect(),
-        ),
-        published: Vec::new(),
+        excess: Some(audit.beyond.unneeded()),
         shared_with,
+        ..UsedRole::new(controller, role_source)
     }
 }
 

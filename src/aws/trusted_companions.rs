@@ -1,13 +1,12 @@
 //! Roles that the usual ServiceAccounts of controllers may assume, of a cluster whose workloads were not given. Which
 //! controller runs, and which version of it, is then unknown: only what holds for every release is compared.
 
-use crate::aws::companion_audit::lacking;
+use crate::aws::companion_audit::{lacking, published_needs};
 use crate::aws::companions::environment;
 use crate::aws::roles::{admitted_service_accounts, names_cluster, policy_set, roles_of_cluster};
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{Token, Trust, issuer_regions, trust};
 use crate::aws::{Account, Role};
-use crate::baseline;
 use crate::clusters::Clusters;
 use crate::controller::companion::{COMPANIONS, Companion, CompanionRow, NeededAction, Trigger};
 use crate::kubernetes::Evidence;
@@ -56,12 +55,41 @@ fn usual_name(row: &'static CompanionRow, name: &str) -> Option<&'static str> {
     row.service_accounts.iter().copied().find(|own| is_specific && policy::matches(name, own))
 }
 
-/// Usual ServiceAccounts of a controller that may certainly assume a role, as `NAMESPACE/NAME`. A token of STS has the
+/// A role with the usual ServiceAccounts that may certainly assume it.
+struct Admitting<'a> {
+    role: &'a Role,
+    /// Names and namespaces in its trust policy, which may be patterns.
+    named: Vec<(String, String)>,
+    /// Controllers, each with its ServiceAccount as `NAMESPACE/NAME`.
+    users: Vec<(&'static CompanionRow, String)>,
+}
+
+impl<'a> Admitting<'a> {
+    fn new(role: &'a Role, account: &Account, issuers: &[&str]) -> Self {
+        let named = admitted_service_accounts(role.trust_policy.as_deref());
+        let own = |row: &'static CompanionRow| Some((row, admitted(row, role, &named, account, issuers)?));
+        let users = COMPANIONS.iter().filter_map(own).collect();
+        Self { role, named, users }
+    }
+
+    /// The ServiceAccount of a controller that may assume the role.
+    fn service_account(&self, row: &CompanionRow) -> Option<&String> {
+        self.users.iter().find(|(user, _)| user.companion == row.companion).map(|(_, account)| account)
+    }
+}
+
+/// Usual ServiceAccount of a controller that may certainly assume a role, as `NAMESPACE/NAME`. A token of STS has the
 /// audience that the guides of the controllers set.
-fn admitted(row: &'static CompanionRow, role: &Role, account: &Account, issuers: &[&str]) -> Option<String> {
+fn admitted(
+    row: &'static CompanionRow,
+    role: &Role,
+    named: &[(String, String)],
+    account: &Account,
+    issuers: &[&str],
+) -> Option<String> {
     const AUDIENCE: &str = "sts.amazonaws.com";
-    let named = admitted_service_accounts(role.trust_policy.as_deref()).into_iter();
-    named.filter_map(|(namespace, name)| Some((namespace, usual_name(row, &name)?))).find_map(|(namespace, name)| {
+    let usual = named.iter().filter_map(|(namespace, name)| Some((namespace, usual_name(row, name)?)));
+    usual.into_iter().find_map(|(namespace, name)| {
         let is_pattern = namespace.contains(['*', '?']);
         let own = if is_pattern { "kube-system" } else { namespace.as_str() };
         let subject = format!("system:serviceaccount:{own}:{name}");
@@ -91,27 +119,28 @@ pub(crate) fn trusted_companions<'a>(
             let of_issuers = issuer_regions(role);
             of_issuers.is_empty() || of_issuers.iter().any(|region| regions.contains(&region.as_str()))
         };
+        let roles = account.roles.iter().map(|role| Admitting::new(role, account, &issuers));
+        let admitting: Vec<Admitting<'_>> = roles.filter(|one| !one.users.is_empty() && is_here(&one.role)).collect();
         for row in COMPANIONS {
-            let own = |role: &Role| admitted(row, role, account, &issuers);
             let trusting: Vec<&Role> =
-                account.roles.iter().filter(is_here).filter(|role| own(role).is_some()).collect();
+                admitting.iter().filter(|one| one.service_account(row).is_some()).map(|one| one.role).collect();
             // The only one may be that of another cluster.
             let is_ours = |role: &&Role| names_cluster(role, view.cluster_id);
-            if !trusting.iter().any(is_ours) && (trusting.len() != 1 || has_other_clusters(view)) {
+            if trusting.is_empty() || !trusting.iter().any(is_ours) && (trusting.len() != 1 || has_other_clusters(view))
+            {
                 continue;
             }
-            for role in roles_of_cluster(view.cluster_id, &trusting) {
-                let Some(service_account) = own(role) else { continue };
-                let named = admitted_service_accounts(role.trust_policy.as_deref()).into_iter();
-                let others = named.filter(|(_, name)| usual_name(row, name).is_none());
-                let users: Vec<&'static CompanionRow> =
-                    COMPANIONS.iter().filter(|one| admitted(one, role, account, &issuers).is_some()).collect();
+            let ours = roles_of_cluster(view.cluster_id, &trusting);
+            for one in admitting.iter().filter(|one| ours.iter().any(|role| std::ptr::eq(*role, one.role))) {
+                let Some(service_account) = one.service_account(row) else { continue };
+                let others = one.named.iter().filter(|(_, name)| usual_name(row, name).is_none());
+                let users: Vec<&'static CompanionRow> = one.users.iter().map(|(user, _)| *user).collect();
                 found.push(TrustedRole {
                     row,
-                    role,
-                    service_account,
+                    role: one.role,
+                    service_account: service_account.clone(),
                     others: others.map(|(namespace, name)| format!("ServiceAccount {namespace}/{name}")).collect(),
-                    audited: audit(row, &users, account, role, view, options),
+                    audited: audit(row, &users, account, one.role, view, options),
                 });
             }
         }
@@ -151,19 +180,10 @@ fn audit(
     if is_for_another || grants("sts:AssumeRole") {
         lacking.clear();
     }
-    let mut needs: Vec<Need> = vec![Need::everywhere("ec2:Describe*")];
-    for user in users {
-        needs.extend(baseline::needs_of_any_release(user.companion));
-        needs.extend(user.needed.iter().map(|needed| Need::everywhere(needed.action)));
-        needs.extend(user.optional.iter().map(|action| Need::everywhere(*action)));
-    }
+    let mut needs = published_needs(users);
+    needs.extend(users.iter().flat_map(|user| user.needed).map(|needed| Need::everywhere(needed.action)));
     let beyond = policy::excess(&set, &prepared, &needs, &environment, catalogue);
-    Ok(TrustedAudit {
-        needed: needed.len(),
-        lacking,
-        excess: beyond.excess.into_iter().filter(|one| one.needed_on.is_empty()).map(|one| one.action).collect(),
-        paths: beyond.paths,
-    })
+    Ok(TrustedAudit { needed: needed.len(), lacking, excess: beyond.unneeded(), paths: beyond.paths })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 
 use crate::text;
 
-/// Time between two lines where there is no terminal.
+/// Time between two lines without a terminal.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(30);
 
 /// Kind of display.
@@ -32,9 +32,9 @@ pub(crate) struct Progress {
 struct Shared {
     bar: ProgressBar,
     started: Instant,
-    /// What is counted, in the plural.
+    /// Noun of the counted things, in the plural.
     noun: &'static str,
-    /// How many there are, if that is known before they are read.
+    /// Number of them, if that is known before they are read.
     known: Option<usize>,
     state: Mutex<State>,
     over: Condvar,

@@ -21,7 +21,7 @@ mod markup;
 mod set;
 
 use document::document;
-use markup::Markup;
+use markup::{FOLDED_TABLE, Markup, TABLE};
 
 pub(crate) use chain::html_chain;
 pub(crate) use set::html_set;
@@ -370,7 +370,9 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
         page.raw("<details><summary>")
             .element("strong", &[], name)
             .text(format_args!(" goes beyond its baseline: {}", text::count(role.excess.len(), "pattern")))
-            .raw("</summary>\n<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
+            .raw("</summary>\n")
+            .raw(FOLDED_TABLE)
+            .raw("<table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
         for excess in &role.excess {
             let open = if excess.open_ended { " and any that the cloud adds" } else { "" };
             page.raw("<tr>")
@@ -386,9 +388,7 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
 
 /// Roles against actions.
 fn matrix(page: &mut Markup, roles: &[RoleReport], entries: &[BTreeMap<&str, &ActionReport>], actions: &[&str]) {
-    page.raw(
-        "<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table>\n<thead><tr><th>action</th>",
-    );
+    page.raw(TABLE).raw("<table>\n<thead><tr><th>action</th>");
     for role in roles {
         let about = format!("{}, {}", role.baseline, text::count(role.instances.len(), "node"));
         page.open("th", &[("title", &role.role)])
@@ -439,7 +439,8 @@ fn gone(page: &mut Markup, report: &ReportView<'_>) {
     let parts = [("Resolved", &changes.resolved), ("Unknown: not checked this time", &changes.unknown)];
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
         page.element("h2", &[], heading)
-            .raw("<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+            .raw(TABLE)
+            .raw("<table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
         for Gone { found: finding, why } in gone {
             page.raw("<tr>")
                 .element("td", &[], finding.severity.name())
@@ -457,7 +458,9 @@ fn waived(page: &mut Markup, view: &ReportView<'_>) {
     if view.waived().next().is_none() {
         return;
     }
-    page.raw("<h2>Waived</h2>\n<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+    page.raw("<h2>Waived</h2>\n")
+        .raw(TABLE)
+        .raw("<table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
     for (finding, waiver) in view.waived() {
         page.raw("<tr>")
             .element("td", &[], finding.severity.name())
@@ -475,9 +478,7 @@ fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
         page.raw("<p>Everything that was requested could be audited.</p>\n");
         return;
     }
-    page.raw(
-        "<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>what</th><th>where</th><th>why</th><th>rules not checked</th></tr>\n",
-    );
+    page.raw(TABLE).raw("<table><tr><th>what</th><th>where</th><th>why</th><th>rules not checked</th></tr>\n");
     for entry in report.not_audited.iter() {
         let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
         let place: Vec<&str> = place.map(String::as_str).collect();
@@ -494,7 +495,9 @@ fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
 fn rules(page: &mut Markup, report: &ReportView<'_>) {
     page.raw("<h2>Rules</h2>\n<details data-print=\"no\"><summary>")
         .text(format_args!("Outcomes of {}", text::count(report.rules.len(), "rule")))
-        .raw("</summary>\n<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
+        .raw("</summary>\n")
+        .raw(FOLDED_TABLE)
+        .raw("<table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
     for rule in report.rules.iter() {
         let class = match rule.outcome {
             Outcome::Passed => "good",

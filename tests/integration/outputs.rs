@@ -52,7 +52,7 @@ fn colours_are_forced_where_there_is_no_terminal() {
     assert!(!shown(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]));
 }
 
-/// What leaves the exit code 0 fails no test.
+/// A finding below the threshold leaves the exit code 0, and fails no test.
 #[test]
 fn tests_fail_from_the_threshold_on() {
     let failures = |threshold: &str| {

@@ -169,7 +169,8 @@ fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<V
     Ok(outputs)
 }
 
-fn name(format: &impl ValueEnum) -> String {
+/// Name of a format on the command line.
+pub(in crate::cli) fn name(format: &impl ValueEnum) -> String {
     format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 

@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &ManArgs) -> Result<Exit, Failure> {
 fn write_pages(folder: &Path, pages: &[(String, Vec<u8>)]) -> Result<Exit, Failure> {
     if !folder.is_dir() {
         return Err(Failure::usage(format!("cannot write into `{}`", folder.display()))
-            .cause(if folder.exists() { "it is not a folder" } else { "there is no such folder" })
+            .cause(if folder.exists() { "it is not a folder" } else { "it does not exist" })
             .help("name a folder that exists"));
     }
     for (name, page) in pages {

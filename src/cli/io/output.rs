@@ -11,7 +11,7 @@ use crate::render::{FileFormat, ReportFormat, TableOptions};
 use crate::report::{Report, ReportSet};
 use crate::text;
 
-use crate::cli::args::outputs::{Output, Outputs};
+use crate::cli::args::outputs::{Output, Outputs, name};
 use crate::cli::args::{ColorChoice, TerminalArgs};
 use crate::cli::io::failure::{Exit, Failure};
 
@@ -67,19 +67,9 @@ pub(in crate::cli) fn emit_all<F: FileFormat>(
 /// If the name implies another format than the given one, or one that the command does not have.
 pub(in crate::cli) fn chosen<F: ValueEnum>(given: Option<F>, file: Option<&Path>) -> Result<F, Failure> {
     let extension = file.and_then(Path::extension).and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-    let implied = match extension.as_deref() {
-        Some("json") => Some("json"),
-        Some("html" | "htm") => Some("html"),
-        Some("md" | "markdown") => Some("markdown"),
-        Some("csv") => Some("csv"),
-        Some("sarif") => Some("sarif"),
-        Some("xml") => Some("junit"),
-        Some("prom") => Some("prometheus"),
-        Some("ocsf") => Some("ocsf"),
-        Some("asff") => Some("asff"),
-        _ => None,
-    };
-    let name = |format: &F| format.to_possible_value().map(|one| one.get_name().to_owned()).unwrap_or_default();
+    // A table is a text, and may have any other name as well.
+    let of_name = extension.as_deref().and_then(ReportFormat::from_extension);
+    let implied = of_name.filter(|format| *format != ReportFormat::Table).map(|format| name(&format));
     let shown = file.map(|file| file.display().to_string()).unwrap_or_default();
     let all = || F::value_variants().iter();
     match (given, implied) {
@@ -89,7 +79,7 @@ pub(in crate::cli) fn chosen<F: ValueEnum>(given: Option<F>, file: Option<&Path>
         ))
         .help("name the file after the format, such as `report.txt` for a table")),
         (Some(given), _) => Ok(given),
-        (None, Some(implied)) => all().find(|one| name(one) == implied).cloned().ok_or_else(|| {
+        (None, Some(implied)) => all().find(|one| name(*one) == implied).cloned().ok_or_else(|| {
             let names: Vec<String> = all().map(name).collect();
             Failure::usage(format!("the name of `{shown}` implies {implied}, which is not written here"))
                 .help(format!("it may be one of {}: give --format, and a name such as `report.txt`", names.join(", ")))
@@ -130,7 +120,7 @@ pub(in crate::cli) fn emit(
     ))
 }
 
-/// True if `FORCE_COLOR` asks for colours where there is no terminal, as CI systems set it. `NO_COLOR` counts more.
+/// True if `FORCE_COLOR` asks for colours without a terminal, as CI systems do. `NO_COLOR` counts more.
 /// Sources: <https://force-color.org>, <https://no-color.org>.
 #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
 pub(in crate::cli) fn is_forced() -> bool {

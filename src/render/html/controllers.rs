@@ -3,7 +3,7 @@
 use crate::audit::UsedRole;
 use crate::text;
 
-use super::markup::Markup;
+use super::markup::{Markup, TABLE};
 
 /// Actions that are listed in a cell; the rest is in the JSON report.
 const SHOWN: usize = 5;
@@ -13,7 +13,7 @@ pub(super) fn controllers(page: &mut Markup, controllers: &[UsedRole]) {
     if controllers.is_empty() {
         return;
     }
-    page.raw("<h2>Controllers</h2>\n<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table>\n<thead><tr><th>controller</th><th>version</th><th>role</th><th>role source</th><th>granted</th><th>lacks</th><th>excess</th><th>shared with</th></tr></thead>\n<tbody>\n");
+    page.raw("<h2>Controllers</h2>\n").raw(TABLE).raw("<table>\n<thead><tr><th>controller</th><th>version</th><th>role</th><th>role source</th><th>granted</th><th>lacks</th><th>excess</th><th>shared with</th></tr></thead>\n<tbody>\n");
     for one in controllers {
         let name = one.role.as_deref().map(|arn| arn.rsplit('/').next().unwrap_or(arn));
         let without = one.lacking.len() + one.unmet.len();

@@ -4,6 +4,12 @@ use std::fmt::Display;
 
 use crate::text;
 
+/// Start of a table that scrolls sideways, which a keyboard reaches as well.
+pub(super) const TABLE: &str = "<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
+
+/// The same in a part that folds.
+pub(super) const FOLDED_TABLE: &str = "<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
+
 /// A page under construction.
 #[derive(Debug, Default)]
 pub(super) struct Markup {

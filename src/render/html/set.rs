@@ -6,7 +6,7 @@ use crate::finding::Severity;
 use crate::report::{ReportSet, ReportView, TargetOutcome};
 use crate::text;
 
-use super::markup::Markup;
+use super::markup::{FOLDED_TABLE, Markup, TABLE};
 
 /// Writes the reports of many targets as a page for a browser. The map and the policies of a cluster are on its own
 /// page.
@@ -38,7 +38,7 @@ fn clusters(page: &mut Markup, set: &ReportSet) {
     if rows.is_empty() {
         return;
     }
-    page.raw("<h2>Clusters</h2>\n<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table>\n<thead><tr><th>cluster</th><th>account</th><th>regions</th><th>nodes</th><th>errors</th><th>warnings</th><th>notes</th><th>waived</th><th>not audited</th></tr></thead>\n<tbody>\n");
+    page.raw("<h2>Clusters</h2>\n").raw(TABLE).raw("<table>\n<thead><tr><th>cluster</th><th>account</th><th>regions</th><th>nodes</th><th>errors</th><th>warnings</th><th>notes</th><th>waived</th><th>not audited</th></tr></thead>\n<tbody>\n");
     for (target, report) in rows {
         let regions: Vec<&str> = report.regions().into_iter().collect();
         page.raw("<tr>")
@@ -67,7 +67,9 @@ fn others(page: &mut Markup, set: &ReportSet) {
     }
     page.raw("<details><summary>")
         .text(format_args!("{} without an audited cluster", text::count(without().count(), "target")))
-        .raw("</summary>\n<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><tr><th>account</th><th>outcome</th><th>why</th></tr>\n");
+        .raw("</summary>\n")
+        .raw(FOLDED_TABLE)
+        .raw("<table><tr><th>account</th><th>outcome</th><th>why</th></tr>\n");
     for target in without() {
         let is_due = target.outcome == TargetOutcome::NotAudited || !target.missing_cluster_ids.is_empty();
         let class =
