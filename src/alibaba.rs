@@ -12,6 +12,7 @@ pub(crate) mod inventory;
 pub(crate) mod provider_id;
 pub(crate) mod role_overview;
 pub(crate) mod roles;
+pub(crate) mod rrsa;
 pub(crate) mod topology;
 pub(crate) mod view;
 

@@ -12,9 +12,9 @@ use crate::kubernetes::Evidence;
 use crate::membership::{Apart, NodeRoleSelector, RoleAssignment};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::role_audit::RoleAuditOptions;
+use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::rules::alibaba::Installer;
-use crate::rules::{self, Outcomes, RULES, Rule, RuleOutcome};
+use crate::rules::{self, Outcome, Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::VpcTopology;
 use crate::used_role::RoleOverview;
 
@@ -256,6 +256,24 @@ impl Audit {
     /// The findings that are not waived.
     pub fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.status != Status::Waived)
+    }
+}
+
+/// Adds the roles of controllers that were not read completely.
+fn note_unread(outcomes: &mut Outcomes, gaps: &[&RoleGap], selected: &[&'static Rule]) {
+    let Some(first) = gaps.first() else { return };
+    let rules: Vec<&'static str> =
+        selected.iter().filter(|rule| rule.judges_trusted_roles).map(|rule| rule.id).collect();
+    for outcome in outcomes.rules.iter_mut().filter(|outcome| rules.contains(&outcome.rule)) {
+        if outcome.outcome != Outcome::Failed {
+            outcome.outcome = Outcome::NotAudited;
+        }
+        outcome.why = Some(first.describe());
+    }
+    for gap in gaps {
+        if !outcomes.uncompared.iter().any(|(known, _)| known == *gap) {
+            outcomes.uncompared.push(((*gap).clone(), rules.clone()));
+        }
     }
 }
 

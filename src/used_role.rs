@@ -6,7 +6,7 @@ use crate::inventory::Gap;
 use crate::membership::{NodeRole, RoleSet};
 
 /// Evidence for the role of a controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoleSource {
     /// The instance profiles of the nodes.

@@ -13,7 +13,7 @@ use crate::policy::{Catalogue, Environment, PreparedPolicies, Question, RAM, Ver
 use crate::role_audit::RoleAuditOptions;
 
 use super::inventory::{Account, Principal, PrincipalKind};
-use super::roles::principal_policies;
+use super::roles::checked_policies;
 use super::view::{ClusterView, Member};
 
 /// A controller that runs in the cluster.
@@ -85,7 +85,7 @@ impl<'e> CompanionRun<'e> {
     /// `pkg/utils/util.go#GetServiceType`.
     fn part_of_driver(self, is_daemon: bool) -> Option<Self> {
         let is_off = |name: &str| self.argument(name) == Some("false");
-        let service = self.container.settings.get("SERVICE_TYPE").map(String::as_str);
+        let service = self.setting("SERVICE_TYPE");
         let is_controller = match (self.argument("run-as-controller"), service) {
             (Some("true" | ""), _) | (_, Some("provisioner")) => true,
             (_, Some("plugin")) => false,
@@ -101,7 +101,27 @@ impl<'e> CompanionRun<'e> {
         Some(Self { companion, ..self })
     }
 
-    fn has_variable(&self, name: &str) -> bool {
+    /// Value of a variable of its container that configures it.
+    pub(super) fn setting(&self, name: &str) -> Option<&'e str> {
+        self.container.settings.get(name).map(String::as_str)
+    }
+
+    /// True if its version certainly reads a role of RRSA where `ignored_rrsa` does not refuse it.
+    pub(super) fn reads_rrsa(&self) -> bool {
+        match self.companion {
+            AlibabaCompanion::Terway | AlibabaCompanion::ExternalDns => false,
+            AlibabaCompanion::CsiController | AlibabaCompanion::CsiNode => self.version.is_some(),
+            // Its configuration and its own variables come first.
+            AlibabaCompanion::ClusterAutoscaler => {
+                self.version.is_some()
+                    && self.argument("cloud-config").is_none()
+                    && !self.workload.has_hidden_credentials
+                    && !OF_AUTOSCALER.iter().any(|one| self.has_variable(one))
+            }
+        }
+    }
+
+    pub(super) fn has_variable(&self, name: &str) -> bool {
         self.workload.environment.iter().any(|one| one == name)
     }
 
@@ -209,7 +229,7 @@ impl<'e> CompanionRun<'e> {
     }
 
     /// Actions that its version certainly calls.
-    fn needed(&self) -> Vec<&'static str> {
+    pub(super) fn needed(&self) -> Vec<&'static str> {
         let table: &[NeededAction] = match self.companion {
             AlibabaCompanion::ClusterAutoscaler => CLUSTER_AUTOSCALER,
             AlibabaCompanion::CsiController => CSI_CONTROLLER,
@@ -276,7 +296,7 @@ pub(crate) fn companions_on_nodes<'a>(
             }
         }
         let compared = roles.into_values().map(|(account, principal)| {
-            let prepared = PreparedPolicies::new(&principal_policies(account, principal, options)?);
+            let prepared = PreparedPolicies::new(&checked_policies(account, principal, options).ok()?);
             let environment = Environment { account_id: account.account_id.clone(), ..Environment::default() };
             let is_lacking = |action: &&'static str| {
                 let assessment = prepared.assess(Question::on(action, &[]), &environment, catalogue);

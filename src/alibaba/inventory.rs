@@ -64,6 +64,9 @@ pub struct Account {
     pub principals: Vec<Principal>,
     /// Policies that are attached to them, and those that have tagaudit's own names for them, attached or not.
     pub policies: Vec<Policy>,
+    /// Roles that ServiceAccounts name, that were requested, and that do not exist; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent_roles: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +179,8 @@ impl Inventory {
             }
             account.policies.sort_by(|a, b| (a.policy_type, &a.name).cmp(&(b.policy_type, &b.name)));
             account.policies.dedup_by(|a, b| (a.policy_type, &a.name) == (b.policy_type, &b.name));
+            account.absent_roles.sort();
+            account.absent_roles.dedup();
         }
         self.gaps.sort();
         self.gaps.dedup();

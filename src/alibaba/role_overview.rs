@@ -3,11 +3,13 @@
 use crate::inventory::Gap;
 use crate::kubernetes::Evidence;
 use crate::policy::Verdict;
-use crate::role_audit::RoleAuditOptions;
+use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes};
 
 use super::companions::{CompanionRun, OnNodes, companions, companions_on_nodes};
+use super::inventory::PrincipalKind;
 use super::roles::{PrincipalAudit, PrincipalAudits, Use};
+use super::rrsa::{RrsaRole, RrsaRoles, rrsa_roles};
 use super::view::ClusterView;
 
 /// Lists the principals of a cluster: nodes and cloud controller first, then the other controllers by name.
@@ -19,19 +21,25 @@ pub(crate) fn overview(
     gaps: &[Gap],
 ) -> RoleOverview {
     let mut roles: Vec<UsedRole> = audits.audits.iter().map(principal).collect();
-    roles.extend(controllers(view, evidence, options));
-    let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
+    let rrsa = rrsa_roles(view, evidence, options);
+    roles.extend(controllers(&companions_on_nodes(view, evidence, options), &rrsa, evidence));
+    let mut not_audited: Vec<Gap> = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
+    let unread = rrsa.gaps.iter().filter(|gap| !gaps.iter().any(|read| gap.is_said_by(read)));
+    not_audited.extend(unread.filter_map(RoleGap::unread));
     RoleOverview::new(view.cluster_id, roles, not_audited)
 }
 
 /// Lists the controllers next to the cloud controller.
-pub(crate) fn controllers(view: &ClusterView<'_>, evidence: &Evidence, options: &RoleAuditOptions) -> Vec<UsedRole> {
-    let on_nodes = companions_on_nodes(view, evidence, options);
+pub(crate) fn controllers(on_nodes: &[OnNodes<'_>], rrsa: &RrsaRoles<'_>, evidence: &Evidence) -> Vec<UsedRole> {
     let mut found: Vec<UsedRole> = Vec::new();
     for run in companions(evidence) {
-        match on_nodes.iter().find(|one| std::ptr::eq(one.run.workload, run.workload)) {
-            Some(one) => found.extend(through_nodes(one)),
-            None => found.push(of_unknown(&run)),
+        let is_its = |other: &CompanionRun<'_>| std::ptr::eq(other.workload, run.workload);
+        if let Some(one) = on_nodes.iter().find(|one| is_its(&one.run)) {
+            found.extend(through_nodes(one));
+        } else if let Some(one) = rrsa.roles.iter().find(|one| is_its(&one.run)) {
+            found.push(by_rrsa(one));
+        } else {
+            found.push(of_unknown(&run));
         }
     }
     found.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));
@@ -71,6 +79,19 @@ fn through_nodes(one: &OnNodes<'_>) -> Vec<UsedRole> {
         ..of_unknown(&one.run)
     });
     roles.collect()
+}
+
+/// A controller that assumes a role by RRSA.
+fn by_rrsa(one: &RrsaRole<'_>) -> UsedRole {
+    let rights = one.rights.as_ref();
+    UsedRole {
+        role: Some(one.account.arn(PrincipalKind::Role, one.name)),
+        role_source: one.source,
+        needed: rights.map(|rights| rights.needed),
+        lacking: rights.iter().flat_map(|rights| &rights.lacking).map(|action| (*action).to_owned()).collect(),
+        excess: rights.map(|rights| rights.excess.clone()),
+        ..of_unknown(&one.run)
+    }
 }
 
 /// A controller whose principal is not known.

@@ -389,16 +389,25 @@ fn calls(options: &PrincipalOptions) -> Vec<&'static AlibabaCall> {
     running.flat_map(|controller| alibaba::calls(controller, options.controller_version)).collect()
 }
 
-/// Policies that apply to a principal, with the control policies; `None` if one was not read or is malformed.
-pub(crate) fn principal_policies(
+/// Actions of the policies that the projects of the controllers publish.
+pub(crate) fn published_needs() -> Vec<Need> {
+    let published = COMPANIONS.iter().filter_map(|name| baseline::find(name)?.baseline(None).ok());
+    published.flat_map(|baseline| baseline.actions).map(Need::everywhere).collect()
+}
+
+/// Policies that apply to a principal, with the control policies.
+///
+/// # Errors
+/// What was not read or is malformed.
+pub(crate) fn checked_policies(
     account: &Account,
     principal: &Principal,
     options: &PrincipalOptions,
-) -> Option<PolicySet> {
+) -> Result<PolicySet, Vec<RoleGap>> {
     let mut gaps = Vec::new();
     let arn = account.principal_arn(principal);
     let set = policies(account, principal, &arn, principal.kind.policies_read(), &mut gaps);
-    gaps.is_empty().then(|| set.with_control_policies(control_levels(&options.scps)))
+    if gaps.is_empty() { Ok(set.with_control_policies(control_levels(&options.scps))) } else { Err(gaps) }
 }
 
 /// Policies that apply to a principal.

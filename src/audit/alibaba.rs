@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::alibaba::companions::{OnNodes, companions_on_nodes};
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::alibaba::role_overview;
 use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
+use crate::alibaba::rrsa::{RrsaRoles, rrsa_roles};
 use crate::alibaba::{ClusterView, Inventory, RegionView};
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
+use crate::kubernetes::Evidence;
 use crate::membership::Apart;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::{self, Outcomes};
@@ -16,7 +19,7 @@ use crate::target;
 use crate::used_role::RoleOverview;
 
 use super::unseen::{self, Listing, Named};
-use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes};
+use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, note_unread};
 
 fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
     ClusterView::new(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors)
@@ -28,13 +31,17 @@ pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apar
 
 pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
     let view = view(auditor, inventory);
-    Ok(run(auditor, &view, &gaps(auditor, &view))?.1.findings)
+    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
+    let companions = Companions::new(&view, auditor.kubernetes, &options);
+    Ok(run(auditor, &options, &view, &companions, &gaps(auditor, &view))?.1.findings)
 }
 
 pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
     let view = view(auditor, inventory);
     let gaps = gaps(auditor, &view);
-    let (compared, outcomes) = run(auditor, &view, &gaps)?;
+    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
+    let companions = Companions::new(&view, auditor.kubernetes, &options);
+    let (compared, outcomes) = run(auditor, &options, &view, &companions, &gaps)?;
     Ok(Examined {
         outcomes,
         gaps,
@@ -43,7 +50,7 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
         controllers: if compared.audits.is_empty() {
             Vec::new()
         } else {
-            role_overview::controllers(&view, auditor.kubernetes, auditor.role_audit)
+            role_overview::controllers(&companions.on_nodes, &companions.rrsa, auditor.kubernetes)
         },
         resources: alibaba::count(inventory),
         nodes: count_nodes(view.members().map(|member| &member.roles)),
@@ -58,26 +65,43 @@ pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Res
     Ok(role_overview::overview(&view, auditor.kubernetes, &compared, &options, &gaps(auditor, &view)))
 }
 
+/// Controllers next to the cloud controller, with the roles that they use.
+struct Companions<'a> {
+    on_nodes: Vec<OnNodes<'a>>,
+    rrsa: RrsaRoles<'a>,
+}
+
+impl<'a> Companions<'a> {
+    fn new(view: &'a ClusterView<'a>, evidence: &'a Evidence, options: &PrincipalOptions) -> Self {
+        let on_nodes = companions_on_nodes(view, evidence, options);
+        Self { on_nodes, rrsa: rrsa_roles(view, evidence, options) }
+    }
+}
+
 /// Compares the principals and runs the rules.
 fn run<'v>(
     auditor: &Auditor<'_>,
+    options: &PrincipalOptions,
     view: &'v ClusterView<'v>,
+    companions: &Companions<'_>,
     gaps: &[Gap],
 ) -> Result<(PrincipalAudits<'v>, Outcomes), BaselineError> {
     let selected = rules::for_provider(auditor.rules, Provider::Alibaba);
     let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
-    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
-    let compared = if wants_policies { roles::audit(view, &options)? } else { PrincipalAudits::default() };
+    let compared = if wants_policies { roles::audit(view, options)? } else { PrincipalAudits::default() };
     let context = Context {
         view,
         gaps,
         principals: &compared,
-        options: &options,
+        on_nodes: &companions.on_nodes,
+        rrsa: &companions.rrsa,
+        options,
         cloud_routes: auditor.cloud_routes || auditor.kubernetes.alibaba_writes_routes(),
         installer: auditor.installer,
         kubernetes: auditor.kubernetes,
     };
-    let outcomes = rules::run(&context, &selected);
+    let mut outcomes = rules::run(&context, &selected);
+    note_unread(&mut outcomes, &companions.rrsa.gaps.iter().collect::<Vec<_>>(), &selected);
     Ok((compared, outcomes))
 }
 
@@ -94,7 +118,7 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
 
 /// Options, with gaps filled from the evidence: the version of the controller, the controllers that it runs, and
 /// credentials other than those of its nodes.
-pub(crate) fn with_evidence(given: &PrincipalOptions, evidence: &crate::kubernetes::Evidence) -> PrincipalOptions {
+pub(crate) fn with_evidence(given: &PrincipalOptions, evidence: &Evidence) -> PrincipalOptions {
     let mut options = given.clone();
     let controllers = evidence.alibaba_controllers();
     options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());

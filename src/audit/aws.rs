@@ -19,10 +19,10 @@ use crate::model::existing::Existing;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::rules::aws::Context;
-use crate::rules::{self, Outcome, Outcomes, Rule};
+use crate::rules::{self, Outcomes};
 use crate::used_role::RoleOverview;
 
-use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unread, unseen};
+use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, note_unread, unread, unseen};
 
 pub(super) fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
     ClusterView::after(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors, auditor.held)
@@ -108,27 +108,9 @@ fn run<'v>(
         kubernetes: auditor.kubernetes,
     };
     let mut outcomes = rules::run(&context, &selected);
-    note_unread(&mut outcomes, trusted, &selected);
+    let unread: Vec<&RoleGap> = trusted.iter().filter_map(|one| one.audited.as_ref().err()).flatten().collect();
+    note_unread(&mut outcomes, &unread, &selected);
     Ok((roles, outcomes, companions))
-}
-
-/// Adds the roles of controllers that were not read completely.
-fn note_unread(outcomes: &mut Outcomes, trusted: &[TrustedRole<'_>], selected: &[&'static Rule]) {
-    let gaps: Vec<&RoleGap> = trusted.iter().filter_map(|one| one.audited.as_ref().err()).flatten().collect();
-    let rules: Vec<&'static str> =
-        selected.iter().filter(|rule| rule.judges_trusted_roles).map(|rule| rule.id).collect();
-    let Some(first) = gaps.first() else { return };
-    for outcome in outcomes.rules.iter_mut().filter(|outcome| rules.contains(&outcome.rule)) {
-        if outcome.outcome != Outcome::Failed {
-            outcome.outcome = Outcome::NotAudited;
-        }
-        outcome.why = Some(first.describe());
-    }
-    for gap in gaps {
-        if !outcomes.uncompared.iter().any(|(known, _)| known == gap) {
-            outcomes.uncompared.push((gap.clone(), rules.clone()));
-        }
-    }
 }
 
 /// Controllers whose Pods use the roles of the nodes.

@@ -468,6 +468,7 @@ pub(super) fn request_alibaba<'a>(
             cluster_id: scope.cluster_id,
             nodes: scope.nodes(),
             controller_roles: &scope.baselines.controller_roles,
+            rrsa_roles: crate::alibaba::rrsa::named_roles(&scope.kubernetes),
         }),
         load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
         verbose: terminal.verbose,

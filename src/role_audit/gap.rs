@@ -43,6 +43,8 @@ pub enum Missing {
     OfNodes,
     /// The role that the operator named as the controller's.
     OfController,
+    /// The role that a ServiceAccount gives a controller.
+    OfServiceAccount,
     /// Trust policy, boundary and tags.
     Role,
     /// The list of inline policies.
@@ -92,6 +94,9 @@ impl RoleGap {
                 Missing::OfController => {
                     "the role of the controller was not read, so its permissions were not compared".to_owned()
                 }
+                Missing::OfServiceAccount => {
+                    "the role of a ServiceAccount was not read, so its permissions were not compared".to_owned()
+                }
                 Missing::Role => "the role itself was not read, so its permissions boundary is unknown".to_owned(),
                 Missing::InlinePolicies => "the inline policies were not read".to_owned(),
                 Missing::InlinePolicy(name) => format!("inline policy `{name}` was not read"),
@@ -119,6 +124,20 @@ impl RoleGap {
             RoleGapCause::Trust { .. } => true,
             RoleGapCause::Malformed { .. } | RoleGapCause::Undecided { .. } => false,
         }
+    }
+
+    /// The call that would have returned it, as a gap; `None` if everything was read.
+    pub(crate) fn unread(&self) -> Option<Gap> {
+        let RoleGapCause::NotRead(read, _) = self.cause else { return None };
+        Some(Gap {
+            read,
+            account_id: Some(self.account_id.clone()),
+            region: None,
+            resource: Some(self.role.clone()),
+            policy: None,
+            reason: self.reason().to_owned(),
+            message: self.message(),
+        })
     }
 
     /// Role and reason, in one sentence.

@@ -1,5 +1,7 @@
 //! Checks of a cluster in Alibaba Cloud.
 
+use crate::alibaba::companions::OnNodes;
+use crate::alibaba::rrsa::RrsaRoles;
 use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
 use crate::finding::{Cause, Fix, Key, ResourceRef, Severity};
 use crate::inventory::{Gap, Provider};
@@ -31,6 +33,10 @@ pub struct Context<'a> {
     pub gaps: &'a [Gap],
     /// The principals, compared with what they need.
     pub principals: &'a PrincipalAudits<'a>,
+    /// Controllers that use the roles of the nodes.
+    pub(crate) on_nodes: &'a [OnNodes<'a>],
+    /// Roles that controllers assume by RRSA.
+    pub(crate) rrsa: &'a RrsaRoles<'a>,
     /// Options of the comparison.
     pub options: &'a PrincipalOptions,
     pub cloud_routes: bool,

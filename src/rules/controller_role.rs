@@ -119,7 +119,7 @@ fn role_check_result(context: &Context<'_>, found: Vec<Violation>) -> CheckResul
 }
 
 /// Describes the escalation paths that are certain, three at most; `None` if there is none.
-fn escalation(paths: &[EscalationPath]) -> Option<String> {
+pub(super) fn escalation(paths: &[EscalationPath]) -> Option<String> {
     let paths: Vec<&EscalationPath> =
         paths.iter().filter(|path| path.gain != Impact::DataAccess && path.certain).collect();
     let described: Vec<String> = paths

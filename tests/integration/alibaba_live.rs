@@ -491,6 +491,56 @@ fn roles_are_assumed_on_request() {
     assert!(output.status.code() == Some(4) && said.contains("cannot assume"), "{said}");
 }
 
+/// The role of a ServiceAccount is read like that of a node; one that does not exist is an answer, not a gap.
+#[test]
+fn roles_of_service_accounts_are_read() {
+    let world = world("clean-handmade");
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = |role: &str| {
+        let file = folder.path().join("csi.yaml");
+        let text = format!(
+            "kind: ServiceAccount
+metadata:
+  name: csi
+  namespace: kube-system
+  annotations:
+    pod-identity.alibabacloud.com/role-name: {role}
+---
+kind: Deployment
+metadata:
+  name: csi-provisioner
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      serviceAccountName: csi
+      containers:
+      - image: registry-cn-hangzhou.ack.aliyuncs.com/acs/csi-plugin:v1.35.3
+        args: [--driver=disk]
+"
+        );
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let findings = |report: &Value| -> Vec<String> {
+        let all = report["findings"].as_array().unwrap().iter();
+        all.map(|one| one["rule"].as_str().unwrap().to_owned()).filter(|rule| rule.contains("rrsa")).collect()
+    };
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &["--kubernetes", &manifest("csi")]);
+    assert_eq!(findings(&report), ["ali-rrsa-refused"]);
+    assert_eq!(report["not_audited"].as_array().map(Vec::len), Some(0), "{}", report["not_audited"]);
+    // The role of the nodes trusts ECS alone, and it is read once.
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &["--kubernetes", &manifest("k8s-master")]);
+    assert_eq!(findings(&report), ["ali-rrsa-refused", "ram-rrsa-action-missing", "ram-rrsa-escalation"]);
+    assert_eq!(mock.count("ram:GetRole"), 1);
+    let fault = Fault::Error(403, "NoPermission", "no");
+    let mock = Mock::serve(&world.inventory).fault("ram:GetRole", fault);
+    let (code, report) = scan(&mock, &world, &["--kubernetes", &manifest("csi")]);
+    assert_eq!((code, findings(&report)), (Some(3), Vec::new()));
+}
+
 /// Everything logged, and no secret in it.
 #[test]
 fn s2_no_secret_is_ever_shown() {

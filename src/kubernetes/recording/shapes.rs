@@ -287,7 +287,7 @@ const SERVICE_ACCOUNT: Keep = Members(&[
             ("namespace", All),
             ("uid", All),
             // Misspelt keys too.
-            ("annotations", Named(&["amazonaws", "role-arn", "eks."])),
+            ("annotations", Named(&["amazonaws", "role-arn", "eks.", "pod-identity.alibabacloud.com/"])),
         ]),
     ),
 ]);

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::alibaba::rrsa::NamedRole;
 use crate::alibaba::{Inventory, PrincipalKind, roles};
 use crate::inventory::{Gap, Read};
 use crate::nodes::KubernetesNode;
@@ -72,13 +73,15 @@ pub(crate) struct Request<'a> {
 }
 
 /// Cluster of a scan.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cluster<'a> {
     pub cluster_id: &'a str,
     /// Its Nodes, if given.
     pub nodes: Option<&'a [KubernetesNode]>,
     /// Principals that its controller uses, if given.
     pub controller_roles: &'a [String],
+    /// Roles that its controllers assume by RRSA.
+    pub rrsa_roles: Vec<NamedRole<'a>>,
 }
 
 /// Variables that name a region. The first one set counts.

@@ -1,4 +1,3 @@
-use crate::alibaba::companions::companions_on_nodes;
 use crate::alibaba::roles::reference;
 use crate::kubernetes::WorkloadKind;
 use crate::rules::alibaba::{self, Context};
@@ -24,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let audited = companions_on_nodes(context.view, context.kubernetes, context.options);
+    let audited = context.on_nodes;
     if audited.is_empty() {
         return CheckResult::not_applicable("no controller is known to use the RAM roles of the nodes");
     }

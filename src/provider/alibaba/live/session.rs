@@ -21,7 +21,7 @@ use super::keys::Keys;
 
 mod machines;
 
-use machines::{count_machines, is_named, named_principals, roles_in_use};
+use machines::{count_machines, is_named, is_of_service_account, named_principals, roles_in_use};
 
 /// Items per page: the most that each API accepts.
 pub(super) const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
@@ -49,6 +49,14 @@ pub(super) struct Session {
 
 /// Time for which the keys of an assumed role are used: a session lasts an hour by default.
 const SESSION: Duration = Duration::from_mins(50);
+
+/// Principals with their policies, and roles of ServiceAccounts that do not exist.
+#[derive(Default)]
+struct Attached {
+    found: Vec<Principal>,
+    policies: Vec<Policy>,
+    absent: Vec<String>,
+}
 
 impl Session {
     pub(super) fn new(client: Arc<Client>, credentials: Arc<Credentials>, role: Option<Assume>, home: String) -> Self {
@@ -193,7 +201,7 @@ impl Session {
             (account.account_id, account.caller_arn) = (identity.account_id, identity.arn);
             let named = named_principals(&account.account_id, request);
             let account_id = account.account_id.clone();
-            let named = scope.spawn(move || self.principals(&account_id, &named));
+            let named = scope.spawn(move || self.principals(&account_id, &named, request));
             account.regions = machines.into_iter().map(joined).collect();
             let used: BTreeSet<(PrincipalKind, String)> = roles_in_use(&account, request)
                 .into_iter()
@@ -201,9 +209,10 @@ impl Session {
                 .map(|name| (PrincipalKind::Role, name))
                 .collect();
             let account_id = account.account_id.clone();
-            let used = scope.spawn(move || self.attached_to(&account_id, &used));
-            (account.principals, account.policies) = joined(named);
-            let (found, own) = joined(used);
+            let used = scope.spawn(move || self.attached_to(&account_id, &used, request));
+            let named = joined(named);
+            (account.principals, account.policies, account.absent_roles) = (named.found, named.policies, named.absent);
+            let Attached { found, policies: own, .. } = joined(used);
             account.policies.extend(own);
             account.policies.extend(self.policies(&found, &account.principals, &account.policies));
             account.principals.extend(found);
@@ -232,7 +241,7 @@ impl Session {
             .filter(|name| account.principal(PrincipalKind::Role, name).is_none())
             .map(|name| (PrincipalKind::Role, name))
             .collect();
-        let (found, own) = self.attached_to(&account.account_id, &used);
+        let Attached { found, policies: own, .. } = self.attached_to(&account.account_id, &used, request);
         account.policies.extend(own);
         account.policies.extend(self.policies(&found, &account.principals, &account.policies));
         account.principals.extend(found);
@@ -318,14 +327,15 @@ impl Session {
         &self,
         account_id: &str,
         wanted: &BTreeSet<(PrincipalKind, String)>,
-    ) -> (Vec<Principal>, Vec<Policy>) {
-        let (mut found, mut policies) = self.attached_to(account_id, wanted);
+        request: &Request<'_>,
+    ) -> Attached {
+        let Attached { mut found, mut policies, absent } = self.attached_to(account_id, wanted, request);
         let groups = found.iter().flat_map(|one| one.groups.iter().flatten());
         let groups: BTreeSet<(PrincipalKind, String)> =
             groups.map(|name| (PrincipalKind::Group, name.clone())).collect();
-        found.extend(self.attached_to(account_id, &groups).0);
+        found.extend(self.attached_to(account_id, &groups, request).found);
         policies.extend(self.policies(&found, &[], &policies));
-        (found, policies)
+        Attached { found, policies, absent }
     }
 
     /// Reads principals with their attachments, and the policies that a fix would make for roles: it has to know
@@ -334,14 +344,33 @@ impl Session {
         &self,
         account_id: &str,
         wanted: &BTreeSet<(PrincipalKind, String)>,
-    ) -> (Vec<Principal>, Vec<Policy>) {
+        request: &Request<'_>,
+    ) -> Attached {
         std::thread::scope(|scope| {
-            let reading: Vec<_> =
-                wanted.iter().map(|(kind, name)| scope.spawn(|| self.principal(account_id, *kind, name))).collect();
+            let read = |kind: PrincipalKind, name: &str| {
+                let (principal, failed) = self.principal(account_id, kind, name);
+                let is_absent = failed
+                    .iter()
+                    .any(|(read, error)| *read == Read::RamGetRole && error.kind == CallErrorKind::NotFound);
+                if is_absent && is_of_service_account(account_id, request, name) {
+                    return Err(name.to_owned());
+                }
+                let arn = crate::alibaba::principal_arn(account_id, kind, name);
+                failed.into_iter().for_each(|(read, error)| self.gap(read, (None, Some(arn.clone())), error));
+                Ok(principal)
+            };
+            let reading: Vec<_> = wanted.iter().map(|(kind, name)| scope.spawn(move || read(*kind, name))).collect();
             let roles = wanted.iter().filter(|(kind, _)| *kind == PrincipalKind::Role);
             let own: Vec<_> = roles.map(|(_, name)| scope.spawn(|| self.own_policy(name))).collect();
-            let found = reading.into_iter().map(joined).collect();
-            (found, own.into_iter().filter_map(joined).collect())
+            let mut attached = Attached::default();
+            for principal in reading.into_iter().map(joined) {
+                match principal {
+                    Ok(principal) => attached.found.push(principal),
+                    Err(name) => attached.absent.push(name),
+                }
+            }
+            attached.policies = own.into_iter().filter_map(joined).collect();
+            attached
         })
     }
 
@@ -379,16 +408,17 @@ impl Session {
         })
     }
 
-    fn principal(&self, account_id: &str, kind: PrincipalKind, name: &str) -> Principal {
+    /// A principal, and the calls that failed.
+    fn principal(&self, account_id: &str, kind: PrincipalKind, name: &str) -> (Principal, Vec<(Read, CallError)>) {
         let mut principal = Principal::new(kind, name);
-        let arn = crate::alibaba::principal_arn(account_id, kind, name);
+        let mut failures = Vec::new();
         let list = kind.policies_read();
         let parameter = match kind {
             PrincipalKind::Role => "RoleName",
             PrincipalKind::User => "UserName",
             PrincipalKind::Group => "GroupName",
         };
-        let failed = |read: Read, error: CallError| self.gap(read, (None, Some(arn.clone())), error);
+        let mut failed = |read: Read, error: CallError| failures.push((read, error));
         let ask = |read: Read| Self::call_for_read(read, &self.home).with(parameter, name);
         std::thread::scope(|scope| {
             let trust = scope.spawn(|| -> Result<(Option<String>, Option<String>), CallError> {
@@ -442,7 +472,7 @@ impl Session {
                 Err(error) => failed(Read::ListPolicyAttachments, error),
             }
         });
-        principal
+        (principal, failures)
     }
 
     fn policy(&self, attachment: &Attachment) -> Option<Policy> {
