@@ -95,6 +95,21 @@ pub struct ClusterView<'a> {
 }
 
 impl<'a> ClusterView<'a> {
+    /// True for a VPC in which no node of the cluster runs, if they run in others. Controllers look for what they created in
+    /// the VPC of their nodes: the same name in another VPC is that of another cluster.
+    /// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/elbv2/tagging_manager.go#listLoadBalancersNative`.
+    #[must_use]
+    pub fn is_elsewhere(&self, vpc: Option<&str>) -> bool {
+        let Some(vpc) = vpc else { return false };
+        let members = || self.regions.iter().flat_map(|region| &region.members);
+        let has_nodes = members().any(|member| member.node.is_some());
+        let mut vpcs = members()
+            .filter(|member| !has_nodes || member.node.is_some())
+            .filter_map(|member| member.instance.vpc_id.as_deref())
+            .peekable();
+        vpcs.peek().is_some() && vpcs.all(|own| own != vpc)
+    }
+
     /// Finds the cluster in an inventory.
     #[must_use]
     pub fn new(

@@ -93,7 +93,7 @@ impl<'a> Existing<'a> {
         for region in &view.regions {
             let Some(read) = &region.region.load_balancing else { continue };
             existing.was_read = true;
-            for balancer in &read.load_balancers {
+            for balancer in read.load_balancers.iter().filter(|one| !view.is_elsewhere(one.vpc_id.as_deref())) {
                 let claims = names.claims(balancer.tags.as_deref().unwrap_or_default());
                 let Some(claim) = claims.first() else { continue };
                 let service = match claim.made_for {
@@ -105,7 +105,8 @@ impl<'a> Existing<'a> {
                 let groups = read.target_groups.iter().filter(is_its).collect();
                 existing.balancers.push(Balancer { region, balancer, claims, service, decision: None, groups });
             }
-            for group in read.target_groups.iter().filter(|group| group.load_balancers.is_empty()) {
+            let unused = read.target_groups.iter().filter(|group| group.load_balancers.is_empty());
+            for group in unused.filter(|group| !view.is_elsewhere(group.vpc_id.as_deref())) {
                 let claims = names.claims(group.tags.as_deref().unwrap_or_default());
                 existing.unused_groups.extend(claims.first().map(|claim| (region, group, *claim)));
             }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::aws::launches::{are_launches_unread, tags_of_launches};
-use crate::aws::{NetworkInterface, Region};
+use crate::aws::{AutoScalingGroup, LaunchSettings, LaunchTemplate, NetworkInterface, Region};
 use crate::inventory::Tag;
 use crate::tags;
 use crate::text;
@@ -158,13 +158,36 @@ pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
         return Some(true);
     }
     let groups = region.auto_scaling_groups.as_deref()?;
-    if groups.iter().any(|group| names(&tags_of_launches(group, region))) {
+    if groups.iter().any(|group| names(&tags_of_launches(group, region)) || launches_for(group, region, cluster)) {
         return Some(true);
     }
-    let is_open = |group: &crate::aws::AutoScalingGroup| {
+    let is_open = |group: &AutoScalingGroup| {
         !group.instances.iter().any(|id| region.instance(id).is_some()) && are_launches_unread(group, region)
     };
     if groups.iter().any(is_open) { None } else { Some(false) }
+}
+
+/// True if an Auto Scaling group without instances and without the name of any cluster launches into subnets that a cluster
+/// owns, or with a security group of it: its user data may tag the instances.
+fn launches_for(group: &AutoScalingGroup, region: &Region, cluster: &str) -> bool {
+    let Some(launch) = &group.launch else { return false };
+    let is_its_alone = |tags_: &[Tag]| named(tags_) == BTreeSet::from([cluster]);
+    let subnets = region.subnets.iter().filter(|subnet| launch.subnets.contains(&subnet.id));
+    let mut owned =
+        subnets.filter(|subnet| tags::has_cluster_tag_owned(&subnet.tags, cluster) && is_its_alone(&subnet.tags));
+    let versions = templates_of(launch, region).flat_map(|template| &template.versions);
+    let mut groups = versions.flat_map(|version| version.security_groups.iter().flatten());
+    group.instances.is_empty()
+        && !launch.is_being_deleted
+        && named(&tags_of_launches(group, region)).is_empty()
+        && (owned.next().is_some()
+            || groups.any(|id| region.security_groups.iter().any(|one| one.id == *id && is_its_alone(&one.tags))))
+}
+
+/// The launch templates of an Auto Scaling group.
+fn templates_of<'r>(launch: &'r LaunchSettings, region: &'r Region) -> impl Iterator<Item = &'r LaunchTemplate> {
+    let all = region.launch_templates.iter().flatten();
+    all.filter(|template| launch.templates.iter().any(|reference| reference.id.as_ref() == Some(&template.id) || reference.name.as_ref() == Some(&template.name)))
 }
 
 /// The other clusters of each VPC of a region.

@@ -319,7 +319,7 @@ const BINDING: Keep = Members(&[
     KINDS[0],
     KINDS[1],
     ("metadata", PLAIN_METADATA),
-    ("spec", Members(&[("serviceRef", All), ("targetGroupARN", All), ("targetGroupName", All)])),
+    ("spec", Members(&[("serviceRef", All), ("targetGroupARN", All), ("targetGroupName", All), ("networking", All)])),
 ]);
 const NODE_CLASS: Keep = Members(&[
     KINDS[0],

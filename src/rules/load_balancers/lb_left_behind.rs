@@ -283,7 +283,8 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
     // not serve anything.
     let is_contradicted = match made_for {
         MadeFor::Ingress(of, _) => {
-            !of_cluster.iter().any(|document| document.object().text(&["metadata", "namespace"]) == Some(of))
+            !knows_objects(context)
+                && !of_cluster.iter().any(|document| document.object().text(&["metadata", "namespace"]) == Some(of))
         }
         _ => serves_something(one) == Some(true),
     };

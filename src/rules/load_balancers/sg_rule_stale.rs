@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::aws::view::RegionView;
 use crate::aws::{LoadBalancerKind, RuleSource, SecurityGroup, leftovers};
+use crate::kubernetes::{DocumentKind, Evidence};
 use crate::rules::aws::Context;
 use crate::rules::orphans::serves_an_object;
 use crate::rules::prelude::*;
@@ -139,7 +140,11 @@ fn of_groups(
         let message = match region.security_group(id) {
             None => format!("a rule of `{}` has the source `{}`, which does not exist", group.id, text::printable(id)),
             Some(shared) if is_binding && !used.contains(id) && !serves_an_object(context.kubernetes, shared) => {
-                let cluster = tags::value(&shared.tags, tags::LBC_CLUSTER_TAG).unwrap_or_default();
+                // A TargetGroupBinding may name any group as the source.
+                let Some(cluster) = tags::value(&shared.tags, tags::LBC_CLUSTER_TAG) else { continue };
+                if is_named_by_binding(context.kubernetes, id) {
+                    continue;
+                }
                 format!(
                     "a rule of `{}` is left of the AWS Load Balancer Controller of `{}`: its source group `{id}` is on no network interface",
                     group.id,
@@ -155,6 +160,17 @@ fn of_groups(
         found.push(violation.related([related]).with_respect_to(id));
     }
     found
+}
+
+/// True if a `TargetGroupBinding` admits traffic from a security group.
+/// Source: kubernetes-sigs/aws-load-balancer-controller
+/// `pkg/targetgroupbinding/networking_manager.go#computePermissionsForPeerPort`.
+fn is_named_by_binding(evidence: &Evidence, id: &str) -> bool {
+    evidence.documents_by_kind(DocumentKind::TargetGroupBinding).any(|document| {
+        let rules = document.object().items(&["spec", "networking", "ingress"]);
+        let mut peers = rules.flat_map(|rule| rule.items(&["from"]));
+        peers.any(|peer| peer.text(&["securityGroup", "groupID"]) == Some(id))
+    })
 }
 
 #[cfg(test)]

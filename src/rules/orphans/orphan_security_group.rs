@@ -41,6 +41,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .security_groups
         .iter()
         .filter(|group| !used.contains(group.id.as_str()) && !serves_an_object(context.kubernetes, group))
+        .filter(|group| !context.view.is_elsewhere(group.vpc_id.as_deref()))
         .filter(|group| {
             let owned = tags::has_cluster_tag_owned(&group.tags, own);
             let of_controller = is_load_balancer_group(&group.name, &group.description);
