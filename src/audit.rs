@@ -14,7 +14,7 @@ use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::rules::alibaba::Installer;
-use crate::rules::{self, Outcome, Outcomes, RULES, Rule, RuleOutcome};
+use crate::rules::{self, JudgedRoles, Outcome, Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::VpcTopology;
 use crate::used_role::RoleOverview;
 
@@ -259,11 +259,10 @@ impl Audit {
     }
 }
 
-/// Adds the roles of controllers that were not read completely.
-fn note_unread(outcomes: &mut Outcomes, gaps: &[&RoleGap], selected: &[&'static Rule]) {
+/// Adds the roles of ServiceAccounts that were not read completely.
+fn note_unread(outcomes: &mut Outcomes, judged: JudgedRoles, gaps: &[RoleGap], selected: &[&'static Rule]) {
     let Some(first) = gaps.first() else { return };
-    let rules: Vec<&'static str> =
-        selected.iter().filter(|rule| rule.judges_trusted_roles).map(|rule| rule.id).collect();
+    let rules: Vec<&'static str> = selected.iter().filter(|rule| rule.judges == judged).map(|rule| rule.id).collect();
     for outcome in outcomes.rules.iter_mut().filter(|outcome| rules.contains(&outcome.rule)) {
         if outcome.outcome != Outcome::Failed {
             outcome.outcome = Outcome::NotAudited;
@@ -271,8 +270,8 @@ fn note_unread(outcomes: &mut Outcomes, gaps: &[&RoleGap], selected: &[&'static 
         outcome.why = Some(first.describe());
     }
     for gap in gaps {
-        if !outcomes.uncompared.iter().any(|(known, _)| known == *gap) {
-            outcomes.uncompared.push(((*gap).clone(), rules.clone()));
+        if !outcomes.uncompared.iter().any(|(known, _)| known == gap) {
+            outcomes.uncompared.push((gap.clone(), rules.clone()));
         }
     }
 }

@@ -353,7 +353,7 @@ impl<'a> Facts<'a> {
         let ids: BTreeSet<&str> = roles.iter().copied().collect();
         let mut link = roles.iter().fold(link, |link, role| link.fact(format!("role `{role}`")));
         if controller == ModelledController::LoadBalancerController {
-            let audited = self.load_balancer_controllers().filter_map(|one| one.audited.as_ref());
+            let audited = self.load_balancer_controllers().filter_map(|one| one.audited.as_ref().ok());
             let mut lacking: Vec<&str> =
                 audited.flat_map(|one| one.lacking.iter().map(|(action, _)| *action)).collect();
             lacking.sort_unstable();

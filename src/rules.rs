@@ -54,6 +54,7 @@ pub(crate) use iam::COMPARED;
 pub use kubernetes_context::KubernetesContext;
 pub use outcome::Outcome;
 pub(crate) use outcome::{Outcomes, RuleOutcome};
+pub(crate) use rule::JudgedRoles;
 pub(crate) use rule::Prerequisite;
 pub use rule::{Check, Rule};
 pub use run::run;

@@ -14,7 +14,7 @@ use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
 use crate::kubernetes::Evidence;
 use crate::membership::Apart;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{self, Outcomes};
+use crate::rules::{self, JudgedRoles, Outcomes};
 use crate::target;
 use crate::used_role::RoleOverview;
 
@@ -101,7 +101,7 @@ fn run<'v>(
         kubernetes: auditor.kubernetes,
     };
     let mut outcomes = rules::run(&context, &selected);
-    note_unread(&mut outcomes, &companions.rrsa.gaps.iter().collect::<Vec<_>>(), &selected);
+    note_unread(&mut outcomes, JudgedRoles::OfControllers, &companions.rrsa.gaps, &selected);
     Ok((compared, outcomes))
 }
 

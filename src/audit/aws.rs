@@ -13,13 +13,13 @@ use crate::aws::view::ClusterView;
 use crate::baseline::BaselineError;
 use crate::controller::companion::CompanionRow;
 use crate::finding::Finding;
-use crate::inventory::{Gap, Provider};
+use crate::inventory::{Gap, Provider, Read};
 use crate::membership::Apart;
 use crate::model::existing::Existing;
 use crate::resource::ResourceKind;
-use crate::role_audit::{RoleAuditOptions, RoleGap};
+use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
 use crate::rules::aws::Context;
-use crate::rules::{self, Outcomes};
+use crate::rules::{self, JudgedRoles, Outcomes};
 use crate::used_role::RoleOverview;
 
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, note_unread, unread, unseen};
@@ -108,9 +108,29 @@ fn run<'v>(
         kubernetes: auditor.kubernetes,
     };
     let mut outcomes = rules::run(&context, &selected);
-    let unread: Vec<&RoleGap> = trusted.iter().filter_map(|one| one.audited.as_ref().err()).flatten().collect();
-    note_unread(&mut outcomes, &unread, &selected);
+    let unread: Vec<RoleGap> = trusted.iter().filter_map(|one| one.audited.as_ref().err()).flatten().cloned().collect();
+    note_unread(&mut outcomes, JudgedRoles::Trusted, &unread, &selected);
+    let unread: Vec<RoleGap> =
+        companions.iter().filter_map(|one| one.audited.as_ref().err()).flatten().cloned().collect();
+    note_unread(&mut outcomes, JudgedRoles::OfControllers, &unread, &selected);
+    note_unread(&mut outcomes, JudgedRoles::TrustPolicies, &unread_trust(auditor, view), &selected);
     Ok((roles, outcomes, companions))
+}
+
+/// Trust policies of roles that ServiceAccounts name, and that were not read.
+fn unread_trust(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<RoleGap> {
+    let identities = auditor.kubernetes.web_identities();
+    let named = |arn: &str| identities.iter().any(|identity| identity.role_arn == arn);
+    let mut found = Vec::new();
+    for account in &view.inventory.accounts {
+        let unread = account.roles.iter().filter(|role| role.trust_policy.is_none() && named(&role.arn));
+        found.extend(unread.map(|role| RoleGap {
+            account_id: account.account_id.clone(),
+            role: role.arn.clone(),
+            cause: RoleGapCause::NotRead(Read::GetRole, Missing::TrustPolicy),
+        }));
+    }
+    found
 }
 
 /// Controllers whose Pods use the roles of the nodes.

@@ -3,7 +3,7 @@
 use crate::aws::autoscaler;
 use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet_actions};
 use crate::aws::companions::{CompanionRole, companion_roles};
-use crate::aws::ingresses::ingress_use;
+use crate::aws::ingresses::object_use;
 use crate::aws::view::ClusterView;
 use crate::baseline;
 #[cfg(test)]
@@ -14,7 +14,7 @@ use crate::policy::{
     self, Assessment, Catalogue, Environment, EscalationPath, Need, PolicySet, PreparedPolicies, Question, Statement,
     Verdict,
 };
-use crate::role_audit::RoleAuditOptions;
+use crate::role_audit::{RoleAuditOptions, RoleGap};
 
 use super::roles::policy_set;
 
@@ -22,8 +22,8 @@ use super::roles::policy_set;
 #[derive(Debug)]
 pub(crate) struct AuditedCompanion<'a> {
     pub(crate) one: CompanionRole<'a>,
-    /// `None` if a policy was not read or is malformed.
-    pub(crate) audited: Option<CompanionAudit>,
+    /// The error is what was not read, or is malformed.
+    pub(crate) audited: Result<CompanionAudit, Vec<RoleGap>>,
 }
 
 /// Grants of the role of a controller.
@@ -61,25 +61,28 @@ pub(crate) fn audited_companions<'a>(
     roles.map(|one| AuditedCompanion { audited: audit(&one, view, evidence, options), one }).collect()
 }
 
-/// Compares a role with the needs of a controller. `None` if a policy was not read or is malformed.
+/// Compares a role with the needs of a controller. The error is what was not read, or is malformed.
 fn audit(
     one: &CompanionRole<'_>,
     view: &ClusterView<'_>,
     evidence: &Evidence,
     options: &RoleAuditOptions,
-) -> Option<CompanionAudit> {
+) -> Result<CompanionAudit, Vec<RoleGap>> {
     let grants = RoleGrants::new(one, view, options)?;
     let RoleGrants { set, prepared, environment, .. } = &grants;
     let catalogue = options.catalogue();
-    let ingresses = ingress_use(evidence);
-    let needed = one.run.needed(view, ingresses);
-    let lacking = lacking(&needed, prepared, environment, catalogue);
+    let objects = object_use(evidence);
+    let needed = one.run.needed(view, objects);
+    let may_only_register = !objects.exists && !objects.has_services;
+    let lacking = lacking(&needed, prepared, environment, catalogue, may_only_register);
     let limits = lacking.iter().flat_map(|(action, _)| limits(set, action)).collect();
-    let later = one.run.target.map(|target| one.run.needed_by(Some(target), view, ingresses)).unwrap_or_default();
+    let later = one.run.target.map(|target| one.run.needed_by(Some(target), view, objects)).unwrap_or_default();
     let later: Vec<&NeededAction> =
         later.into_iter().filter(|one| !needed.iter().any(|known| known.action == one.action)).collect();
-    let lacking_for_target =
-        self::lacking(&later, prepared, environment, catalogue).into_iter().map(|(action, _)| action).collect();
+    let lacking_for_target = self::lacking(&later, prepared, environment, catalogue, may_only_register)
+        .into_iter()
+        .map(|(action, _)| action)
+        .collect();
     let own = own_tags(&one.run, evidence);
     let is_judged = |action: &'static str| {
         needed.iter().any(|needed| needed.action == action) && !grants.refuses_everywhere(action, catalogue)
@@ -93,7 +96,7 @@ fn audit(
     let mut needs = published_needs(&[one.run.row]);
     needs.extend(needed.iter().map(|needed| Need::everywhere(needed.action)));
     let beyond = policy::excess(set, prepared, &needs, environment, catalogue);
-    Some(CompanionAudit {
+    Ok(CompanionAudit {
         lacking,
         lacking_for_target,
         needed: needed.len(),
@@ -122,6 +125,7 @@ pub(super) fn lacking(
     prepared: &PreparedPolicies,
     environment: &Environment,
     catalogue: &Catalogue,
+    may_only_register: bool,
 ) -> Vec<(&'static str, Assessment)> {
     let assess = |action: &'static str| prepared.assess(Question::on(action, &[]), environment, catalogue);
     let all = needed.iter().map(|needed| (needed.action, assess(needed.action)));
@@ -133,7 +137,7 @@ pub(super) fn lacking(
     let registers = needed.iter().any(|one| one.action == REGISTER_TARGETS) && !lacks(REGISTER_TARGETS);
     // It lacks nearly everything else as well.
     let is_small = 2 * found.len() > needed.len();
-    if registers && is_small && CREATE_ACTIONS.iter().all(|action| lacks(action)) {
+    if may_only_register && registers && is_small && CREATE_ACTIONS.iter().all(|action| lacks(action)) {
         return Vec::new();
     }
     found

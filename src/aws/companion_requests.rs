@@ -15,7 +15,7 @@ use crate::controller::companion_requests::{
 };
 use crate::kubernetes::{Document, DocumentKind, Evidence};
 use crate::policy::{Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
-use crate::role_audit::RoleAuditOptions;
+use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::tags;
 use crate::tags::Tag;
 
@@ -250,12 +250,19 @@ pub(crate) struct RoleGrants {
 
 impl RoleGrants {
     /// Grants of the role of a controller; `None` if a policy was not read or is malformed.
-    pub(crate) fn new(one: &CompanionRole<'_>, view: &ClusterView<'_>, options: &RoleAuditOptions) -> Option<Self> {
-        let set = policy_set(one.account, one.role, &options.scps).ok()?;
+    ///
+    /// # Errors
+    /// What was not read, or is malformed.
+    pub(crate) fn new(
+        one: &CompanionRole<'_>,
+        view: &ClusterView<'_>,
+        options: &RoleAuditOptions,
+    ) -> Result<Self, Vec<RoleGap>> {
+        let set = policy_set(one.account, one.role, &options.scps)?;
         let mut environment = environment(one.account, one.role, view);
         let keys = keys(&set);
         set_session_tags(&mut environment, one, &keys);
-        Some(Self { prepared: PreparedPolicies::new(&set), environment, keys, set })
+        Ok(Self { prepared: PreparedPolicies::new(&set), environment, keys, set })
     }
 
     /// Grants of a role that no ServiceAccount token assumes; `None` if a policy was not read or is malformed.

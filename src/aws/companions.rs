@@ -94,8 +94,8 @@ impl CompanionRun<'_> {
     }
 
     /// Actions that it needs as it is configured.
-    pub(crate) fn needed(&self, view: &ClusterView<'_>, ingresses: IngressUse) -> Vec<&'static NeededAction> {
-        self.needed_by(self.version, view, ingresses)
+    pub(crate) fn needed(&self, view: &ClusterView<'_>, objects: ObjectUse) -> Vec<&'static NeededAction> {
+        self.needed_by(self.version, view, objects)
     }
 
     /// Actions that a version needs as it is configured.
@@ -103,7 +103,7 @@ impl CompanionRun<'_> {
         &self,
         version: Option<ControllerVersion>,
         view: &ClusterView<'_>,
-        ingresses: IngressUse,
+        objects: ObjectUse,
     ) -> Vec<&'static NeededAction> {
         let gates = self.arguments("feature-gates");
         let has = |gate: &str| gates.iter().any(|gates| gates.split(',').any(|one| one.trim() == gate));
@@ -116,6 +116,16 @@ impl CompanionRun<'_> {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),
                     Trigger::Variable(name) => self.workload.environment.iter().any(|one| one == name),
+                    // The chart sets it only if it is given.
+                    Trigger::NoEndpoint => {
+                        let mut names = self.workload.environment.iter();
+                        !names.any(|name| name == "CLUSTER_ENDPOINT")
+                            && !self.workload.has_hidden_credentials
+                            && !self.container.starts_shell()
+                            && self.arguments("cluster-endpoint").is_empty()
+                    }
+                    Trigger::ClassRole => objects.has_class_role,
+                    Trigger::AmiAlias => objects.has_ami_alias,
                     Trigger::OwnQueue => self.container.settings.get("QUEUE_URL").is_some_and(|url| {
                         // https://sqs.REGION.amazonaws.com/ACCOUNT/NAME
                         let account = url.split('/').nth(3).unwrap_or_default();
@@ -134,12 +144,12 @@ impl CompanionRun<'_> {
                             && !has("SubnetDiscoveryByReachability=false")
                     }
                     Trigger::NotIsolated => !is_isolated(view),
-                    Trigger::IngressPath => ingresses.has_paths,
-                    Trigger::WebAcl => ingresses.has_web_acl && !is_off("enable-wafv2"),
-                    Trigger::WebAclArn => ingresses.has_web_acl_arn && !is_off("enable-wafv2"),
-                    Trigger::WebAclName => ingresses.has_web_acl_name && !is_off("enable-wafv2"),
-                    Trigger::WebAclOfClass => ingresses.has_web_acl_of_class && !is_off("enable-wafv2"),
-                    Trigger::AnyWebAcl => ingresses.exists && !is_isolated(view) && !is_off("enable-wafv2"),
+                    Trigger::IngressPath => objects.has_paths,
+                    Trigger::WebAcl => objects.has_web_acl && !is_off("enable-wafv2"),
+                    Trigger::WebAclArn => objects.has_web_acl_arn && !is_off("enable-wafv2"),
+                    Trigger::WebAclName => objects.has_web_acl_name && !is_off("enable-wafv2"),
+                    Trigger::WebAclOfClass => objects.has_web_acl_of_class && !is_off("enable-wafv2"),
+                    Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };
         let mut needed: Vec<&'static NeededAction> = self.row.needed.iter().filter(is_made).collect();
@@ -155,10 +165,10 @@ impl CompanionRun<'_> {
     }
 }
 
-/// The Ingresses that the AWS Load Balancer Controller serves, as far as they lead to calls.
+/// The objects that controllers serve, as far as they lead to calls.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each leads to other calls")]
-pub(crate) struct IngressUse {
+pub(crate) struct ObjectUse {
     pub(crate) exists: bool,
     /// One has a path.
     pub(crate) has_paths: bool,
@@ -170,6 +180,12 @@ pub(crate) struct IngressUse {
     pub(crate) has_web_acl_name: bool,
     /// The class of one names a web ACL by its ARN.
     pub(crate) has_web_acl_of_class: bool,
+    /// A Service is that of the AWS Load Balancer Controller.
+    pub(crate) has_services: bool,
+    /// An `EC2NodeClass` names a role, for which Karpenter creates an instance profile.
+    pub(crate) has_class_role: bool,
+    /// An `EC2NodeClass` names its AMIs by an alias.
+    pub(crate) has_ami_alias: bool,
 }
 
 /// True if the cluster is in an isolated partition.

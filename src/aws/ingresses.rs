@@ -2,10 +2,10 @@
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
-use crate::aws::companions::{IngressUse, companions};
+use crate::aws::companions::{ObjectUse, companions};
 use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
-use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service};
 use crate::resource::ResourceKind;
 
 /// Prefix of the annotations of the controller.
@@ -125,21 +125,39 @@ pub(crate) fn has_paths(object: Object<'_>) -> bool {
 }
 
 /// The calls to which the Ingresses of the evidence lead.
-pub(crate) fn ingress_use(evidence: &Evidence) -> IngressUse {
+pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
     let all = alb_ingresses(evidence);
     let of_class = |one: &AlbIngress<'_>, name: &str| match one.parameters {
         Some(Parameters::Given(parameters)) => parameters.text(&["spec", name]).is_some_and(is_web_acl),
         _ => false,
     };
+    let classes = || evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(Document::object);
     let has = |name: &str| all.iter().any(|one| one.annotation(name).is_some_and(is_web_acl));
-    IngressUse {
+    ObjectUse {
         exists: !all.is_empty(),
         has_paths: all.iter().any(|one| has_paths(one.object)),
         has_web_acl: all.iter().any(|one| one.annotation("wafv2-acl-arn").is_some_and(|value| !value.is_empty())),
         has_web_acl_arn: has("wafv2-acl-arn"),
         has_web_acl_name: has("wafv2-acl-name") || all.iter().any(|one| of_class(one, "wafv2AclName")),
         has_web_acl_of_class: all.iter().any(|one| of_class(one, "wafv2AclArn")),
+        has_services: evidence.services.iter().flatten().any(is_of_load_balancer_controller),
+        has_class_role: classes().any(|class| class.text(&["spec", "role"]).is_some_and(|role| !role.is_empty())),
+        has_ami_alias: classes()
+            .any(|class| class.items(&["spec", "amiSelectorTerms"]).any(|term| term.text(&["alias"]).is_some())),
     }
+}
+
+/// True for a Service that only the AWS Load Balancer Controller takes.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/k8s/service_utils.go#IsServiceSupported`.
+fn is_of_load_balancer_controller(service: &Service) -> bool {
+    let is_external = || {
+        let of_type = service.annotations.get("service.beta.kubernetes.io/aws-load-balancer-type");
+        of_type.is_some_and(|one| ["external", "nlb-ip"].contains(&one.as_str()))
+    };
+    let class = service.load_balancer_class.as_deref();
+    service.is_load_balancer()
+        && service.deleted_at.is_none()
+        && class.map_or_else(is_external, |class| class == "service.k8s.aws/nlb")
 }
 
 /// True for a value that names a web ACL: `none` removes the association.

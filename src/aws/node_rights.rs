@@ -1,7 +1,7 @@
 //! Grants of the roles of the nodes, compared with the actions of controllers that have no other credentials.
 
 use crate::aws::companion_audit::lacking;
-use crate::aws::companions::{CompanionRun, IngressUse, environment, node_roles};
+use crate::aws::companions::{CompanionRun, ObjectUse, environment, node_roles};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Role};
 use crate::policy::{PreparedPolicies, Question, Verdict};
@@ -36,7 +36,7 @@ pub(crate) fn role_rights(
     run: &CompanionRun<'_>,
     (account, role): (&Account, &Role),
     view: &ClusterView<'_>,
-    ingresses: IngressUse,
+    objects: ObjectUse,
     options: &RoleAuditOptions,
 ) -> Option<RoleRights> {
     let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
@@ -45,8 +45,9 @@ pub(crate) fn role_rights(
         let answer = prepared.assess(Question::on(action, &[]), &environment, options.catalogue());
         !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
     };
-    let needed = run.needed(view, ingresses);
-    let lacking = lacking(&needed, &prepared, &environment, options.catalogue());
+    let needed = run.needed(view, objects);
+    let lacking =
+        lacking(&needed, &prepared, &environment, options.catalogue(), !objects.exists && !objects.has_services);
     Some(RoleRights {
         grants_changes: run.row.hallmarks.iter().copied().any(grants),
         needed: needed.len(),
@@ -58,12 +59,12 @@ pub(crate) fn role_rights(
 pub(crate) fn node_rights<'a>(
     run: &CompanionRun<'_>,
     view: &'a ClusterView<'a>,
-    ingresses: IngressUse,
+    objects: ObjectUse,
     options: &RoleAuditOptions,
 ) -> Option<NodeRights<'a>> {
     let roles = node_roles(view);
     let all: Vec<RoleRights> =
-        roles.iter().map(|one| role_rights(run, *one, view, ingresses, options)).collect::<Option<_>>()?;
+        roles.iter().map(|one| role_rights(run, *one, view, objects, options)).collect::<Option<_>>()?;
     let RoleRights { needed, lacking, .. } = all.first()?;
     let is_common = |action: &&&'static str| all.iter().all(|one| one.lacking.contains(action));
     Some(NodeRights {

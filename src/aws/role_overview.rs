@@ -2,8 +2,8 @@
 //! use the role.
 
 use crate::aws::companion_audit::AuditedCompanion;
-use crate::aws::companions::{CompanionRun, IngressUse, companions, is_isolated, node_roles};
-use crate::aws::ingresses::ingress_use;
+use crate::aws::companions::{CompanionRun, ObjectUse, companions, is_isolated, node_roles};
+use crate::aws::ingresses::object_use;
 use crate::aws::node_rights::role_rights;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::trusted_companions::TrustedRole;
@@ -26,14 +26,14 @@ pub(crate) fn controllers(
     options: &RoleAuditOptions,
 ) -> Vec<UsedRole> {
     let mut found: Vec<UsedRole> = Vec::new();
-    let ingresses = ingress_use(evidence);
+    let objects = object_use(evidence);
     for run in companions(evidence) {
         let own = audited.iter().find(|entry| std::ptr::eq(entry.one.run.workload, run.workload));
         match own {
             Some(entry) => found.push(own_role(entry, evidence, view)),
             None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
                 found.extend(
-                    node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, ingresses, options)),
+                    node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, objects, options)),
                 );
             }
             None => found.push(UsedRole {
@@ -143,7 +143,7 @@ fn own_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterVie
         (false, Some(_)) => RoleSource::Environment,
         (false, None) => RoleSource::ServiceAccount,
     };
-    let audited = entry.audited.as_ref();
+    let audited = entry.audited.as_ref().ok();
     let owned = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect::<Vec<String>>();
     let own = (one.run.workload.namespace.as_str(), one.run.workload.service_account.as_str());
     UsedRole {
@@ -165,10 +165,10 @@ fn role_through_node(
     run: &CompanionRun<'_>,
     (account, role): (&Account, &Role),
     view: &ClusterView<'_>,
-    ingresses: IngressUse,
+    objects: ObjectUse,
     options: &RoleAuditOptions,
 ) -> UsedRole {
-    let compared = role_rights(run, (account, role), view, ingresses, options);
+    let compared = role_rights(run, (account, role), view, objects, options);
     let (needed, lacking) = compared.map(|one| (Some(one.needed), one.lacking)).unwrap_or_default();
     UsedRole {
         role: Some(role.arn.clone()),

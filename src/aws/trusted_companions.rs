@@ -172,7 +172,7 @@ fn audit(
         let assessment = prepared.assess(Question::on(action, &[]), &environment, catalogue);
         !matches!(assessment.verdict, Verdict::Missing | Verdict::Denied)
     };
-    let mut lacking = lacking(&needed, &prepared, &environment, catalogue);
+    let mut lacking = lacking(&needed, &prepared, &environment, catalogue, true);
     // It may assume the role that has the rights, such as one in the account of the DNS zone; external-dns also has
     // providers other than Route 53. Source: kubernetes-sigs/external-dns `docs/tutorials/aws-sd.md`.
     let is_for_another = row.companion == Companion::ExternalDns

@@ -198,7 +198,9 @@ fn through(document: &Document, statement: &Statement, provider: &str, role: &Ro
     };
     match decide(token.subject) {
         Decision::Allowed => Trust::Admitted { is_open: decide(ANY_SUBJECT) == Decision::Allowed },
-        Decision::ExplicitlyDenied if is_denied_always(document, provider) => Trust::Refused(Refusal::Denied),
+        Decision::ExplicitlyDenied if is_denied_certainly(document, provider, issuer, token) => {
+            Trust::Refused(Refusal::Denied)
+        }
         // Keys that are not known here, such as the address of the caller, may decide.
         Decision::Undecided | Decision::ExplicitlyDenied => Trust::Unknown,
         Decision::ImplicitlyDenied => {
@@ -207,15 +209,17 @@ fn through(document: &Document, statement: &Statement, provider: &str, role: &Ro
     }
 }
 
-/// True if a statement without conditions denies web identities of a provider.
-fn is_denied_always(document: &Document, provider: &str) -> bool {
-    document.statements.iter().any(|statement| {
-        let mut entries = statement.principal.iter().filter(|one| !one.negated).flat_map(|one| &one.entries);
-        statement.effect == Effect::Deny
-            && statement.conditions.is_empty()
-            && covers(statement, ACTION)
-            && entries.any(|(kind, value)| kind == "*" || (kind == "Federated" && **value == *provider))
-    })
+/// True if statements whose conditions are about the token alone deny a web identity of a provider.
+fn is_denied_certainly(document: &Document, provider: &str, issuer: &str, token: &Token<'_>) -> bool {
+    let is_known = |condition: &Condition| {
+        let is = |claim: &str| condition.key.eq_ignore_ascii_case(&format!("{issuer}:{claim}"));
+        is("sub") || is("aud") && token.audience.is_some()
+    };
+    let certain = document.statements.iter().filter(|one| one.effect == Effect::Deny).cloned();
+    let certain = certain.filter(|one| one.conditions.iter().all(is_known)).collect();
+    let denying = Document { statements: certain, ..document.clone() };
+    let context = context(issuer, token.subject, token.audience.unwrap_or_default());
+    trusts(&denying, &Caller::Federated(provider.to_owned()), ACTION, &context) == Decision::ExplicitlyDenied
 }
 
 /// True if a statement is about an action.

@@ -35,6 +35,12 @@ pub(crate) enum Trigger {
     Gate(&'static str),
     /// A container has an environment variable of this name.
     Variable(&'static str),
+    /// Neither `CLUSTER_ENDPOINT` nor `--cluster-endpoint` is set.
+    NoEndpoint,
+    /// An `EC2NodeClass` names a role.
+    ClassRole,
+    /// An `EC2NodeClass` names its AMIs by an alias.
+    AmiAlias,
     /// `QUEUE_URL` names a queue of an account that was read.
     OwnQueue,
     /// Pods get IPv4 addresses (`ENABLE_IPv4`).
@@ -166,7 +172,10 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:AssociateWebACL", (2, 14, 0)) },
     NeededAction { trigger: Trigger::WebAclOfClass, ..since("wafv2:GetWebACLForResource", (2, 14, 0)) },
     NeededAction { trigger: Trigger::WebAclOfClass, ..since("wafv2:AssociateWebACL", (2, 14, 0)) },
-    only("acm:RequestCertificate", Trigger::Gate("EnableCertificateManagement")),
+    NeededAction {
+        trigger: Trigger::Gate("EnableCertificateManagement"),
+        ..since("acm:RequestCertificate", (3, 3, 0))
+    },
     only("tag:GetResources", Trigger::Gate("EnableRGTAPI")),
 ];
 
@@ -175,7 +184,8 @@ const EBS_CSI: &[NeededAction] = &[
     always("ec2:CreateTags"),
     always("ec2:CreateVolume"),
     always("ec2:DeleteVolume"),
-    always("ec2:DescribeAvailabilityZones"),
+    // Before, only volumes without a topology need it. Source: `pkg/cloud/cloud.go`, by tag (`DryRun`).
+    since("ec2:DescribeAvailabilityZones", (1, 50, 0)),
     always("ec2:DescribeInstances"),
     always("ec2:DescribeVolumes"),
     always("ec2:DetachVolume"),
@@ -211,6 +221,13 @@ const KARPENTER: &[NeededAction] = &[
     always("ec2:DescribeSubnets"),
     always("ec2:RunInstances"),
     always("ec2:TerminateInstances"),
+    // Sources: aws/karpenter-provider-aws `pkg/operator/operator.go#ResolveClusterEndpoint`,
+    // `pkg/providers/instanceprofile/instanceprofile.go#Create`, `pkg/providers/amifamily/al2023.go#DescribeImageQuery`.
+    NeededAction { trigger: Trigger::NoEndpoint, ..since("eks:DescribeCluster", (0, 32, 0)) },
+    NeededAction { trigger: Trigger::ClassRole, ..since("iam:AddRoleToInstanceProfile", (0, 32, 0)) },
+    NeededAction { trigger: Trigger::ClassRole, ..since("iam:CreateInstanceProfile", (0, 32, 0)) },
+    NeededAction { trigger: Trigger::ClassRole, ..since("iam:GetInstanceProfile", (0, 32, 0)) },
+    NeededAction { trigger: Trigger::AmiAlias, ..since("ssm:GetParameter", (1, 0, 0)) },
     since("iam:ListInstanceProfiles", (1, 7, 0)),
     always("iam:PassRole"),
     only("sqs:DeleteMessage", Trigger::Variable("INTERRUPTION_QUEUE")),
@@ -415,7 +432,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 42] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 43] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -424,6 +441,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 42] = [
     "aws-vpc-id",
     "backend-security-group",
     "cloud-provider",
+    "cluster-endpoint",
     "cluster-name",
     "default-load-balancer-scheme",
     "default-tags",

@@ -178,7 +178,7 @@ impl<'a> Config<'a> {
 
     /// The VPC of the controller.
     fn vpc(&self, world: &World<'a>) -> Result<String, Stop> {
-        if let Some(vpc) = self.flag("aws-vpc-id") {
+        if let Some(vpc) = self.flag("aws-vpc-id").filter(|vpc| !vpc.is_empty()) {
             return Ok(vpc.to_owned());
         }
         match world.vpc_of_nodes() {

@@ -40,7 +40,7 @@ impl<'o> Rights<'o> {
         let is_it = |run: &CompanionRun<'_>| run.row.companion == Companion::LoadBalancerController;
         let all = companion_roles(view, evidence);
         let own = all.iter().filter(|one| is_it(&one.run)).map(|one| {
-            let grants = RoleGrants::new(one, view, options)?;
+            let grants = RoleGrants::new(one, view, options).ok()?;
             Some(Granting { arn: one.role.arn.clone(), grants })
         });
         // Its Pods may be on any node.

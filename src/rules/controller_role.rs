@@ -5,7 +5,7 @@ use crate::aws::autoscaler::{autoscalers, groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
 use crate::aws::companions::{CompanionRole, CompanionRun, companions_on_nodes, is_isolated};
 use crate::aws::grant::{PolicyPurpose, is_protected, place};
-use crate::aws::ingresses::ingress_use;
+use crate::aws::ingresses::object_use;
 use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
 use crate::aws::trusted_companions::{TrustedAudit, TrustedRole};
 use crate::baseline::{self, usual_for};
@@ -35,6 +35,7 @@ mod controller_not_running;
 mod controller_rights_absent;
 mod controller_target_action_missing;
 mod lbc_cluster_name_argument;
+mod lbc_gate_unknown;
 mod lbc_installed_twice;
 mod lbc_vpc_mismatch;
 mod lbc_webhook_left;
@@ -93,9 +94,9 @@ fn check_on_nodes(
     }
     let mut checked = 0;
     let mut found = Vec::new();
-    let ingresses = ingress_use(context.kubernetes);
+    let objects = object_use(context.kubernetes);
     for run in companions_on_nodes(context.view, context.kubernetes) {
-        let Some(rights) = node_rights(&run, context.view, ingresses, context.role_options) else { continue };
+        let Some(rights) = node_rights(&run, context.view, objects, context.role_options) else { continue };
         checked += 1;
         found.extend(check(&run, &rights));
     }
@@ -107,7 +108,7 @@ fn check_on_nodes(
 
 /// Controllers whose roles were read, with what these grant.
 fn audited_roles<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c CompanionRole<'c>, &'c CompanionAudit)> {
-    context.companions.iter().filter_map(|entry| Some((&entry.one, entry.audited.as_ref()?)))
+    context.companions.iter().filter_map(|entry| Some((&entry.one, entry.audited.as_ref().ok()?)))
 }
 
 /// Result of a check of those roles.

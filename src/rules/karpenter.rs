@@ -33,7 +33,7 @@ fn node_classes(evidence: &Evidence) -> impl Iterator<Item = (&str, Object<'_>)>
 fn karpenters<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (&'c CompanionRole<'c>, RoleGrants)> {
     let roles = context.companions.iter().map(|entry| &entry.one);
     let karpenters = roles.filter(|one| one.run.row.companion == Companion::Karpenter);
-    karpenters.filter_map(|one| Some((one, RoleGrants::new(one, context.view, context.role_options)?)))
+    karpenters.filter_map(|one| Some((one, RoleGrants::new(one, context.view, context.role_options).ok()?)))
 }
 
 /// A subnet or a security group that a term of a selector may match.

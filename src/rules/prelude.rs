@@ -2,7 +2,7 @@
 
 pub(super) use super::check_result::CheckResult;
 pub(super) use super::kubernetes_context::KubernetesContext;
-pub(super) use super::rule::{Prerequisite, Rule, RuleSeverity};
+pub(super) use super::rule::{JudgedRoles, Prerequisite, Rule, RuleSeverity};
 pub(super) use super::subjects::Subjects;
 pub(super) use super::violation::Violation;
 pub(super) use crate::finding::{Applicability, Cause, Choice, Fix, Key, ResourceRef, Severity};

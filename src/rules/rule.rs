@@ -13,6 +13,18 @@ use super::kubernetes_context::KubernetesContext;
 use super::subjects::Subjects;
 use super::{alibaba, aws};
 
+/// Roles of ServiceAccounts that a rule judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JudgedRoles {
+    None,
+    /// Those that ServiceAccounts of controllers may assume.
+    Trusted,
+    /// Those that controllers use.
+    OfControllers,
+    /// The trust policies of those that ServiceAccounts name.
+    TrustPolicies,
+}
+
 /// A rule of the catalogue.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the rule")]
@@ -51,8 +63,8 @@ pub struct Rule {
     pub reports_leftovers: bool,
     /// Its findings repeat the error at which the model of a controller stops, and name no other cause.
     pub restates_model: bool,
-    /// It judges roles that ServiceAccounts of controllers may assume: one that was not read is not audited.
-    pub judges_trusted_roles: bool,
+    /// Roles of ServiceAccounts that it judges: one that was not read is not audited.
+    pub(crate) judges: JudgedRoles,
     /// Its findings are about rights beyond need or secrets in the open.
     pub is_about_security: bool,
     /// The step of a migration to the external cloud controller that it decides.
@@ -138,7 +150,7 @@ impl Rule {
             spares_neighbours: false,
             reports_leftovers: false,
             restates_model: false,
-            judges_trusted_roles: false,
+            judges: JudgedRoles::None,
             is_about_security: false,
             migration: None,
             check,

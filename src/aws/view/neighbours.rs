@@ -158,13 +158,16 @@ pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
         return Some(true);
     }
     let groups = region.auto_scaling_groups.as_deref()?;
-    if groups.iter().any(|group| names(&tags_of_launches(group, region)) || launches_for(group, region, cluster)) {
+    if groups.iter().any(|group| names(&tags_of_launches(group, region))) {
         return Some(true);
     }
     let is_open = |group: &AutoScalingGroup| {
         !group.instances.iter().any(|id| region.instance(id).is_some()) && are_launches_unread(group, region)
     };
-    if groups.iter().any(is_open) { None } else { Some(false) }
+    if groups.iter().any(is_open) {
+        return None;
+    }
+    Some(groups.iter().any(|group| launches_for(group, region, cluster)))
 }
 
 /// True if an Auto Scaling group without instances and without the name of any cluster launches into subnets that a cluster
@@ -187,7 +190,11 @@ fn launches_for(group: &AutoScalingGroup, region: &Region, cluster: &str) -> boo
 /// The launch templates of an Auto Scaling group.
 fn templates_of<'r>(launch: &'r LaunchSettings, region: &'r Region) -> impl Iterator<Item = &'r LaunchTemplate> {
     let all = region.launch_templates.iter().flatten();
-    all.filter(|template| launch.templates.iter().any(|reference| reference.id.as_ref() == Some(&template.id) || reference.name.as_ref() == Some(&template.name)))
+    all.filter(|template| {
+        launch.templates.iter().any(|reference| {
+            reference.id.as_ref() == Some(&template.id) || reference.name.as_ref() == Some(&template.name)
+        })
+    })
 }
 
 /// The other clusters of each VPC of a region.

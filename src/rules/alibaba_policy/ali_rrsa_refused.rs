@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Deployment kube-system/csi-provisioner (CSI driver 1.35.1) assumes role `csi`, whose trust policy admits `system:serviceaccount:default:csi-admin` and not `system:serviceaccount:kube-system:csi-admin`",
     reads: &[Read::EcsDescribeInstances],
-    judges_trusted_roles: true,
+    judges: JudgedRoles::OfControllers,
     ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `csi`, which Deployment kube-system/csi-provisioner (CSI driver 1.35.3) assumes, lacks 1 of 5 actions: ecs:DetachDisk",
     reads: &[Read::EcsDescribeInstances],
-    judges_trusted_roles: true,
+    judges: JudgedRoles::OfControllers,
     ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &["docs/policy-engine.md, Beyond the baseline"],
     example: "role `csi`, which Deployment kube-system/csi-provisioner (CSI driver 1.35.3) assumes, can attach any policy to a role, including its own (ram:AttachPolicyToRole): privilege escalation",
     reads: &[Read::EcsDescribeInstances],
-    judges_trusted_roles: true,
+    judges: JudgedRoles::OfControllers,
     is_about_security: true,
     ..Rule::alibaba(alibaba::Check::Cluster(check))
 };

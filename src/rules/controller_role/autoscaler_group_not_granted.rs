@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &["kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md"],
     example: "role `autoscaler` of cluster autoscaler 1.34.0 does not grant autoscaling:SetDesiredCapacity on the Auto Scaling group `workers`",
     reads: &[Read::DescribeAutoScalingGroups],
+    judges: JudgedRoles::OfControllers,
     ..Rule::joined(check)
 };
 

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "aws/karpenter-provider-aws pkg/utils/utils.go#GetTags",
     ],
     example: "role `ebs-csi` of EBS CSI driver 1.44.0 (Deployment kube-system/ebs-csi-controller) grants ec2:CreateVolume only under conditions that the controller never meets: StringEquals `aws:RequestTag/KubernetesCluster` = `prod`",
+    judges: JudgedRoles::OfControllers,
     ..Rule::joined(check)
 };
 

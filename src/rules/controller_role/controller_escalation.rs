@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &["docs/policy-engine.md, Beyond the baseline"],
     example: "role `lbc` of AWS Load Balancer Controller 2.13.4 can attach any policy to a role, including its own (iam:AttachRolePolicy): privilege escalation",
     is_about_security: true,
+    judges: JudgedRoles::OfControllers,
     ..Rule::joined(check)
 };
 

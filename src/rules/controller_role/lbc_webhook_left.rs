@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "webhooks of an AWS Load Balancer Controller that does not run",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "A MutatingWebhookConfiguration has webhooks of the AWS Load Balancer Controller with `failurePolicy: Fail`, and the cluster has no Deployment of it, or one with 0 replicas. The Deployments of the whole cluster must be given.",
+    condition: "A MutatingWebhookConfiguration has webhooks of the AWS Load Balancer Controller with `failurePolicy: Fail`, other than the one for Pods of labelled namespaces, and the cluster has no Deployment of it, or one with 0 replicas. The Deployments of the whole cluster must be given.",
     impact: "the API server refuses what the webhooks match, such as new Services and TargetGroupBindings (`failed calling webhook`)",
     fix: "Delete the webhook configurations, or install the controller again.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller helm/aws-load-balancer-controller/templates/webhook.yaml"],
@@ -19,6 +19,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// Domain of the names of its webhooks.
 const DOMAIN: &str = ".elbv2.k8s.aws";
+
+/// Name of the webhook for Pods, which matches only those of labelled namespaces.
+const OF_PODS: &str = "mpod.elbv2.k8s.aws";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
@@ -37,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for object in evidence.documents_by_kind(DocumentKind::Webhook).map(crate::kubernetes::Document::object) {
         let is_its = object.items(&["webhooks"]).any(|webhook| {
             let name = webhook.text(&["name"]).unwrap_or_default();
-            name.ends_with(DOMAIN) && webhook.text(&["failurePolicy"]) == Some("Fail")
+            name.ends_with(DOMAIN) && name != OF_PODS && webhook.text(&["failurePolicy"]) == Some("Fail")
         });
         if !is_its {
             continue;
@@ -109,6 +112,8 @@ spec:
 
     #[test]
     fn does_not_apply() {
+        // That webhook matches labelled namespaces alone.
+        lint::does_not_apply(&RULE, &DEFECT.replace("mservice", "mpod"));
         lint::does_not_apply(&RULE, &DEFECT.replace("Fail", "Ignore"));
         lint::does_not_apply(&RULE, &DEFECT.replace("uid: a-b", "labels: {}"));
     }

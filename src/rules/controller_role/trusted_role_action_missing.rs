@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `prod-lbc`, which ServiceAccount kube-system/aws-load-balancer-controller may assume, lacks 1 of the 31 actions that every release calls: elasticloadbalancing:RegisterTargets",
     reads: &[Read::ListRoles],
-    judges_trusted_roles: true,
+    judges: JudgedRoles::Trusted,
     ..Rule::cluster(check)
 };
 

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     example: "role `prod-lbc`, which ServiceAccount kube-system/aws-load-balancer-controller may assume, can attach any policy to a role, including its own (iam:AttachRolePolicy): privilege escalation",
     is_about_security: true,
     reads: &[Read::ListRoles],
-    judges_trusted_roles: true,
+    judges: JudgedRoles::Trusted,
     ..Rule::cluster(check)
 };
 

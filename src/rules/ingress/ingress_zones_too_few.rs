@@ -99,7 +99,9 @@ fn vpc<'c>(context: &'c Context<'_>, controller: &CompanionRun<'_>) -> Option<(&
     let regions = context.view.regions.iter();
     let mut all = regions.flat_map(|region| region.member_vpcs().into_iter().map(move |vpc| (region, vpc)));
     let first = all.next()?;
-    if all.next().is_some() || controller.argument("aws-vpc-id").is_some_and(|given| given != first.1) {
+    if all.next().is_some()
+        || controller.argument("aws-vpc-id").is_some_and(|given| !given.is_empty() && given != first.1)
+    {
         return None;
     }
     Some(first)

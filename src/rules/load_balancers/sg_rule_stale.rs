@@ -178,6 +178,7 @@ mod tests {
     use super::RULE;
     use crate::aws::{IngressPermission, RuleSource};
     use crate::testing::aws::{self, Cluster, TAGGED_GROUP};
+    use crate::testing::tag;
 
     fn rule(c: &mut Cluster, source: &str, description: Option<&str>, account: Option<&str>) {
         c.add_network();
@@ -212,7 +213,7 @@ mod tests {
         });
         aws::fires(&RULE, |c| rule(c, "sg-0never", None, None));
         aws::fires(&RULE, |c| {
-            c.add_group("sg-0shared");
+            tag(&mut c.add_group("sg-0shared").tags, "elbv2.k8s.aws/cluster", aws::ID);
             rule(c, "sg-0shared", Some("elbv2.k8s.aws/targetGroupBinding=shared"), None);
         });
     }
@@ -223,6 +224,28 @@ mod tests {
             rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client=a5e4dbfc9c2ae4642b0335607860aef6"), None);
         });
         aws::silent(&RULE, |c| rule(c, "0.0.0.0/0", Some("kubernetes.io/rule/nlb/client="), None));
+        // The group of a user, which a TargetGroupBinding names.
+        aws::silent(&RULE, |c| {
+            c.add_group("sg-0shared");
+            rule(c, "sg-0shared", Some("elbv2.k8s.aws/targetGroupBinding=shared"), None);
+        });
+        aws::silent(&RULE, |c| {
+            tag(&mut c.add_group("sg-0shared").tags, "elbv2.k8s.aws/cluster", aws::ID);
+            rule(c, "sg-0shared", Some("elbv2.k8s.aws/targetGroupBinding=shared"), None);
+            c.manifests = "
+apiVersion: elbv2.k8s.aws/v1beta1
+kind: TargetGroupBinding
+metadata:
+  name: web
+spec:
+  targetGroupName: web
+  networking:
+    ingress:
+    - from:
+      - securityGroup:
+          groupID: sg-0shared
+";
+        });
         // A group of another account is not listed.
         aws::silent(&RULE, |c| rule(c, "sg-0peer", None, Some("444455556666")));
     }

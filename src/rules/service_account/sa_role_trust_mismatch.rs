@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "aws/amazon-eks-pod-identity-webhook README.md",
     ],
     example: "ServiceAccount kube-system/aws-load-balancer-controller cannot assume role `lbc`: its trust policy requires `sub` `system:serviceaccount:default:aws-load-balancer-controller`",
+    judges: JudgedRoles::TrustPolicies,
     ..Rule::joined(check)
 };
 
@@ -31,8 +32,10 @@ fn check(context: &Context<'_>) -> CheckResult {
         Trust::Refused(why) => Some(violation(one, why)),
         Trust::Admitted { .. } | Trust::Unknown => None,
     });
-    let decided = assumed.iter().filter(|one| one.trust != Trust::Unknown).count();
-    CheckResult::counted(decided, refused)
+    match assumed.iter().filter(|one| one.trust != Trust::Unknown).count() {
+        0 => CheckResult::not_applicable("no trust policy of such a role is decided by what is known"),
+        decided => CheckResult::counted(decided, refused),
+    }
 }
 
 fn violation(one: &Assumed<'_>, why: &Refusal) -> Violation {

@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "every ServiceAccount of the cluster can assume role `lbc`, which ServiceAccount kube-system/aws-load-balancer-controller names",
     is_about_security: true,
+    judges: JudgedRoles::TrustPolicies,
     ..Rule::joined(check)
 };
 

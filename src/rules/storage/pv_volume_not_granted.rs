@@ -36,7 +36,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let catalogue = context.role_options.catalogue();
     let (mut checked, mut found) = (0, Vec::new());
     for driver in drivers {
-        let Some(grants) = RoleGrants::new(driver, context.view, context.role_options) else { continue };
+        let Ok(grants) = RoleGrants::new(driver, context.view, context.role_options) else { continue };
         for (object, id) in &volumes {
             let regions = context.view.regions.iter();
             let here = regions.flat_map(|region| region.region.volumes.iter().map(move |volume| (region, volume)));
