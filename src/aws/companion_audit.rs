@@ -127,8 +127,10 @@ pub(super) fn lacking(
     catalogue: &Catalogue,
     may_only_register: bool,
 ) -> Vec<(&'static str, Assessment)> {
-    let assess = |action: &'static str| prepared.assess(Question::on(action, &[]), environment, catalogue);
-    let all = needed.iter().map(|needed| (needed.action, assess(needed.action)));
+    let all = needed.iter().map(|needed| {
+        let resources: Vec<String> = needed.resource.into_iter().map(str::to_owned).collect();
+        (needed.action, prepared.assess(Question::on(needed.action, &resources), environment, catalogue))
+    });
     let found: Vec<(&'static str, Assessment)> =
         all.filter(|(_, one)| matches!(one.verdict, Verdict::Missing | Verdict::Denied)).collect();
     // The project also publishes a policy that only registers targets, for use with TargetGroupBindings only.

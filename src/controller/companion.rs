@@ -74,6 +74,8 @@ pub(crate) struct NeededAction {
     /// First version that no longer calls it.
     pub(crate) until: Option<ControllerVersion>,
     pub(crate) trigger: Trigger,
+    /// The resource of the call, as a pattern; `None` for any.
+    pub(crate) resource: Option<&'static str>,
 }
 
 /// What identifies a controller, and what it needs.
@@ -98,7 +100,7 @@ pub(crate) struct CompanionRow {
 }
 
 const fn always(action: &'static str) -> NeededAction {
-    NeededAction { action, since: None, until: None, trigger: Trigger::Always }
+    NeededAction { action, since: None, until: None, trigger: Trigger::Always, resource: None }
 }
 
 const fn since(action: &'static str, version: (u32, u32, u32)) -> NeededAction {
@@ -227,7 +229,12 @@ const KARPENTER: &[NeededAction] = &[
     NeededAction { trigger: Trigger::ClassRole, ..since("iam:AddRoleToInstanceProfile", (0, 32, 0)) },
     NeededAction { trigger: Trigger::ClassRole, ..since("iam:CreateInstanceProfile", (0, 32, 0)) },
     NeededAction { trigger: Trigger::ClassRole, ..since("iam:GetInstanceProfile", (0, 32, 0)) },
-    NeededAction { trigger: Trigger::AmiAlias, ..since("ssm:GetParameter", (1, 0, 0)) },
+    NeededAction {
+        trigger: Trigger::AmiAlias,
+        // Public parameters belong to no account.
+        resource: Some("arn:*:ssm:*::parameter/aws/service/*"),
+        ..since("ssm:GetParameter", (1, 0, 0))
+    },
     since("iam:ListInstanceProfiles", (1, 7, 0)),
     always("iam:PassRole"),
     only("sqs:DeleteMessage", Trigger::Variable("INTERRUPTION_QUEUE")),

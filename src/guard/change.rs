@@ -75,7 +75,6 @@ pub(super) fn meaning(actions: &[String]) -> Meaning {
         ["no-op" | "read" | "forget"] => Meaning::Nothing,
         ["update"] => Meaning::Writes(Action::Update),
         ["delete"] => Meaning::Writes(Action::Delete),
-        // With `forget` the account keeps the old object too, which the plan no longer manages.
         ["create"] | ["create", "forget"] => Meaning::Writes(Action::Create),
         ["delete", "create"] | ["create", "delete"] => Meaning::Writes(Action::Replace),
         _ => Meaning::Unheard,
@@ -84,6 +83,8 @@ pub(super) fn meaning(actions: &[String]) -> Meaning {
 
 impl Change {
     pub(super) fn new(raw: &RawChange, action: Option<Action>) -> Self {
+        // With `forget` the account keeps the old object too, which the plan no longer manages.
+        let is_new = action == Some(Action::Create);
         Self {
             address: raw.address.clone(),
             module: segments(&raw.module_address),
@@ -94,7 +95,7 @@ impl Change {
             action,
             claims: None,
             is_released: false,
-            before: raw.change.before.clone().unwrap_or_default(),
+            before: raw.change.before.clone().filter(|_| !is_new).unwrap_or_default(),
             after: raw.change.after.clone().unwrap_or_default(),
             unknown: raw.change.after_unknown.clone(),
             secrets: secrets(&raw.change),
@@ -145,6 +146,11 @@ impl Change {
     /// A known text after; absent if it is empty, unknown or not set.
     pub(super) fn after_text(&self, key: &str) -> Option<&str> {
         self.known(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// Keys of the values that are unknown as a whole.
+    pub(super) fn unknown_keys(&self) -> impl Iterator<Item = &str> {
+        self.unknown.iter().filter(|(_, flag)| **flag == Value::Bool(true)).map(|(key, _)| key.as_str())
     }
 
     /// The parts of a value that are unknown.

@@ -179,6 +179,8 @@ impl ResourceChange {
             ("Import", ..) | ("Remove", _, "Retain") => Planned::Nothing,
             ("Add", ..) => Planned::Actions(&["create"]),
             ("Remove", ..) => Planned::Actions(&["delete"]),
+            // The old one stays, and the stack no longer manages it.
+            ("Modify", "True", "ReplaceAndRetain") => Planned::Actions(&["create", "forget"]),
             ("Modify", "True", _) => Planned::Actions(&["create", "delete"]),
             ("Modify", "Conditional", _) => {
                 Planned::Open("its replacement is known only after the change set is executed")

@@ -141,7 +141,9 @@ fn unmodelled(change: &Change, before: &Inventory, affected: &Affected, effect: 
         && (change.is(Action::Delete) || change.is(Action::Replace) || change.differs("vpc_id"))
         && leads(change, before, affected);
     let vpc = change.before_text("vpc_id").or_else(|| change.after_text("vpc_id"));
-    let is_elsewhere = vpc.is_some_and(|vpc| !affected.vpcs.contains(vpc));
+    let cluster = change.before_text("cluster_name").or_else(|| change.after_text("cluster_name"));
+    let is_elsewhere = vpc.is_some_and(|vpc| !affected.vpcs.contains(vpc))
+        || cluster.is_some_and(|cluster| !affected.clusters.contains(cluster));
     if ((is_read && !is_elsewhere) || is_gateway) && effect.undecided.is_empty() {
         effect.undecided.push(format!("changes of `{}` are not modelled", change.shown_kind));
     }
@@ -185,7 +187,8 @@ fn place<'i>(
     change: &Change,
     effect: &mut Effect,
 ) -> Option<(&'i mut Account, usize)> {
-    let stated = account_of(change);
+    let of_provider = plan.account(change);
+    let stated = account_of(change).or(of_provider.as_deref());
     let only = inventory.accounts.len() == 1;
     let account = inventory.accounts.iter_mut().find(|account| match stated {
         Some(id) => account.account_id == id,
@@ -204,7 +207,7 @@ fn place<'i>(
     let alone = account.regions.len() == 1;
     let at = account.regions.iter().position(|one| match &region {
         Some(name) => one.name == *name,
-        None => alone,
+        None => alone && !plan.has_other_region(change),
     });
     let Some(at) = at else {
         let which =

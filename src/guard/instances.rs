@@ -16,7 +16,7 @@ use super::launch_templates::{self, OfTemplate};
 use super::links_on_copy::groups_of_interface;
 use super::metadata_options::metadata;
 use super::plan::Text;
-use super::trial::{Trial, object, put_tags};
+use super::trial::{Trial, is_for_a_cluster, object, put_tags};
 
 /// An instance. One that takes the place of another keeps its id: the plan's other resources refer to it.
 pub(super) fn instance(trial: &mut Trial<'_>) {
@@ -43,7 +43,20 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
 
 fn create(trial: &mut Trial<'_>, id: &str) {
     let change = trial.change;
-    let Text::Known(subnet_id) = trial.plan.text(change, "subnet_id") else { return };
+    let tags = super::tags::change(trial.plan, change);
+    let subnet_id = match trial.plan.text(change, "subnet_id") {
+        Text::Known(subnet_id) => subnet_id,
+        Text::Unknown if is_for_a_cluster(trial, &tags) => return trial.open("subnet_id"),
+        // An interface of the plan, or the default subnet.
+        Text::Absent if is_for_a_cluster(trial, &tags) => {
+            return trial.undecided("it does not state the subnet in which it is launched");
+        }
+        Text::Unknown | Text::Absent => return,
+    };
+    let is_near = trial.affected.ids.contains(&subnet_id);
+    if is_near && tags.is_unknown && tags.set.is_empty() {
+        return trial.undecided("the keys of its tags are known only after the plan is applied");
+    }
     let Some(region) = trial.region() else { return };
     let subnet = region.subnets.iter().find(|one| one.id == subnet_id);
     let vpc_id = subnet.map(|subnet| subnet.vpc_id.clone());

@@ -92,7 +92,8 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
         "aws_iam_openid_connect_provider" if is_gone => identity::remove_oidc_provider(trial),
         "aws_launch_template" if is_gone => launch_templates::remove_template(trial, &id),
         "aws_autoscaling_group" if is_gone => scaling::remove_group(trial, &id),
-        "aws_subnet" => {
+        "aws_default_subnet" if change.before("force_destroy") != Some(&Value::Bool(true)) => {}
+        "aws_subnet" | "aws_default_subnet" => {
             trial.touch(ResourceKind::Subnet, &id);
             let Some(region) = trial.region() else { return };
             region.route_tables.iter_mut().for_each(|table| table.subnet_ids.retain(|one| *one != id));
@@ -161,6 +162,9 @@ fn vpc_of(trial: &mut Trial<'_>) -> Option<String> {
 fn vpc(trial: &mut Trial<'_>) {
     let change = trial.change;
     let id = change.identity();
+    if is_adopted(trial) {
+        return;
+    }
     if is_missing(trial, &id, |region, id| region.vpc(id).is_some()) {
         return;
     }
@@ -193,9 +197,26 @@ fn vpc(trial: &mut Trial<'_>) {
     put_tags(trial, ResourceKind::Vpc, &id);
 }
 
+/// True if a plan adopts a default object whose mark the inventory does not have. It is undecided if its tags name a cluster.
+/// Source: hashicorp/terraform-provider-aws `internal/service/ec2/vpc_default_vpc.go`, `vpc_default_subnet.go`.
+fn is_adopted(trial: &mut Trial<'_>) -> bool {
+    let change = trial.change;
+    if !change.kind.starts_with("aws_default_") || !change.is(Action::Create) {
+        return false;
+    }
+    let tags = tags::change(trial.plan, change);
+    if tags.is_unknown || tags.set.keys().chain(&tags.unknown).any(|key| tags::decides(key)) {
+        trial.undecided("it adopts a default object of the account, which the inventory does not mark");
+    }
+    true
+}
+
 fn subnet(trial: &mut Trial<'_>) {
     let change = trial.change;
     let id = change.identity();
+    if is_adopted(trial) {
+        return;
+    }
     if is_missing(trial, &id, |region, id| region.subnet(id).is_some()) {
         return;
     }
@@ -240,8 +261,26 @@ fn free_addresses(block: &str) -> Option<i32> {
     1_i32.checked_shl(32_u32.checked_sub(bits)?)?.checked_sub(5)
 }
 
+/// The default security group that a plan adopts: it loses the rules that the plan does not list, and its tags.
+/// Source: hashicorp/terraform-provider-aws `internal/service/ec2/vpc_default_security_group.go`.
+fn adopt_security_group(trial: &mut Trial<'_>) {
+    let change = trial.change;
+    let Some(vpc_id) = vpc_of(trial) else { return };
+    let Some(region) = trial.region() else { return };
+    let is_it = |one: &&mut SecurityGroup| one.name == "default" && one.vpc_id.as_deref() == Some(&vpc_id);
+    let Some(found) = region.security_groups.iter_mut().find(is_it) else { return };
+    let id = found.id.clone();
+    found.ingress.clear();
+    ingress::change(found, &[], &ingress::rules_of_blocks(change.known("ingress"), &id));
+    trial.touch(ResourceKind::SecurityGroup, &id);
+    put_tags(trial, ResourceKind::SecurityGroup, &id);
+}
+
 fn security_group(trial: &mut Trial<'_>) {
     let change = trial.change;
+    if change.kind == "aws_default_security_group" && change.is(Action::Create) {
+        return adopt_security_group(trial);
+    }
     let id = change.identity();
     if is_missing(trial, &id, |region, id| region.security_group(id).is_some()) {
         return;
@@ -264,7 +303,8 @@ fn security_group(trial: &mut Trial<'_>) {
     }
     // Without an `ingress` block the provider manages no rules: it computes the attribute.
     let is_computed = change.after("ingress") == Setting::Unknown && !trial.plan.is_configured(change, "ingress");
-    if !is_computed && change.differs("ingress") {
+    // An object that takes the place of another one starts without rules.
+    if !is_computed && (is_new || change.differs("ingress")) {
         if change.has_unknown("ingress") {
             if trial.affected.ids.contains(&id) {
                 trial.open("ingress");
@@ -308,7 +348,9 @@ fn route_table(trial: &mut Trial<'_>) {
     // A default table that the plan adopts loses the routes that it does not list, which may be all.
     if is_default && change.is(Action::Create) && is_computed {
         put_routes(trial, &id, &[]);
-    } else if !is_computed && (change.differs("route") || is_default && change.is(Action::Create)) {
+    } else if !is_computed
+        && (change.differs("route") || change.is(Action::Replace) || is_default && change.is(Action::Create))
+    {
         match routes_after(trial, change) {
             None => {
                 if trial.affected.ids.contains(&id) {

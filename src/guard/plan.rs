@@ -74,8 +74,8 @@ impl From<Document> for Plan {
             plan.notes
                 .push("the plan covers a part of the configuration (`-target`): the rest is not judged".to_owned());
         }
-        plan.pair();
         plan.configuration = Configuration(document.configuration);
+        plan.pair();
         plan.variables = document.variables.into_iter().map(|(name, variable)| (name, variable.value)).collect();
         plan
     }
@@ -88,10 +88,10 @@ fn caller(document: &Document) -> Option<String> {
     caller.values.get("account_id")?.as_str().map(str::to_owned)
 }
 
-/// True for the AWS provider. Terraform 0.12 writes its local name and alias, later versions its source address.
+/// True for the AWS provider, a mirror of it too. Terraform 0.12 writes its local name and alias, later versions its source address.
 /// Source: hashicorp/terraform v0.12.31 and v1.14.0 `command/jsonplan/plan.go#marshalResourceChanges`.
 pub(super) fn is_of_aws(provider: &str) -> bool {
-    provider == "aws" || provider.starts_with("aws.") || provider.ends_with("/hashicorp/aws")
+    provider == "aws" || provider.starts_with("aws.") || provider.ends_with("/aws")
 }
 
 /// True for the provider of the Cloud Control API, which manages the same resources under other names.
@@ -173,6 +173,7 @@ impl Plan {
             for maker in list.iter().filter_map(|at| self.changes.get(*at).map(|one| (*at, one))) {
                 let makes = |at: &usize| {
                     *at != maker.0
+                        && !self.has_open_values(maker.1)
                         && !pairs.iter().any(|(_, taken)| taken == at)
                         && self.changes.get(*at).is_some_and(|other| maker.1.makes_again(other))
                 };
@@ -197,6 +198,11 @@ impl Plan {
         }
     }
 
+    /// True if an attribute that the configuration sets is unknown: what the object will be is not known.
+    fn has_open_values(&self, change: &Change) -> bool {
+        change.unknown_keys().any(|key| self.is_configured(change, key))
+    }
+
     /// Changes that write something.
     pub(super) fn effective(&self) -> impl Iterator<Item = (usize, &Change)> {
         self.changes.iter().enumerate().filter(|(_, change)| change.is_effective())
@@ -213,12 +219,20 @@ impl Plan {
                 Value::Null | Value::Array(_) | Value::Object(_) => Text::Absent,
             },
             Setting::Absent => Text::Absent,
+            Setting::Unknown if !self.may_name_object(change, key) => Text::Unknown,
             Setting::Unknown => match self.targets(change, &[key]).as_deref() {
                 Some([one]) => Text::Known(one.identity()),
                 Some(_) => Text::Unknown,
                 None => self.successor(change.before_text(key)).map_or(Text::Unknown, Text::Known),
             },
         }
+    }
+
+    /// True if an unknown attribute may be the name or the id of another object. A document, the key or the value of a tag
+    /// holds more than that, and another attribute of an object (`root_block_device[0].volume_id`) is not its id.
+    fn may_name_object(&self, change: &Change, key: &str) -> bool {
+        const TEXTS: [&str; 5] = ["assume_role_policy", "document", "key", "policy", "value"];
+        !TEXTS.contains(&key) && !self.configuration.refers_to_part(change, key)
     }
 
     /// The object that takes the place of one that the plan replaces. An attribute that named the old one is unknown
@@ -292,6 +306,40 @@ impl Plan {
     /// True if the configuration sets an attribute of a block, or is not there.
     pub(super) fn is_block_configured(&self, change: &Change, block: &str, key: &str) -> bool {
         self.configuration.is_block_configured(change, block, key)
+    }
+
+    /// The account of the provider of a resource: that of the role that it assumes, or that of the other resources of the
+    /// provider.
+    pub(super) fn account(&self, change: &Change) -> Option<String> {
+        let of_arn = |arn: &str| {
+            let account = arn.strip_prefix("arn:")?.split(':').nth(3)?;
+            (account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())).then(|| account.to_owned())
+        };
+        let provider = self.configuration.provider(change);
+        let assumed =
+            provider.and_then(|one| one.pointer("/expressions/assume_role/0/role_arn/constant_value")?.as_str());
+        if let Some(account) = assumed.and_then(of_arn) {
+            return Some(account);
+        }
+        let own = self.provider_key(change)?;
+        let others = self.changes.iter().filter(|one| self.provider_key(one) == Some(own));
+        let mut accounts = others.filter_map(|one| of_arn(one.before_text("arn").or_else(|| one.after_text("arn"))?));
+        let first = accounts.next()?;
+        accounts.all(|other| other == first).then_some(first)
+    }
+
+    /// The provider of a resource, as the configuration names it.
+    fn provider_key(&self, change: &Change) -> Option<&str> {
+        self.configuration.resource(change)?.get("provider_config_key")?.as_str()
+    }
+
+    /// True if the provider of a resource is a further one, and its region cannot be read.
+    pub(super) fn has_other_region(&self, change: &Change) -> bool {
+        let is_further = self.provider_key(change).is_some_and(|key| key.contains('.'));
+        let provider = self.configuration.provider(change);
+        is_further
+            && self.region(change).is_none()
+            && provider.and_then(|one| one.pointer("/expressions/region")).is_some()
     }
 
     /// The region of the provider of a resource, if the plan states it.

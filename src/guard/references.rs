@@ -59,6 +59,22 @@ impl Configuration {
         (!found.is_empty()).then_some(found)
     }
 
+    /// True if an expression refers to an attribute of a resource that is not its id, its ARN or its name.
+    pub(super) fn refers_to_part(&self, change: &Change, key: &str) -> bool {
+        let Some(expression) = self.resource(change).and_then(|one| one.get("expressions")?.get(key)) else {
+            return false;
+        };
+        let mut references = Vec::new();
+        collect(expression, &mut references);
+        references.into_iter().any(|reference| {
+            let (kind, rest) = reference.split_once('.').unwrap_or((reference, ""));
+            let (_, tail) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
+            let (_, tail) = tail.split_at(index_length(tail));
+            let attribute = tail.strip_prefix('.').and_then(|tail| tail.split(['.', '[']).next());
+            kind.contains('_') && attribute.is_some_and(|one| !["arn", "id", "name"].contains(&one))
+        })
+    }
+
     /// True if the configuration sets an attribute of a block, or is not there.
     pub(super) fn is_block_configured(&self, change: &Change, block: &str, key: &str) -> bool {
         let Some(resource) = self.resource(change) else { return true };

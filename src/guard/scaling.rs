@@ -15,8 +15,9 @@ use super::plan::Text;
 use super::trial::Trial;
 
 /// Attributes of a group by which a controller or a rule decides.
-const READ_OF_GROUP: [&str; 11] = [
+const READ_OF_GROUP: [&str; 12] = [
     "tag",
+    "tags",
     "launch_template",
     "mixed_instances_policy",
     "launch_configuration",
@@ -72,8 +73,12 @@ pub(super) fn group(trial: &mut Trial<'_>) {
         let size = |key: &str| change.known(key).and_then(Value::as_u64).and_then(|size| u32::try_from(size).ok());
         found.min_size = size("min_size").unwrap_or(found.min_size);
         found.max_size = size("max_size").unwrap_or(found.max_size);
+        // Providers before version 5 have `tags` too, a list of the same blocks.
+        if put("tags") && !put("tag") {
+            put_tags(found, change.before("tags").filter(|_| !is_new), change.known("tags"));
+        }
         if put("tag") {
-            put_tags(found, change.known("tag"));
+            put_tags(found, change.before("tag").filter(|_| !is_new), change.known("tag"));
         }
         if let Some(launch) = &mut found.launch {
             launch.subnets = subnets
@@ -104,15 +109,18 @@ pub(super) fn group(trial: &mut Trial<'_>) {
     trial.later(format!("instances that the Auto Scaling group `{name}` launches from then on"));
 }
 
-/// Replaces the tags that the plan manages: all but those of AWS.
-fn put_tags(group: &mut AutoScalingGroup, blocks: Option<&Value>) {
-    let blocks = blocks.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+/// Replaces the tags that the plan manages. Others, such as those of `ignore_tags`, stay.
+fn put_tags(group: &mut AutoScalingGroup, before: Option<&Value>, after: Option<&Value>) {
+    let list = |blocks: Option<&Value>| blocks.and_then(Value::as_array).cloned().unwrap_or_default();
+    let (before, blocks) = (list(before), list(after));
     let text = |block: &Value, key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    group.tags.retain(|tag| tag.key.starts_with("aws:"));
+    let is_managed = |key: &str| before.iter().chain(&blocks).any(|block| text(block, "key") == key);
+    group.tags.retain(|tag| !is_managed(&tag.key));
     group.tags.extend(blocks.iter().map(|block| Tag { key: text(block, "key"), value: text(block, "value") }));
     if let Some(launch) = &mut group.launch {
         let propagates = |block: &&Value| block.get("propagate_at_launch") == Some(&Value::Bool(true));
-        launch.propagated = blocks.iter().filter(propagates).map(|block| text(block, "key")).collect();
+        launch.propagated.retain(|key| !is_managed(key));
+        launch.propagated.extend(blocks.iter().filter(propagates).map(|block| text(block, "key")));
     }
 }
 

@@ -46,32 +46,46 @@ pub(super) fn change(plan: &Plan, change: &Change) -> TagChange {
     let is_new = matches!(change.action, Some(Action::Create | Action::Replace));
     let before = if is_new { BTreeMap::new() } else { known(change.before(key)) };
     let mut result = TagChange { is_new, ..TagChange::default() };
-    let after = match after(plan, change, key) {
-        Some((after, unknown)) => {
-            result.unknown = unknown;
-            after
-        }
-        None => return TagChange { is_unknown: true, is_new: false, ..result },
-    };
+    let After { tags: after, unknown, has_unknown_keys } = after(plan, change, key);
+    result.unknown = unknown;
+    // A new object has at least the known ones.
+    if has_unknown_keys && change.is(Action::Create) {
+        return TagChange { is_unknown: true, set: after, ..result };
+    }
+    if has_unknown_keys {
+        return TagChange { is_unknown: true, is_new: false, unknown: Vec::new(), ..result };
+    }
     result.removed = before.keys().filter(|key| !after.contains_key(*key)).cloned().collect();
     result.removed.retain(|key| !result.unknown.contains(key));
     result.set = after.into_iter().filter(|(key, value)| before.get(key) != Some(value)).collect();
     result
 }
 
-/// The known tags after a change, and the keys of those with unknown values; `None` if the keys are unknown.
-fn after(plan: &Plan, change: &Change, key: &str) -> Option<(BTreeMap<String, String>, Vec<String>)> {
+/// The tags after a change.
+#[derive(Debug, Default)]
+struct After {
+    tags: BTreeMap<String, String>,
+    /// Keys of those with unknown values.
+    unknown: Vec<String>,
+    /// True if there may be others.
+    has_unknown_keys: bool,
+}
+
+fn after(plan: &Plan, change: &Change, key: &str) -> After {
+    let unknown = open(change.unknown(key));
     match change.after(key) {
-        Setting::Known(value) => Some((known(Some(value)), open(change.unknown(key)))),
-        Setting::Absent => Some((BTreeMap::new(), open(change.unknown(key)))),
-        Setting::Unknown if key == "tags" => None,
+        Setting::Known(value) => After { tags: known(Some(value)), unknown, has_unknown_keys: false },
+        Setting::Absent => After { unknown, ..After::default() },
+        Setting::Unknown if key == "tags" => After { has_unknown_keys: true, ..After::default() },
         // One unknown value makes all of `tags_all` unknown.
         Setting::Unknown => {
-            let mut all = known(Some(&Value::Object(defaults(plan, change)?)));
-            let (own, unknown) = after(plan, change, "tags")?;
-            all.extend(own);
-            all.retain(|key, _| !unknown.contains(key));
-            Some((all, unknown))
+            let defaults = defaults(plan, change);
+            let has_unknown_keys = defaults.is_none();
+            let mut all = known(defaults.map(Value::Object).as_ref());
+            let own = after(plan, change, "tags");
+            all.extend(own.tags);
+            all.retain(|key, _| !own.unknown.contains(key));
+            After { tags: all, unknown: own.unknown, has_unknown_keys: has_unknown_keys || own.has_unknown_keys }
         }
     }
 }

@@ -106,7 +106,9 @@ pub(super) fn put_tags(trial: &mut Trial<'_>, kind: ResourceKind, id: &str) {
 
 /// Records tags that are known only after the plan is applied, if something decides by them.
 fn open_tags(trial: &mut Trial<'_>, id: &str, changed: &TagChange) {
-    if !trial.affected.ids.contains(id) && !is_for_a_cluster(trial, changed) {
+    let is_near = trial.change.after_text("vpc_id").is_some_and(|vpc| trial.affected.vpcs.contains(vpc));
+    let may_join = is_near && changed.is_new && changed.is_unknown && changed.set.is_empty();
+    if !trial.affected.ids.contains(id) && !is_for_a_cluster(trial, changed) && !may_join {
         return;
     }
     if changed.is_unknown {

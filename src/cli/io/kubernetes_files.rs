@@ -36,6 +36,11 @@ pub(in crate::cli) fn manifests(paths: &[PathBuf]) -> Result<Evidence, Failure> 
     if let Some(skipped) = read.lint.skipped.first() {
         return Err(Failure::usage(format!("cannot read all of --manifests: {skipped}")));
     }
+    if !read.holds_objects {
+        return Err(Failure::usage("--manifests holds no Kubernetes object")
+            .cause("an empty output, or that of a command that failed, would change nothing")
+            .help("give the output of `helm template` or `kustomize build`"));
+    }
     let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
     Ok(all.without_sources())
 }
@@ -126,6 +131,8 @@ pub(in crate::cli) struct Read<'a> {
     /// The first file that cannot be read.
     pub(in crate::cli) broken: Option<Failure>,
     number: usize,
+    /// True if a file names the kind of an object.
+    holds_objects: bool,
     /// Patterns of files in folders to skip, as well as those that git ignores; `None` reads every file.
     excluded: Option<&'a [String]>,
     /// Templates of folders.
@@ -202,6 +209,7 @@ impl<'a> Read<'a> {
                 return Ok(());
             }
         };
+        self.holds_objects |= has_known_kind(&bytes);
         let source = Source::decode(&name, bytes).map(Arc::new);
         let parsed = match &source {
             Ok(source) => Evidence::from_source(source),

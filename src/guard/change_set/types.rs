@@ -63,6 +63,7 @@ use Form::{
 
 const TAGS: (&str, &str, Form) = ("tags", "/Tags", Tags);
 const VPC: (&str, &str, Form) = ("vpc_id", "/VpcId", Plain);
+const OF_CLUSTER: (&str, &str, Form) = ("cluster_name", "/ClusterName", Plain);
 
 /// Attachment of a managed policy to a role, which `AWS::IAM::ManagedPolicy` holds.
 pub(super) const ATTACHMENT: Row =
@@ -261,8 +262,13 @@ const ROWS: &[Row] = &[
     new("AWS::ElasticLoadBalancing::LoadBalancer", "aws_elb", &[("subnet_ids", "/Subnets", Plain)]),
     new("AWS::ElasticLoadBalancingV2::LoadBalancer", "aws_lb", &[("subnet_ids", "/Subnets", Plain)]),
     new("AWS::ElasticLoadBalancingV2::TargetGroup", "aws_lb_target_group", &[VPC]),
+    new("AWS::ElasticLoadBalancingV2::Listener", "aws_lb_listener", &[]),
+    new("AWS::ElasticLoadBalancingV2::ListenerRule", "aws_lb_listener_rule", &[]),
+    new("AWS::EKS::AccessEntry", "aws_eks_access_entry", &[OF_CLUSTER]),
+    new("AWS::EKS::Addon", "aws_eks_addon", &[OF_CLUSTER]),
     new("AWS::EKS::Cluster", "aws_eks_cluster", &[]),
-    new("AWS::EKS::Nodegroup", "aws_eks_node_group", &[]),
+    new("AWS::EKS::Nodegroup", "aws_eks_node_group", &[OF_CLUSTER]),
+    new("AWS::EKS::PodIdentityAssociation", "aws_eks_pod_identity_association", &[OF_CLUSTER]),
     new("AWS::EC2::NetworkAcl", "aws_network_acl", &[VPC]),
     new(
         "AWS::EC2::SubnetNetworkAclAssociation",
