@@ -401,3 +401,91 @@ mod properties {
         }
     }
 }
+
+/// A configuration with one resource, whose attributes refer to others.
+fn configured(address: &str, references: &[(&str, &[&str])]) -> Value {
+    let (kind, name) = address.split_once('.').unwrap();
+    let expressions: serde_json::Map<String, Value> =
+        references.iter().map(|(key, refs)| ((*key).to_owned(), json!({"references": refs}))).collect();
+    json!({"root_module": {"resources": [
+        {"mode": "managed", "type": kind, "name": name, "expressions": expressions, "provider_config_key": "aws.other"},
+    ]}})
+}
+
+/// An unknown document, key or value is not the id of the object that it mentions.
+#[test]
+fn a_text_that_mentions_an_object_is_not_its_name() {
+    let cluster = Cluster::new();
+    let queue =
+        change("aws_sqs_queue.q", &["create"], [json!(null), json!({"name": "q"}), json!({"id": true, "arn": true})]);
+    let side =
+        json!({"id": format!("{}:own", aws::SERVER_ROLE), "name": "own", "role": aws::SERVER_ROLE, "policy": "{}"});
+    let after = json!({"name": "own", "role": aws::SERVER_ROLE});
+    let policy = change("aws_iam_role_policy.own", &["update"], [side, after, json!({"policy": true})]);
+    let configuration =
+        configured("aws_iam_role_policy.own", &[("policy", &["aws_sqs_queue.q.arn", "aws_sqs_queue.q"])]);
+    let guard = tried(&cluster, &plan(&[queue, policy], &configuration));
+    assert_eq!((new(&guard), undecided(&guard)), (vec![], vec!["aws_iam_role_policy.own"]));
+}
+
+#[test]
+fn a_provider_of_another_account_changes_nothing_here() {
+    let cluster = Cluster::new();
+    let side =
+        json!({"id": format!("{}:own", aws::SERVER_ROLE), "name": "own", "role": aws::SERVER_ROLE, "policy": "{}"});
+    let gone = change("aws_iam_role_policy.own", &["delete"], [side, json!(null), json!({})]);
+    let mut configuration = configured("aws_iam_role_policy.own", &[]);
+    configuration["provider_config"] = json!({"aws.other": {"expressions": {
+        "assume_role": [{"role_arn": {"constant_value": "arn:aws:iam::999999999999:role/deploy"}}]}}});
+    let guard = tried(&cluster, &plan(&[gone], &configuration));
+    assert_eq!((new(&guard), undecided(&guard)), (vec![], vec![]));
+    assert!(guard.not_audited.iter().any(|one| one.contains("account 999999999999")), "{:?}", guard.not_audited);
+}
+
+/// What the plan still makes has the rules that it lists, and what it forgets is kept.
+#[test]
+fn a_replaced_group_keeps_its_listed_rules_and_a_forgotten_subnet_its_tags() {
+    let cluster = Cluster::new();
+    let rules = json!([{"from_port": 443, "to_port": 443, "protocol": "tcp", "cidr_blocks": ["10.0.0.0/8"]}]);
+    let side = |name: &str| json!({"id": aws::TAGGED_GROUP, "name": name, "ingress": rules, "tags": owned(), "tags_all": owned()});
+    let replaced = change("aws_security_group.nodes", &["delete", "create"], [side("a"), side("b"), json!({})]);
+    let guard = tried(&cluster, &plan(&[replaced], &json!({})));
+    assert_eq!((new(&guard), guard.resolved.len()), (vec![], 0));
+    let before = subnet(&cluster, aws::PUBLIC, &owned());
+    let mut after = subnet(&cluster, aws::PUBLIC, &owned());
+    after.as_object_mut().unwrap().remove("id");
+    after["cidr_block"] = json!("10.9.0.0/24");
+    let forgotten = change("aws_subnet.public", &["create", "forget"], [before, after, json!({"id": true})]);
+    let guard = tried(&cluster, &plan(&[forgotten], &json!({})));
+    assert!(guard.new.iter().all(|one| one.resource.id != aws::PUBLIC), "{:?}", guard.new);
+}
+
+/// Without its keys, nothing is known of a new object in the VPC of a cluster.
+#[test]
+fn unknown_tags_of_a_new_object_are_undecided() {
+    let cluster = Cluster::new();
+    let vpc = cluster.inventory.accounts[0].regions[0].vpcs[0].id.clone();
+    let after = json!({"name": "n", "vpc_id": vpc});
+    let open = json!({"id": true, "tags": true, "tags_all": true});
+    let group = change("aws_security_group.new", &["create"], [json!(null), after, open]);
+    assert_eq!(undecided(&tried(&cluster, &plan(&[group], &json!({})))), ["aws_security_group.new"]);
+    let after = json!({"name": "n", "vpc_id": "vpc-0elsewhere"});
+    let open = json!({"id": true, "tags": true, "tags_all": true});
+    let group = change("aws_security_group.new", &["create"], [json!(null), after, open]);
+    is_nothing(&tried(&cluster, &plan(&[group], &json!({}))));
+}
+
+/// Two elements of a list are paired only if everything that the configuration sets is known.
+#[test]
+fn elements_with_unknown_values_are_not_paired() {
+    let cluster = Cluster::new();
+    let side = |index: usize| json!({"id": format!("{}-{index}", aws::SERVER_ROLE), "role": aws::SERVER_ROLE, "policy_arn": format!("arn:aws:iam::111122223333:policy/p{index}")});
+    let replaced = |index: usize| {
+        let after = json!({"role": aws::SERVER_ROLE});
+        let open = json!({"id": true, "policy_arn": true});
+        change(&format!("aws_iam_role_policy_attachment.a[{index}]"), &["delete", "create"], [side(index), after, open])
+    };
+    let configuration = configured("aws_iam_role_policy_attachment.a", &[("policy_arn", &["local.arns"])]);
+    let guard = tried(&cluster, &plan(&[replaced(0), replaced(1)], &configuration));
+    assert_eq!(undecided(&guard).len(), 2, "{:?}", guard.undecided);
+}
