@@ -83,11 +83,30 @@ impl<'a> Config<'a> {
     /// A variable of `[Global]`, or a reason to stop if configurations differ.
     fn text(&self, name: &str, field: &'static str) -> Result<Option<&'a str>, Stop> {
         match self.global(name) {
-            Answer::Is(_) if self.is_unread && !OF_INSTALLER.contains(&name) => {
-                Stop::unknown(field, "the file that `--cloud-config` names was not given")
-            }
+            Answer::Is(_) if self.is_unread && !OF_INSTALLER.contains(&name) => Stop::unknown(
+                field,
+                "the file that `--cloud-config` names was not given, or sets nothing that tagaudit reads",
+            ),
             Answer::Is(value) => Ok(value),
             _ => Stop::unknown(field, format!("cloud configurations differ in `{name}`")),
+        }
+    }
+
+    /// `VPC`, which counts only for a controller outside of the cluster.
+    /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#newAWSCloud2`.
+    fn vpc(&self) -> Result<Option<&'a str>, Stop> {
+        let text = |name| Ok::<_, Stop>(self.text(name, "subnets")?.filter(|value| !value.is_empty()));
+        let is_elsewhere = text("SubnetID")?.or(self.text_if_given("RoleARN")?).is_some();
+        let is_named =
+            self.text_if_given("KubernetesClusterTag")?.or(self.text_if_given("KubernetesClusterID")?).is_some();
+        Ok(text("VPC")?.filter(|_| is_elsewhere && is_named))
+    }
+
+    /// A text of the files that were given; absent if it is empty.
+    fn text_if_given(&self, name: &str) -> Result<Option<&'a str>, Stop> {
+        match self.global(name) {
+            Answer::Is(value) => Ok(value.filter(|value| !value.is_empty())),
+            _ => Stop::unknown("subnets", format!("cloud configurations differ in `{name}`")),
         }
     }
 
@@ -145,7 +164,7 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     let is_nlb = load_balancer_type == Some("nlb");
     decision.kind = Answer::Is(if is_nlb { "nlb" } else { "clb" });
     let is_internal = !matches!(annotations.get("aws-load-balancer-internal"), None | Some("" | "false"));
-    let vpc = match config.text("VPC", "subnets") {
+    let vpc = match config.vpc() {
         Ok(Some(vpc)) => Answer::Is(vpc),
         Ok(None) => world.vpc_of_nodes(),
         Err(_) => Answer::Unknown,
@@ -227,11 +246,16 @@ impl<'a> Request<'a> {
             None => subnets,
         };
         let instances = targets.known().map(Vec::as_slice);
-        if self.is_nlb {
+        let done = if self.is_nlb {
             self.network(decision, &subnets, &ranges, instances)
         } else {
             self.classic(decision, &ranges, instances)
+        };
+        // The controller skips ports without a node port.
+        if self.node_ports().is_empty() {
+            decision.may_fail("no port has a node port: the load balancer is requested without listeners".to_owned());
         }
+        done
     }
 
     /// Tags and names of what the controller creates.

@@ -1,7 +1,7 @@
 //! Classic Load Balancers.
 
 use crate::alibaba::VSwitch;
-use crate::model::decision::{Answer, Decision, Stop};
+use crate::model::decision::{Answer, Decision, Presence, Stop};
 
 use super::backends::{Backends, take};
 use super::existing::{Found, scheme};
@@ -27,6 +27,9 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
             format!("{LOCAL}build lb attribute error: bandwidth must be integer, got [{bandwidth}], error: {why}")
         })?;
     }
+    if !request.service.source_ranges.is_empty() {
+        decision.notes.push("`loadBalancerSourceRanges` has no effect on a Classic Load Balancer".to_owned());
+    }
     request.identity(decision);
     decision.scheme = match request.annotation("address-type") {
         "" => Answer::Is("internet"),
@@ -50,6 +53,12 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
             let Some(name) = names else {
                 return Stop::unknown("error", "the name of the server group contains a port that is allocated later");
             };
+            if decision.presence != Presence::New && !request.service.ingress.is_empty() {
+                decision.notes.push(
+                    "if the Service has not changed since the controller last handled it, nothing fails, and its server groups are not updated"
+                        .to_owned(),
+                );
+            }
             Stop::error(format!(
                 "apply model error: merge listener: find vservergroup error: can not find vgroup by name {name}"
             ))

@@ -101,6 +101,7 @@ fn attributes(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop
             let name = format!("k8s-nlb-{}", request.default_name().unwrap_or_else(|| crate::model::UID.to_owned()));
             groups.push(format!("new:{name}"));
             decision.new_group = Answer::Is(Some(source_group(request, name)));
+            decision.notes.push("the new security group drops all other traffic (0.0.0.0/0, priority 100)".to_owned());
         }
     } else if !request.service.source_ranges.is_empty() {
         decision.notes.push("this version does not read `loadBalancerSourceRanges`".to_owned());
@@ -123,7 +124,9 @@ fn source_group(request: &Request<'_>, name: String) -> NewGroup {
         description: None,
     };
     let rules = request.service.source_ranges.iter().map(rule).collect();
-    NewGroup { name, description: String::new(), rules }
+    let service = request.service;
+    let description = format!("k8s.{}.{}.{}", service.namespace, service.name, request.config.cluster_id);
+    NewGroup { name, description, rules }
 }
 
 /// Server groups and their backends.

@@ -3,6 +3,7 @@
 use crate::alibaba::Member;
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::controller::ControllerVersion;
+use crate::kubernetes::UNINITIALIZED;
 use crate::model::decision::{Decision, Duration, NodeLeftOut, Stop};
 use crate::nodes::KubernetesNode;
 use crate::tags;
@@ -122,12 +123,14 @@ impl Request<'_> {
     }
 
     /// Notes that an error at a Node ends by itself: up to v2.10 the controller sets a missing providerID.
-    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#findCloudECSByIp`.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#findCloudECSByIp`, `#NodeList`.
     pub(super) fn note_temporary(&self, node: &KubernetesNode, decision: &mut Decision) {
         let is_its = |member: &&Member<'_>| member.node.is_some_and(|one| one.name == node.name);
         let member = self.world.region.members.iter().find(is_its);
         let is_tagged = member.is_some_and(|one| tags::value(&one.instance.tags, &self.config.cluster_tag).is_some());
-        if node.provider_id.is_empty() && !self.is_since(11) && is_tagged {
+        // It handles only Nodes that are not initialised.
+        let is_new = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
+        if node.provider_id.is_empty() && !self.is_since(11) && is_tagged && is_new {
             decision.duration = Duration::Temporary;
             decision
                 .notes

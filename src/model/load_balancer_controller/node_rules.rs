@@ -61,7 +61,7 @@ pub(super) fn add(world: World<'_>, decision: &mut Decision, groups: &[String], 
             decision.note_unknown(
                 "rules",
                 format!(
-                    "the controller joins the ports of all its target groups in a rule of `{}`, and load balancers were not read",
+                    "the controller joins the ports of all its target groups in a rule of `{}`, and it is not known which others there are",
                     group.id
                 ),
             );

@@ -137,7 +137,10 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnets",
         );
         let is_dual_stack = ip_address_type == "dualstack";
+        // Since v2.13 the option is not passed any more, and the limit always counts.
+        let has_addresses = self.annotations.list("aws-load-balancer-private-ipv4-addresses").is_some();
         let search = Search {
+            takes_full: scheme == Scheme::Internal && has_addresses && !self.config.is_since(2, 13),
             world: self.world,
             config: self.config,
             vpc: &self.vpc,

@@ -29,6 +29,8 @@ pub(super) struct Search<'s> {
     pub(super) scheme: Scheme,
     pub(super) is_dual_stack: bool,
     pub(super) ip_address_type: &'s str,
+    /// True if subnets without free addresses are taken.
+    pub(super) takes_full: bool,
 }
 
 impl<'s> Search<'s> {
@@ -234,7 +236,14 @@ impl<'s> Search<'s> {
             }
         } else {
             for subnet in without {
-                pass_over(decision, subnet, &format!("it lacks the tag `{role}`"));
+                let held = subnet.tags.iter().find(|tag| tag.key == *role);
+                let reason = match held {
+                    Some(tag) => {
+                        format!("its tag `{role}` has the value `{}`, which is neither empty nor `1`", tag.value)
+                    }
+                    None => format!("it lacks the tag `{role}`"),
+                };
+                pass_over(decision, subnet, &reason);
             }
         }
         self.choose(found, &[&role.to_owned()], decision)
@@ -250,7 +259,7 @@ impl<'s> Search<'s> {
             if self.is_foreign(subnet) {
                 foreign += 1;
                 pass_over(decision, subnet, "it is tagged for other clusters only");
-            } else if subnet.available_ip_address_count.is_some_and(|free| free < FREE_ADDRESSES) {
+            } else if !self.takes_full && subnet.available_ip_address_count.is_some_and(|free| free < FREE_ADDRESSES) {
                 full += 1;
                 pass_over(decision, subnet, "it has fewer than 8 free addresses");
             } else if asks_ipv6 && subnet.ipv6_cidr_blocks.as_ref().is_some_and(Vec::is_empty) {
@@ -285,8 +294,13 @@ impl<'s> Search<'s> {
                 } else {
                     format!("{start}and {full} have insufficient available IP addresses")
                 }
+            } else if !self.config.is_since(2, 6) {
+                "unable to resolve at least one subnet".to_owned()
             } else {
-                let mut explanation = format!("{count} match VPC and tags: {}", go_list(keys));
+                let mut explanation = format!("{count} match VPC and tags");
+                if self.config.is_since(2, 7) {
+                    explanation.push_str(&format!(": {}", go_list(keys)));
+                }
                 if foreign > 0 {
                     explanation.push_str(&format!(", {foreign} tagged for other cluster"));
                 }

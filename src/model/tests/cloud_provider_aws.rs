@@ -49,6 +49,22 @@ fn a_service_gets_a_classic_load_balancer_by_default() {
     assert!(found["steps"].as_array().unwrap().len() > 5);
 }
 
+/// `VPC` is for controllers outside of the cluster, which need two other variables.
+#[test]
+fn the_vpc_of_the_configuration_counts_only_with_a_subnet_and_a_tag() {
+    let of = |lines: &'static str| with("1.31", &[], json!({}), |c| c.manifests = configured(lines));
+    holds(&of("VPC = vpc-0else"), json!({"subnets": [PUBLIC, PUBLIC_B]}));
+    let all = "VPC = vpc-0else\n    SubnetID = subnet-0else\n    KubernetesClusterID = c-m-4x8z2k9q";
+    holds(&of(all), json!({"error": "could not find any suitable subnets for creating the ELB"}));
+}
+
+/// The controller skips every port, and asks for a load balancer without listeners.
+#[test]
+fn a_service_without_node_ports_is_no_success() {
+    let spec = json!({"allocateLoadBalancerNodePorts": false, "ports": [{"port": 80, "protocol": "TCP"}]});
+    holds(&with("1.31", &[], spec, |_| {}), json!({"error": "unknown"}));
+}
+
 #[test]
 fn services_of_others_are_not_taken() {
     for (annotations, spec) in [

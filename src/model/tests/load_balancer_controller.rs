@@ -99,8 +99,12 @@ fn subnets_are_discovered_by_role_and_by_reachability_only_without_any_role() {
         json!({"error": "unable to resolve at least one subnet (0 match VPC and tags: [kubernetes.io/role/elb])"}),
     );
     holds(
+        &with("2.6.2", &[PUBLIC_SCHEME], json!({}), without),
+        json!({"error": "unable to resolve at least one subnet (0 match VPC and tags)"}),
+    );
+    holds(
         &with("2.5.0", &[PUBLIC_SCHEME], json!({}), without),
-        json!({"error": "unable to resolve at least one subnet (0 match VPC and tags: [kubernetes.io/role/elb])"}),
+        json!({"error": "unable to resolve at least one subnet"}),
     );
     // One role tag of another cluster turns the search by reachability off.
     let foreign = |c: &mut Cluster| {
@@ -125,6 +129,21 @@ fn subnets_are_discovered_by_role_and_by_reachability_only_without_any_role() {
         tag(tags, "kubernetes.io/cluster-x", "1");
     };
     holds(&with("2.13.4", &[PUBLIC_SCHEME], json!({}), prefix), json!({"subnets": [PUBLIC_B]}));
+}
+
+/// Addresses that the Service states need no free ones before v2.13.
+#[test]
+fn full_subnets_are_taken_for_stated_addresses_before_2_13() {
+    let full = |c: &mut Cluster| {
+        for subnet in &mut c.region().subnets {
+            subnet.available_ip_address_count = Some(2);
+        }
+    };
+    let stated = [("aws-load-balancer-private-ipv4-addresses", "10.0.0.9,10.0.1.9")];
+    let of = |version: &str, more: &[(&str, &str)]| with(version, more, json!({}), full)["error"].to_string();
+    assert!(!of("2.12.0", &stated).contains("free IPs"), "{}", of("2.12.0", &stated));
+    assert!(of("2.12.0", &[]).contains("2 have fewer than 8 free IPs"), "{}", of("2.12.0", &[]));
+    assert!(of("2.13.0", &stated).contains("2 have insufficient available IP addresses"), "{}", of("2.13.0", &stated));
 }
 
 #[test]

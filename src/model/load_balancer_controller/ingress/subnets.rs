@@ -19,6 +19,7 @@ impl Request<'_> {
         ip_address_type: &'s str,
     ) -> Result<Vec<&'s Subnet>, Stop> {
         let search = Search {
+            takes_full: false,
             world: self.world,
             config: self.config,
             vpc: &self.vpc,
