@@ -32,6 +32,8 @@ pub struct RoleAuditOptions {
     pub without: Vec<Controller>,
     /// The controllers of Alibaba Cloud that run, if their flags are known.
     pub alibaba_running: Option<Vec<AlibabaController>>,
+    /// Actions that the other controllers of Alibaba Cloud call, which run in the cluster.
+    pub alibaba_companion_actions: Vec<&'static str>,
     /// `--scp`: service control policies, one level each.
     pub scps: Vec<NamedDocument>,
     /// `--catalogue`; the embedded one if absent.

@@ -229,7 +229,7 @@ impl<'e> CompanionRun<'e> {
     }
 
     /// Actions that its version certainly calls.
-    pub(super) fn needed(&self) -> Vec<&'static str> {
+    pub(crate) fn needed(&self) -> Vec<&'static str> {
         let table: &[NeededAction] = match self.companion {
             AlibabaCompanion::ClusterAutoscaler => CLUSTER_AUTOSCALER,
             AlibabaCompanion::CsiController => CSI_CONTROLLER,

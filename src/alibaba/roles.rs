@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::Controller;
 use crate::controller::alibaba::{self, AlibabaCall, AlibabaController};
+use crate::controller::alibaba_companion::{CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
 use crate::membership::{NodeRole, RoleSet};
@@ -28,7 +29,8 @@ use super::view::{ClusterView, Member, RegionView};
 pub type PrincipalOptions = RoleAuditOptions;
 
 /// Baselines of other software on nodes: not required, and not excess either.
-const COMPANIONS: [&str; 6] = [
+const COMPANIONS: [&str; 7] = [
+    "ack-2019-worker",
     "ack-2022-worker",
     "alicloud-cluster-autoscaler",
     "alicloud-csi-disk",
@@ -86,6 +88,8 @@ pub struct PrincipalAudit<'a> {
     pub baseline: String,
     /// One entry for each action of the baseline.
     pub actions: Vec<ActionAudit>,
+    /// Destructive actions that only the controller calls, as far as they are granted.
+    pub controller_actions: Vec<&'static str>,
     /// Permissions beyond the baseline.
     pub beyond: ExcessGrants,
     /// The smallest policy that covers the baseline.
@@ -284,7 +288,14 @@ fn compare<'a>(
         let is_limited = given.as_ref().is_some_and(|baseline| baseline.is_limited(action));
         actions.push(ActionAudit { action: action.clone(), assessment, calls: calls.clone(), is_limited });
     }
-    let beyond = policy::excess(&set, &prepared, &asked.needs, &environment, catalogue);
+    let mut needs = asked.needs;
+    needs.extend(companion_needs(options));
+    let beyond = policy::excess(&set, &prepared, &needs, &environment, catalogue);
+    let is_granted = |action: &&'static str| {
+        let assessment = prepared.assess(Question::on(action, &[]), &environment, catalogue);
+        matches!(assessment.verdict, Verdict::Granted | Verdict::Partial)
+    };
+    let controller_actions = OF_THE_CONTROLLER.iter().copied().filter(is_granted).collect();
     let documents: Vec<&Document> = asked.documents.iter().collect();
     audits.audits.push(PrincipalAudit {
         account,
@@ -295,11 +306,23 @@ fn compare<'a>(
         trusts_ecs,
         baseline: asked.name,
         actions,
+        controller_actions,
         beyond,
         tightened: policy::tightened(&documents, &[]),
         is_elsewhere: options.credentials_elsewhere,
     });
     Ok(())
+}
+
+/// Destructive actions that only the controller calls.
+const OF_THE_CONTROLLER: [&str; 4] =
+    ["nlb:DeleteLoadBalancer", "slb:DeleteLoadBalancer", "vpc:DeleteRouteEntries", "vpc:DeleteRouteEntry"];
+
+/// Actions of controllers that may use the roles of the nodes: the calls of every version of the cluster autoscaler and of
+/// the CSI driver, and those of the other controllers that run.
+fn companion_needs(options: &PrincipalOptions) -> impl Iterator<Item = Need> {
+    let usual = CLUSTER_AUTOSCALER.iter().chain(CSI_CONTROLLER).chain(CSI_NODE).map(|needed| needed.action);
+    usual.chain(options.alibaba_companion_actions.iter().copied()).map(Need::everywhere)
 }
 
 /// Requirements for a principal.

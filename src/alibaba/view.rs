@@ -200,6 +200,12 @@ impl<'a> NodeIndex<'a> {
         index
     }
 
+    /// VPCs of the instances that Nodes name.
+    fn vpcs<'r>(&self, region: &'r Region) -> BTreeSet<&'r str> {
+        let named = region.instances.iter().filter(|instance| self.by_id.contains_key(instance.id.as_str()));
+        named.filter_map(|instance| instance.vpc_id.as_deref()).collect()
+    }
+
     fn find(&self, instance: &Instance, addresses: &HashMap<&str, usize>) -> Option<&'a KubernetesNode> {
         if let Some(node) = self.by_id.get(instance.id.as_str()) {
             return Some(node);
@@ -231,12 +237,18 @@ fn members<'a>(
 ) -> Vec<(&'a Instance, (Evidence, Option<&'a KubernetesNode>))> {
     let index = nodes.map(NodeIndex::new);
     let mut addresses: HashMap<&str, usize> = HashMap::new();
-    for address in region.instances.iter().flat_map(|instance| &instance.private_addresses) {
+    // The Nodes of a cluster are in its VPC: the same address in another one is another machine.
+    // Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP`.
+    let vpcs = index.as_ref().map(|index| index.vpcs(region)).unwrap_or_default();
+    let is_here =
+        |instance: &Instance| vpcs.is_empty() || instance.vpc_id.as_deref().is_none_or(|vpc| vpcs.contains(vpc));
+    for address in region.instances.iter().filter(|one| is_here(one)).flat_map(|instance| &instance.private_addresses) {
         *addresses.entry(address).or_default() += 1;
     }
     let mut found: FoundInstances<'a> = BTreeMap::new();
     for instance in &region.instances {
-        let node = index.as_ref().and_then(|index| index.find(instance, &addresses));
+        let known = if is_here(instance) { &addresses } else { &HashMap::new() };
+        let node = index.as_ref().and_then(|index| index.find(instance, known));
         let evidence = if tags::value(&instance.tags, CLUSTER_TAG) == Some(cluster_id) {
             Some(Evidence::ClusterTag)
         } else if node.is_some() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::alibaba::companions::{OnNodes, companions_on_nodes};
+use crate::alibaba::companions::{CompanionRun, OnNodes, companions, companions_on_nodes};
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::alibaba::role_overview;
 use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
@@ -123,8 +123,10 @@ pub(crate) fn with_evidence(given: &PrincipalOptions, evidence: &Evidence) -> Pr
     let controllers = evidence.alibaba_controllers();
     options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
     options.alibaba_running = evidence.alibaba_running();
-    options.credentials_elsewhere |=
-        evidence.own_credentials(Provider::Alibaba).is_some() || rules::has_alibaba_key(evidence);
+    options.alibaba_companion_actions = companions(evidence).iter().flat_map(CompanionRun::needed).collect();
+    options.credentials_elsewhere |= evidence.own_credentials(Provider::Alibaba).is_some()
+        || evidence.has_hidden_alibaba_credentials()
+        || rules::has_alibaba_key(evidence);
     options
 }
 

@@ -29,6 +29,8 @@ pub struct CloudController {
     pub knows_flags: bool,
     /// Version of the image, if its tag states it.
     pub version: Option<ControllerVersion>,
+    /// Sources of cloud credentials among the variables of its container.
+    pub credentials: Vec<&'static str>,
     /// Chart that creates it, if any.
     pub chart: Option<Chart>,
 }
@@ -168,6 +170,7 @@ fn made(workload: Workload, container: &Container, cloud: Provider, chart: Optio
         flags,
         knows_flags: !container.starts_shell() && !is_template,
         version: version(&container.image.value),
+        credentials: container.credentials.clone(),
         workload,
         chart,
     }
@@ -186,7 +189,8 @@ fn cloud(container: &Container) -> Option<Provider> {
         return Some(Provider::Aws);
     }
     let is_alibaba = last.starts_with("cloud-controller-manager") && path.contains("/acs/")
-        || last == "cloud-provider-alibaba-cloud";
+        || last == "cloud-provider-alibaba-cloud"
+        || is_mirror(last, image);
     if is_alibaba {
         return Some(Provider::Alibaba);
     }
@@ -200,6 +204,12 @@ fn cloud(container: &Container) -> Option<Provider> {
         "alicloud" | "alibabacloud" if is_controller => Some(Provider::Alibaba),
         _ => None,
     }
+}
+
+/// True for a mirror of Alibaba Cloud's image. The image of this name from Kubernetes itself has no version 2.
+fn is_mirror(name: &str, image: &str) -> bool {
+    let tag = image.split('@').next().and_then(|image| image.rsplit_once(':')).map_or("", |(_, tag)| tag);
+    name == "cloud-controller-manager-amd64" && (tag.starts_with("v2.") || tag.ends_with("-aliyun"))
 }
 
 /// Flags that are switches: the word after one is not its value.
@@ -333,6 +343,7 @@ fn container_of_chart(image: Located<String>, words: Vec<Located<String>>) -> Co
         words,
         settings: std::collections::BTreeMap::new(),
         mounts: Vec::new(),
+        credentials: Vec::new(),
         liveness_port: None,
     }
 }

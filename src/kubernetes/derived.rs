@@ -70,17 +70,27 @@ impl Evidence {
                     None => self.annotated(controller, ROLE_ANNOTATION),
                 },
                 Provider::Alibaba => {
-                    let has_both = KEY_VARIABLES.iter().all(|name| workload.credentials.contains(name));
+                    let has_both = KEY_VARIABLES.iter().all(|name| controller.credentials.contains(name));
                     has_both.then(|| format!("`{}` sets {}", workload.full_name(), KEY_VARIABLES[0]))
                 }
             }
         })
     }
 
+    /// True if Alibaba Cloud's cloud controller may have credentials that are not visible: the file that ACK mounts, or whole
+    /// Secrets as its environment.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/token.go#GetTokenAuth`.
+    pub(crate) fn has_hidden_alibaba_credentials(&self) -> bool {
+        self.alibaba_controllers().any(|controller| {
+            let mut mounts = controller.workload.containers.iter().flat_map(|container| &container.mounts);
+            controller.workload.has_hidden_credentials || mounts.any(|path| path.starts_with("/var/addon"))
+        })
+    }
+
     /// Credentials for display that Alibaba Cloud's cloud controller was given and does not read.
     /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
     pub(crate) fn ignored_credentials(&self, controller: &CloudController) -> Option<String> {
-        let given = &controller.workload.credentials;
+        let given = &controller.credentials;
         if self.own_credentials(Provider::Alibaba).is_some() {
             return None;
         }

@@ -126,6 +126,8 @@ pub struct Container {
     pub settings: BTreeMap<&'static str, String>,
     /// `mountPath` of its volumes. Empty as well in an old recording, which does not hold them.
     pub mounts: Vec<String>,
+    /// Sources of cloud credentials among its variables. Values are not stored.
+    pub credentials: Vec<&'static str>,
     /// Port that its liveness probe requests over HTTP, if it is a number.
     pub liveness_port: Option<Located<u16>>,
 }
@@ -350,7 +352,8 @@ impl Workload {
                 words: words.collect(),
                 settings: settings(container),
                 mounts: mounts(container).map(str::to_owned).collect(),
-                liveness_port: liveness_port(container),
+                credentials: credential_variables(container),
+                liveness_port: liveness_port(container, pod.switch(&["hostNetwork"]) == Some(true)),
             })
         });
         Some(Self {
@@ -464,11 +467,22 @@ fn mounts(container: Object<'_>) -> impl Iterator<Item = &str> {
     container.items(&["volumeMounts"]).filter_map(|mount| mount.text(&["mountPath"]))
 }
 
+/// Variables of a container that hold cloud credentials.
+fn credential_variables(container: Object<'_>) -> Vec<&'static str> {
+    let is_set = |name: &str| {
+        let mut variables = container.items(&["env"]);
+        variables.any(|one| one.text(&["name"]) == Some(name) && one.text(&["value"]) != Some(""))
+    };
+    CREDENTIAL_VARIABLES.iter().copied().filter(|name| is_set(name)).collect()
+}
+
 /// Port that the liveness probe of a container requests over HTTP, if it is a number.
-fn liveness_port(container: Object<'_>) -> Option<Located<u16>> {
+fn liveness_port(container: Object<'_>, is_on_host_network: bool) -> Option<Located<u16>> {
     let request = container.at(&["livenessProbe", "httpGet"])?;
+    let is_own =
+        |host: &str| host.is_empty() || is_on_host_network && ["127.0.0.1", "localhost", "::1"].contains(&host);
     // Another host answers.
-    if request.text(&["host"]).is_some_and(|host| !host.is_empty()) {
+    if request.text(&["host"]).is_some_and(|host| !is_own(host)) {
         return None;
     }
     let port = request.at(&["port"])?;

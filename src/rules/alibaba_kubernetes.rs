@@ -39,6 +39,29 @@ fn for_each_controller(
     CheckResult::counted(all.len(), all.into_iter().filter_map(check))
 }
 
+/// The same for a check of flags: one that a shell or a variable sets is not known.
+fn for_each_with_flags(
+    context: &KubernetesContext<'_>,
+    check: impl Fn(&CloudController) -> Option<Violation>,
+) -> CheckResult {
+    let all: Vec<&CloudController> = context.evidence.alibaba_controllers().collect();
+    if all.is_empty() {
+        return CheckResult::not_applicable("no workload of a cloud controller of Alibaba Cloud was given");
+    }
+    let checked: Vec<Option<Violation>> = all
+        .into_iter()
+        .map(|controller| (controller.knows_flags, check(controller)))
+        .filter(|(knows_flags, found)| *knows_flags || found.is_some())
+        .map(|(_, found)| found)
+        .collect();
+    if checked.is_empty() {
+        return CheckResult::not_applicable(
+            "the flags of the cloud controller are not known: a shell or a variable sets them",
+        );
+    }
+    CheckResult::counted(checked.len(), checked.into_iter().flatten())
+}
+
 /// A finding on a controller. Version 2 is a different program: an error there, and a warning before it or if the
 /// version is not known.
 fn from_two_on(

@@ -1,6 +1,6 @@
 use crate::kubernetes::alibaba_cloud_config::{AccessKey, CloudConfig, cloud_config};
 use crate::kubernetes::cloud_config::OF_ALIBABA;
-use crate::kubernetes::{Document, DocumentKind, Place};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Place};
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
@@ -21,7 +21,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// True if a cloud configuration is one for AWS, which has sections in brackets.
-fn is_of_aws(map: &Document) -> bool {
+fn is_of_aws(map: &Document, evidence: &Evidence) -> bool {
+    // The namespace of a controller of Alibaba Cloud has a configuration for it.
+    let namespace = map.object().text(&["metadata", "namespace"]).unwrap_or_default();
+    if evidence.alibaba_controllers().any(|one| one.workload.namespace == namespace) {
+        return false;
+    }
     let text = map.object().text(&["data", "cloud-config.conf"]).unwrap_or_default();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
     lines.next().is_some_and(|line| line.starts_with('[') && line.ends_with(']') && !line.contains('"'))
@@ -34,8 +39,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let text = map.object().text(&["data", "cloud-config.conf"]).unwrap_or_default().trim();
         text.starts_with("${") || text.starts_with("{{")
     };
-    let is_one =
-        |map: &&Document| map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map) && !is_open(map);
+    let is_one = |map: &&Document| {
+        map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map, context.evidence) && !is_open(map)
+    };
     let maps: Vec<_> = maps.filter(is_one).collect();
     if maps.is_empty() {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");

@@ -1,7 +1,7 @@
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{for_each_controller, from_two_on};
+use super::{for_each_with_flags, from_two_on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-routes-without-cidr",
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    for_each_controller(context, |controller| {
+    for_each_with_flags(context, |controller| {
         let has_cidr = controller.flag("cluster-cidr").is_some_and(|flag| !flag.value.is_empty());
         if has_cidr || !controller.is_on("configure-cloud-routes", true) || !controller.knows_flags {
             return None;

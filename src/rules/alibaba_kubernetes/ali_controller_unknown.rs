@@ -5,7 +5,7 @@ use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{for_each_controller, from_two_on};
+use super::{for_each_with_flags, from_two_on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-controller-unknown",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    for_each_controller(context, |controller| {
+    for_each_with_flags(context, |controller| {
         let flag = controller.flag("controllers")?;
         let knows = |name: &str| {
             let found = AlibabaController::ALL.iter().find(|one| one.name() == name);

@@ -3,7 +3,7 @@ use crate::model::cloud_provider_alibaba::NEWEST;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{for_each_controller, from_two_on};
+use super::{for_each_with_flags, from_two_on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-removed",
@@ -151,7 +151,7 @@ fn refusal(flag: &str, version: Option<ControllerVersion>) -> Option<Refusal> {
 }
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    for_each_controller(context, |controller| {
+    for_each_with_flags(context, |controller| {
         let mut refused =
             controller.flags.iter().filter_map(|flag| Some((flag, refusal(&flag.name, controller.version)?)));
         let (flag, Refusal { version, fix }) = refused.next()?;

@@ -1,3 +1,4 @@
+use crate::controller::ControllerVersion;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
@@ -25,6 +26,10 @@ pub(super) const RULE: Rule = Rule {
 /// Optional prefix of region and instance.
 const PREFIX: &str = "alicloud://";
 
+/// First version that deletes the route of a Node which it does not find by its name.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/route/route_controller.go#conflictWithNodes`, by tag.
+const DELETES_SINCE: ControllerVersion = ControllerVersion::new(2, 4, 0);
+
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.alibaba_nodes() {
         Ok(nodes) => nodes,
@@ -42,7 +47,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     "Node `{name}` has the providerID `{}` with `{PREFIX}`, and the controller writes routes",
                     text::printable(&node.provider_id)
                 );
-                let impact = "every five minutes the controller deletes the route of the Node, whose name it compares without `alicloud://`, and re-creates it";
+                let is_early = context.alibaba_controller_version().is_some_and(|version| version < DELETES_SINCE);
+                let impact = if is_early {
+                    "every five minutes the controller requests the route of the Node again, whose name it compares without `alicloud://`"
+                } else {
+                    "every five minutes the controller deletes the route of the Node, whose name it compares without `alicloud://`, and re-creates it"
+                };
                 let fix =
                     Fix::none("register the node again with --provider-id=REGION.INSTANCE, or turn cloud routes off");
                 let violation = Violation::new(Severity::Error, super::resource(node), message, fix);

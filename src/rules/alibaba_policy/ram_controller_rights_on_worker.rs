@@ -1,6 +1,5 @@
 use crate::alibaba::{Member, PrincipalAudit, Use};
 use crate::membership::NodeRole;
-use crate::policy::{self, Verdict};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
@@ -27,10 +26,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let workers: Vec<&Member<'_>> = audit.members.iter().copied().filter(|member| is_worker(member)).collect();
     let granted: Vec<&str> = match audit.used_by {
-        Use::OtherNodes => OF_THE_CONTROLLER.iter().copied().filter(|action| exceeds(audit, action)).collect(),
-        Use::Controller | Use::ControlplaneNodes if !workers.is_empty() => {
-            OF_THE_CONTROLLER.iter().copied().filter(|action| is_granted(audit, action)).collect()
-        }
+        Use::OtherNodes => audit.controller_actions.clone(),
+        Use::Controller | Use::ControlplaneNodes if !workers.is_empty() => audit.controller_actions.clone(),
         Use::Controller | Use::ControlplaneNodes | Use::UnknownNodes => {
             return CheckResult::not_applicable("no role of workers was compared");
         }
@@ -59,23 +56,6 @@ fn is_worker(member: &Member<'_>) -> bool {
     roles.is_reliable() && !roles.roles.is_unknown() && !roles.roles.contains(NodeRole::Controlplane)
 }
 
-/// True if an action is granted beyond what workers need.
-fn exceeds(audit: &PrincipalAudit<'_>, action: &str) -> bool {
-    let folded = action.to_lowercase();
-    let patterns = audit.beyond.excess.iter().filter(|excess| !excess.is_negated);
-    patterns.into_iter().any(|excess| policy::matches(&excess.action.to_lowercase(), &folded))
-}
-
-/// True if an action that the controller needs is granted.
-fn is_granted(audit: &PrincipalAudit<'_>, action: &str) -> bool {
-    let mut granted = audit.actions.iter().filter(|one| one.assessment.verdict == Verdict::Granted);
-    granted.any(|one| one.action.eq_ignore_ascii_case(action))
-}
-
-/// Destructive actions that only the controller calls.
-const OF_THE_CONTROLLER: [&str; 4] =
-    ["nlb:DeleteLoadBalancer", "slb:DeleteLoadBalancer", "vpc:DeleteRouteEntries", "vpc:DeleteRouteEntry"];
-
 #[cfg(test)]
 mod tests {
     use super::RULE;
@@ -86,6 +66,12 @@ mod tests {
         alibaba::fires(&RULE, |c| {
             c.add_worker_role();
             c.attach("k8s-worker", "Allow", &["slb:*"]);
+        });
+        alibaba::fires(&RULE, |c| {
+            c.add_worker_role();
+            c.attach("k8s-worker", "Allow", &["ram:*"]);
+            let all_but = r#"{"Version":"1","Statement":[{"Effect":"Allow","NotAction":["ram:*"],"Resource":"*"}]}"#;
+            all_but.clone_into(c.policy("extra"));
         });
     }
 
@@ -108,6 +94,13 @@ mod tests {
         alibaba::silent(&RULE, |c| {
             c.add_worker_role();
             c.attach("k8s-worker", "Allow", &["oss:GetObject"]);
+        });
+        // What a Deny revokes is not granted.
+        alibaba::silent(&RULE, |c| {
+            c.add_worker_role();
+            c.attach("k8s-worker", "Allow", &["slb:*"]);
+            let denied = r#"{"Version":"1","Statement":[{"Effect":"Allow","Action":"slb:*","Resource":"*"},{"Effect":"Deny","Action":"slb:Delete*","Resource":"*"}]}"#;
+            denied.clone_into(c.policy("extra"));
         });
     }
 }
