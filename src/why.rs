@@ -163,7 +163,10 @@ impl Why {
 fn answer_record(record: &Record) -> LineAnswer {
     let is_of_controller = record.is_of_controller();
     let refusals = record.readings.iter().filter_map(|text| refusal::refusal(text));
-    let counting = refusals.filter(|one| one.is_of_controllers(is_of_controller));
+    let is_of_people = record.is_of_people();
+    let counting = refusals.filter(|one| {
+        one.is_of_controllers(is_of_controller, record.names_controller()) && (!is_of_people || one.is_of_person)
+    });
     // A reading that shows more is the right one.
     let refused = counting.max_by_key(|one| (one.action.is_some(), one.by != RefusedBy::Unstated));
     let bare = record.readings.last().map_or_else(String::new, |text| messages::bare(text));
@@ -188,6 +191,9 @@ fn answer_record(record: &Record) -> LineAnswer {
         deciding: &[],
         fields: BTreeMap::new(),
     };
+    if record.is_of_others() {
+        return found;
+    }
     match (messages::find(&bare, line), &refused) {
         (Some(message), _) => {
             found.known = true;

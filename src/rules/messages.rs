@@ -56,6 +56,8 @@ pub(crate) struct Message {
     pub(crate) parts: &'static [&'static str],
     /// Parts that it does not contain.
     without: &'static [&'static str],
+    /// Parts of which it contains one; none if it needs none.
+    among: &'static [&'static str],
     /// Versions of the component that write it; `..` before the first that was read.
     pub(crate) versions: &'static str,
     /// `path#function` in the repository of the component, or a document.
@@ -103,6 +105,7 @@ const fn message(
         component,
         parts,
         without: &[],
+        among: &[],
         versions,
         source,
         meaning: "",
@@ -154,6 +157,10 @@ impl Message {
         Self { without, ..self }
     }
 
+    const fn with_one_of(self, among: &'static [&'static str]) -> Self {
+        Self { among, ..self }
+    }
+
     const fn in_context(self) -> Self {
         Self { needs_context: true, ..self }
     }
@@ -185,12 +192,17 @@ struct Pattern {
     message: &'static Message,
     parts: Vec<String>,
     without: Vec<String>,
+    among: Vec<String>,
 }
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     let bare = |parts: &[&str]| parts.iter().map(|part| bare(part)).collect();
-    let pattern =
-        |message: &'static Message| Pattern { message, parts: bare(message.parts), without: bare(message.without) };
+    let pattern = |message: &'static Message| Pattern {
+        message,
+        parts: bare(message.parts),
+        without: bare(message.without),
+        among: bare(message.among),
+    };
     all().map(pattern).collect()
 });
 
@@ -202,21 +214,34 @@ pub(crate) fn bare(text: &str) -> String {
 impl Pattern {
     /// True if a bare text is this message.
     fn is_in(&self, text: &str) -> bool {
-        let has = |part: &String| text.contains(part.as_str());
-        self.parts.iter().all(has) && !self.without.iter().any(has)
+        let has = |part: &String| contains(text, part);
+        self.parts.iter().all(has)
+            && !self.without.iter().any(has)
+            && (self.among.is_empty() || self.among.iter().any(has))
     }
 
-    /// True if a bare text ends within this message: a paste that was cut.
-    fn is_cut_off_in(&self, text: &str) -> bool {
+    /// True if a bare text ends within this message: a paste that was cut, which a mark at its end may show.
+    fn is_cut_off_in(&self, text: &str, is_marked: bool) -> bool {
         let [whole] = self.parts.as_slice() else { return false };
-        let least = SHORTEST_CUT.max(whole.len() * 2 / 5);
+        let shortest = if is_marked { SHORTEST_CUT } else { SHORTEST_UNMARKED };
+        let least = shortest.max(whole.len() * 2 / 5);
         let ends = (least..whole.len()).rev().filter(|end| whole.is_char_boundary(*end));
         ends.filter_map(|end| whole.get(..end)).any(|start| text.ends_with(start))
     }
 }
 
-/// Fewest characters by which a message that was cut is known.
+/// True if a bare text contains a part. A number is whole: `0 have` is not in `10 have`.
+fn contains(text: &str, part: &str) -> bool {
+    let is_number = part.starts_with(|first: char| first.is_ascii_digit());
+    let is_within = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(|one: char| one.is_ascii_digit()));
+    text.match_indices(part).any(|(at, _)| !is_number || !is_within(at))
+}
+
+/// Fewest characters by which a message that was cut is known, with a mark where it was cut.
 const SHORTEST_CUT: usize = 17;
+
+/// The same without a mark.
+const SHORTEST_UNMARKED: usize = 24;
 
 /// What is known about a line besides its text.
 #[derive(Debug, Clone, Copy)]
@@ -239,9 +264,10 @@ pub(crate) fn find(text: &str, line: Line) -> Option<&'static Message> {
     let rank = |message: &Message| (line.is_long && message.is_defect, message.weight());
     // Of equals the first counts.
     let best = whole.reduce(|best, other| if rank(other) > rank(best) { other } else { best });
-    let cut = text.trim_end_matches(['…', '.', '"', '\'', '\\']);
+    let cut = text.strip_suffix("[truncated]").unwrap_or(text).trim_end_matches(['…', '.', '"', '\'', '\\']);
+    let is_marked = cut.len() < text.len();
     best.or_else(|| {
-        let is_cut = |pattern: &&Pattern| pattern.is_cut_off_in(cut);
+        let is_cut = |pattern: &&Pattern| pattern.is_cut_off_in(cut, is_marked);
         PATTERNS.iter().filter(counts).filter(|_| !line.is_refusal).find(is_cut).map(|pattern| pattern.message)
     })
 }
@@ -267,7 +293,8 @@ mod tests {
     #[test]
     fn no_message_hides_another() {
         for message in all() {
-            let found = find(&bare(&message.parts.join(" … ")), LINE).unwrap();
+            let one = message.among.first().copied().unwrap_or_default();
+            let found = find(&bare(&format!("{} … {one}", message.parts.join(" … "))), LINE).unwrap();
             assert!(
                 std::ptr::eq(found, message) || found.rules == message.rules,
                 "{:?} is taken for {:?}",
@@ -309,6 +336,24 @@ mod tests {
     fn a_message_that_was_cut_is_known_by_its_beginning() {
         assert!(find(&bare("x: multiple tagged secur…"), LINE).is_some());
         assert!(find(&bare("failed to ensure load balancer: error"), LINE).is_none());
+    }
+
+    /// A count is a whole number, and a whole line is not the beginning of a message.
+    #[test]
+    fn numbers_and_lines_are_whole() {
+        let of = |counts: &str| {
+            let text = format!(
+                "unable to resolve at least one subnet. Evaluated 20 subnets: {counts} insufficient available IP addresses"
+            );
+            find(&bare(&text), LINE).unwrap().rules
+        };
+        assert_eq!(of("0 are tagged for other clusters, and 10 have"), ["subnet-low-free-ips"]);
+        assert_eq!(of("10 are tagged for other clusters, and 0 have").first(), Some(&"subnet-foreign-cluster-tag"));
+        assert!(find(&bare("nginx: Error: no certificate found"), LINE).is_none());
+        let pulled = |text: &str| find(&bare(text), LINE).map(|one| one.component);
+        let image = "111122223333.dkr.ecr.eu-west-1.amazonaws.com/shop:1";
+        assert!(pulled(&format!("GET /orders 401 Unauthorized container_image={image}")).is_none());
+        assert!(pulled(&format!("Failed to pull image \"{image}\": unexpected status: 401 Unauthorized")).is_some());
     }
 
     #[test]

@@ -32,12 +32,15 @@ static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
         r"^.{0,80}?[IWEF]\d{4} \d\d:\d\d:\d\d\.\d|^\s*(?:[IWEF]\d{4} \d\d:\d\d|time=|\{\s*\x22|\d{4}[-/]\d\d[-/]\d\d[T ]|",
         r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d |\[pod/|(?:\S+ +)?(?:Warning|Normal) +[A-Z]|",
-        r"(?:Error|panic|fatal): |\S+\[\d+\]: |An error occurred)"
+        r"(?:Error|panic|fatal): |\S+\[\d+\]: |An error occurred|Message: {2,}\S)|",
+        // Rows of `kubectl get events` and `kubectl events`.
+        r"^.{0,120}\s(?:Warning|Normal)\s+[A-Z][A-Za-z]+\s+\S+\s"
     ))
 });
 
 /// Characters that terminals, word processors and web pages put in place of others.
-const REPLACED: [(&str, &str); 19] = [
+const REPLACED: [(&str, &str); 20] = [
+    ("&nbsp;", " "),
     ("\r\n", "\n"),
     ("\r", "\n"),
     ("\u{a0}", " "),
@@ -114,29 +117,66 @@ fn unescaped(text: &str) -> String {
             .replace("\\t", " ")
             .replace("\\u003c", "<")
             .replace("\\u003e", ">")
-            .replace("\\u0026", "&");
+            .replace("\\u0026", "&")
+            .replace("\\u001b", "\u{1b}")
+            .replace("\\u0022", "\"")
+            .replace("\\u0027", "'");
         if next == text {
             break;
         }
         text = next;
     }
+    let text = TERMINAL.as_ref().map_or_else(|| text.clone(), |one| one.replace_all(&text, "").into_owned());
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// Headers that only controllers write: klog, and the loggers of controller-runtime.
+/// Headers of klog, and of the loggers of controller-runtime.
+static HAS_LOGGER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(r#"(?:^|[\s\x22])[IWEF]\d{4} \d\d:\d\d:\d\d\.\d|"controller":"|"logger":"(?:controller|setup)"#)
+});
+
+/// Names of controllers, and reasons of their events.
 static OF_CONTROLLER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
-        r#"(?:^|[\s\x22])[IWEF]\d{4} \d\d:\d\d:\d\d\.\d|"controller":"|"logger":"(?:controller|setup)|"#,
-        r"(?i)csi\.aws\.com|karpenter|cloud-controller|load-balancer-controller|aws-node|ipamd|\bkubelet\b|",
+        r"(?i)csi\.aws\.com|karpenter|cloud-controller|load-balancer-controller|aws-node|external-dns|ipamd|\bkubelet\b|",
         r"SyncLoadBalancerFailed|FailedToCreateRoute|service-controller|attachdetach-controller|FailedDeployModel|FailedBuildModel|Reconciler error"
     ))
 });
 
+/// Programs whose lines look like those of the controllers, and controllers of other clouds.
+static OF_OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(concat!(
+        r"(?i)external-secrets\.io|cert-manager/|secrets store objects|fluxcd\.io|keda|scaledobject|velero|backup_storage_location|",
+        r"crossplane|upbound\.io|TencentCloudSDK|openstack-cloud|proxmox://|\bmetrics-server-"
+    ))
+});
+
+/// People and pipelines that call AWS.
+static OF_PEOPLE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"(?i)AWSReservedSSO_|\bterraform\b|assumed-role/packer|amazon-ebs\."));
+
 impl Record {
+    /// True if another program certainly wrote the line.
+    pub(super) fn is_of_others(&self) -> bool {
+        self.readings.iter().any(|text| OF_OTHERS.as_ref().is_some_and(|one| one.is_match(text)))
+    }
+
+    /// True if it is about a call of a person, or of a pipeline.
+    pub(super) fn is_of_people(&self) -> bool {
+        self.readings.iter().any(|text| OF_PEOPLE.as_ref().is_some_and(|one| one.is_match(text)))
+    }
+
     /// True if a controller, or a component of Kubernetes, certainly wrote the line.
     pub(super) fn is_of_controller(&self) -> bool {
-        let is_of = |text: &String| OF_CONTROLLER.as_ref().is_some_and(|one| one.is_match(text));
-        self.readings.iter().any(is_of) || self.keys.iter().any(|(key, _)| key == "controller")
+        let has_logger = |text: &String| HAS_LOGGER.as_ref().is_some_and(|one| one.is_match(text));
+        self.names_controller()
+            || self.readings.iter().any(has_logger)
+            || self.keys.iter().any(|(key, _)| key == "controller")
+    }
+
+    /// True if it names a controller.
+    pub(super) fn names_controller(&self) -> bool {
+        self.readings.iter().any(|text| OF_CONTROLLER.as_ref().is_some_and(|one| one.is_match(text)))
     }
 }
 
@@ -172,7 +212,8 @@ mod tests {
 
     #[test]
     fn every_expression_is_valid() {
-        assert!(TERMINAL.is_some() && HEADER.is_some() && OF_CONTROLLER.is_some());
+        let all = [&TERMINAL, &HEADER, &HAS_LOGGER, &OF_CONTROLLER, &OF_OTHERS, &OF_PEOPLE];
+        assert!(all.iter().all(|one| one.is_some()));
     }
 
     #[test]
@@ -187,6 +228,24 @@ mod tests {
             assert_eq!(records.len(), 1, "{paste}");
             assert!(records[0].readings.iter().any(|one| one.contains("one \"two\"")), "{:?}", records[0]);
         }
+    }
+
+    #[test]
+    fn rows_of_an_events_table_are_messages() {
+        let table = "NAMESPACE  LAST SEEN  TYPE  REASON  OBJECT  MESSAGE\nshop  3m  Warning  SyncLoadBalancerFailed  service/a  one\nweb  3m (x5 over 10m)  Normal  EnsuringLoadBalancer  service/b  two";
+        assert_eq!(records(table).len(), 3);
+    }
+
+    /// Other programs use the same loggers, and people the same calls.
+    #[test]
+    fn lines_of_other_programs_are_known_as_such() {
+        let of = |text: &str| records(text).remove(0);
+        assert!(
+            of(r#"{"controller":"externalsecret","controllerGroup":"external-secrets.io","error":"x"}"#).is_of_others()
+        );
+        assert!(of("User: arn:aws:sts::111122223333:assumed-role/AWSReservedSSO_Ops_0a/me").is_of_people());
+        let klog = of("E0911 08:12:44.000000       1 s3.go:77] upload failed: AccessDenied");
+        assert!(klog.is_of_controller() && !klog.names_controller());
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Refusals of IAM and RAM in a line: the action, who asked, and which kind of policy refused.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::paste::expression;
 use regex::Regex;
 
+use crate::baseline::EMBEDDED;
+use crate::controller::alibaba::{self, AlibabaController};
+use crate::policy;
 use crate::rules::messages::refusals;
 
 /// The policy that refused, as far as the line states it.
@@ -102,6 +106,19 @@ const OF_CONTROLLERS: [&str; 10] = [
 /// Services that controllers and applications call: a line counts only if a controller certainly wrote it.
 const OF_CONTROLLERS_TOO: [&str; 8] = ["acm", "cognito-idp", "kms", "pricing", "route53", "sqs", "ssm", "tag"];
 
+/// Actions of the embedded policies, in lower case; those that cover a whole service show nothing.
+static PUBLISHED: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let all = EMBEDDED.iter().filter_map(|embedded| embedded.baseline(None).ok());
+    let actions = all.flat_map(|baseline| baseline.actions).map(|action| action.to_lowercase());
+    actions.filter(|action| !action.ends_with(":*")).collect()
+});
+
+/// True if a published policy of a controller names an action.
+fn is_published(service: &str, action: &str) -> bool {
+    let asked = format!("{service}:{action}");
+    PUBLISHED.iter().any(|pattern| policy::matches(pattern, &asked))
+}
+
 /// Parts of the actions of IAM that they call.
 const OF_IAM: [&str; 4] = ["instanceprofile", "passrole", "servicelinkedrole", "servercertificate"];
 
@@ -128,8 +145,12 @@ const CALLERS: [(&str, &str); 16] = [
 /// The refusal that a text reports.
 pub(super) fn refusal(text: &str) -> Option<Refusal> {
     let lower = text.to_lowercase();
-    if let Some(found) = ALIBABA.as_ref().and_then(|one| one.captures(text)) {
-        let action = found.get(1).map(|api| format!("{}:{}", product(&lower), api.as_str()));
+    // `status code: Forbidden` is that of any HTTP client.
+    let is_status =
+        |at: usize| text.get(..at).is_some_and(|before| before.to_lowercase().trim_end().ends_with("status"));
+    let of_alibaba = ALIBABA.as_ref().and_then(|one| one.captures(text));
+    if let Some(found) = of_alibaba.filter(|found| !found.get(0).is_some_and(|all| is_status(all.start()))) {
+        let action = found.get(1).map(|api| format!("{}:{}", product(api.as_str(), &lower), api.as_str()));
         return Some(Refusal {
             action,
             by: RefusedBy::Unstated,
@@ -205,10 +226,10 @@ impl RefusedBy {
 
 impl Refusal {
     /// True if a controller of a cluster makes such calls; a refusal of another call is not about a cluster.
-    /// `is_of_controller` is true if a controller certainly wrote the line.
-    pub(super) fn is_of_controllers(&self, is_of_controller: bool) -> bool {
+    /// `is_of_controller` is true if a controller certainly wrote the line, `is_named` if it names one.
+    pub(super) fn is_of_controllers(&self, is_of_controller: bool, is_named: bool) -> bool {
         let Some((service, action)) = self.action.as_deref().and_then(|action| action.split_once(':')) else {
-            return self.cloud == Cloud::Alibaba || is_of_controller;
+            return self.cloud == Cloud::Alibaba || is_named;
         };
         let (service, action) = (service.to_lowercase(), action.to_lowercase());
         let service = service.as_str();
@@ -217,9 +238,10 @@ impl Refusal {
             // People and pipelines have the same rights refused.
             Cloud::Aws if self.is_of_user && !is_of_controller => self.is_of_person,
             Cloud::Aws if service == "iam" => OF_IAM.iter().any(|part| action.contains(part)),
-            Cloud::Aws => {
-                OF_CONTROLLERS.contains(&service) || is_of_controller && OF_CONTROLLERS_TOO.contains(&service)
+            Cloud::Aws if is_of_controller => {
+                OF_CONTROLLERS.contains(&service) || OF_CONTROLLERS_TOO.contains(&service)
             }
+            Cloud::Aws => OF_CONTROLLERS.contains(&service) && is_published(service, &action),
         }
     }
 
@@ -268,8 +290,19 @@ impl Refusal {
     }
 }
 
-/// Product of Alibaba Cloud that a controller calls; the text of its errors does not name it.
-fn product(lower: &str) -> &'static str {
+/// Product of Alibaba Cloud that a controller calls; the text of its errors does not name it. Most calls are those of one
+/// product alone.
+fn product(api: &str, lower: &str) -> &'static str {
+    let products: BTreeSet<&'static str> = AlibabaController::ALL
+        .iter()
+        .flat_map(|controller| alibaba::calls(*controller, None))
+        .filter_map(|call| call.action.split_once(':'))
+        .filter(|(_, name)| name.eq_ignore_ascii_case(api))
+        .map(|(product, _)| product)
+        .collect();
+    if let Some(only) = products.first().filter(|_| products.len() == 1) {
+        return only;
+    }
     if lower.contains("nlb-controller") || lower.contains("nlb error") {
         "nlb"
     } else if lower.contains("node-controller") || lower.contains("find ecs") {
@@ -333,9 +366,19 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_alibaba_cloud_are_those_of_their_product() {
+        let of = |api: &str| {
+            refusal(&format!("[SDKError] API: {api}, ErrorCode: Forbidden.RAM, RequestId: 0A")).unwrap().action.unwrap()
+        };
+        assert_eq!(of("DescribeVSwitches"), "vpc:DescribeVSwitches");
+        assert_eq!(of("DescribeRouteTableList"), "vpc:DescribeRouteTableList");
+        assert!(refusal("Unexpected response, status code: Forbidden").is_none());
+    }
+
+    #[test]
     fn an_action_that_no_controller_calls_is_of_another_field() {
         let of = |action: &str| {
-            refusal(&format!("is not authorized to perform: {action}")).unwrap().is_of_controllers(false)
+            refusal(&format!("is not authorized to perform: {action}")).unwrap().is_of_controllers(false, false)
         };
         assert!(of("ec2:CreateTags") && of("iam:CreateServiceLinkedRole") && of("ecr:GetAuthorizationToken"));
         assert!(!of("secretsmanager:GetSecretValue") && !of("s3:GetObject") && !of("iam:CreateUser"));

@@ -52,6 +52,17 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["ali-provider-id-invalid", "ali-provider-id-missing"])
     .means("the providerID of a Node cannot be read, which stops the Service"),
+    defect(
+        CCM,
+        &["find vservergroup error", "can not find vgroup by name"],
+        "2.12..2.14",
+        "pkg/controller/service/clbv1/listeners.go#findVServerGroup",
+    )
+    .rules(&["ali-provider-id-missing", "ali-provider-id-invalid"])
+    .means("the controller dropped the error of the server group, such as a providerID that it cannot read"),
+    defect(CCM, &["multiple vpc found by id["], "1.9..2.14", "pkg/provider/alibaba/vpc/vpc.go#DescribeVpc")
+        .rules(&["ali-cloud-config-mismatch"])
+        .means("`vpcid` of the cloud configuration is not a VPC of the account and region"),
     defect(CCM, &["cannot find controller "], "2.1..2.14", "pkg/controller/controller.go#AddToManager")
         .rules(&["ali-controller-unknown"])
         .in_context()

@@ -290,6 +290,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["ccm-cloud-routes-without-cidr"])
         .means("routes are on, and `--cluster-cidr` is not set or not valid"),
     defect(ANY, &["serviceaccounts", "is forbidden", "cannot get resource \"serviceaccounts\""], "0.20..0.36", "kubernetes/cloud-provider app/controllermanager.go#Run")
+        .with_one_of(&["system:serviceaccount:"])
         .rules(&["ccm-rbac-serviceaccount-get", "ccm-rbac-missing"])
         .means("with `--use-service-account-credentials` the controller must read ServiceAccounts"),
     defect(ANY, &["--cloud-provider cannot be empty"], "0.20..0.36", "kubernetes/cloud-provider options/options.go#Validate")
@@ -298,7 +299,7 @@ pub(super) const MESSAGES: &[Message] = &[
     harmless(ANY, &["leaderelection lost"], "0.20..0.36", "kubernetes/cloud-provider app/controllermanager.go#Run")
         .conditions(&["ccm-duplicate"])
         .means("another replica leads, or the API server did not answer in time; the process starts again")
-        .unless(&["cert-manager", "karpenter", "external-dns"]),
+        .unless(&["cert-manager", "karpenter", "external-dns", "kube-scheduler"]),
     defect(ANY, &["is not in the list of known controllers", "route"], "0.20..0.36", "kubernetes/cloud-provider options/options.go#Validate")
         .rules(&["ccm-controllers-unknown", "kcm-controllers-unknown"])
         .means("`--controllers` names one that this version does not have"),
@@ -313,8 +314,20 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the ServiceAccount of the controller may not use its lease"),
     defect(ANY, &["system:serviceaccount:kube-system:cloud-controller-manager", "is forbidden", "cannot"], "..1.36", "docs of cloud-provider-aws, examples/existing-cluster")
         .unless(&["cannot get resource \"serviceaccounts\"", "\"ccm\" is forbidden"])
-        .rules(&["ccm-rbac-missing", "ccm-rbac-subject-mismatch"])
+        .rules(&["ccm-rbac-missing", "ccm-rbac-subject-mismatch", "ali-rbac-missing"])
         .means("the ServiceAccount of the controller lacks a right in Kubernetes"),
+    defect(ANY, &["Couldn't open cloud provider configuration"], "..1.36", "kubernetes/cloud-provider plugins.go#InitCloudProvider")
+        .rules(&["ccm-cloud-config-not-mounted"])
+        .means("the file that `--cloud-config` names is not there"),
+    harmless(ANY, &["deleting node since it is no longer present in cloud provider"], "..1.36", "kubernetes/cloud-provider controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes")
+        .conditions(&["node-name-mismatch"])
+        .means("the instance of the Node does not exist any more, so the Node is deleted"),
+    defect(ANY, &["node.kubernetes.io/network-unavailable", "nodes are available"], "..1.36", "kubernetes pkg/scheduler")
+        .rules(&["node-network-unavailable", "ali-network-unavailable"])
+        .means("no controller has set up the network of these Nodes: routes, or the network plugin"),
+    defect(ANY, &["NoRouteCreated", "RouteController failed to create a route"], "..1.36", "kubernetes/cloud-provider controllers/route/route_controller.go#updateNetworkingCondition")
+        .rules(&["node-network-unavailable", "ali-network-unavailable"])
+        .means("the route of the Node does not exist: the controller could not create it, or does not write routes"),
     defect(ANY, &["extension-apiserver-authentication", "Unable to get configmap"], "..1.36", "k8s.io/apiserver pkg/server/options/authentication.go")
         .rules(&["ccm-authentication-role-elsewhere"])
         .means("the ServiceAccount lacks the Role `extension-apiserver-authentication-reader` in kube-system"),

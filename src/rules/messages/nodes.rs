@@ -8,6 +8,18 @@ const KUBELET: &str = "kubelet";
 const REGISTRY: &str = "kubelet (images of ECR)";
 const CONTROL_PLANE: &str = "Kubernetes control plane";
 
+/// Words of the kubelet and of container runtimes about the pull of an image.
+/// Sources: kubernetes `pkg/kubelet/images/image_manager.go`, containerd `core/remotes/docker`.
+const PULLS: &[&str] = &[
+    "pull image",
+    "pulling image",
+    "PullImage",
+    "pull and unpack",
+    "failed to resolve reference",
+    "ErrImagePull",
+    "ImagePullBackOff",
+];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(
         RKE2,
@@ -124,12 +136,14 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["ecr-credential-provider-missing", "ecr-config-does-not-match", "ecr-config-invalid"])
         .means("the image was pulled without credentials"),
     defect(REGISTRY, &[".dkr.ecr.", "401 Unauthorized"], "..1.36", "containerd")
+        .with_one_of(PULLS)
         .rules(&["ecr-config-does-not-match", "ecr-credential-provider-missing"])
         .means("the registry got no credentials, or expired ones"),
     defect(REGISTRY, &[".dkr.ecr.", "authorization token has expired"], "..1.36", "Amazon ECR User Guide")
         .rules(&["ecr-credential-provider-missing", "ecr-config-does-not-match"])
         .means("the credentials were written by hand and have expired"),
     defect(REGISTRY, &[".dkr.ecr.", "403 Forbidden"], "..1.36", "Amazon ECR User Guide, repository policies")
+        .with_one_of(PULLS)
         .rules(&["iam-action-missing", "iam-action-denied"])
         .means("the role of the node, or the policy of the repository, does not allow the pull"),
     defect(REGISTRY, &["Failed to pull image", ".dkr.ecr.", ": not found"], "..1.36", "containerd")
@@ -139,6 +153,7 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(REGISTRY, &[".dkr.ecr.", "name unknown: The repository"], "..1.36", "Amazon ECR User Guide")
         .means("the repository does not exist"),
     defect(REGISTRY, &[".dkr.ecr.", "i/o timeout"], "..1.36", "containerd")
+        .with_one_of(PULLS)
         .means("the registry is not reached: network, proxy or DNS"),
     harmless(REGISTRY, &["Back-off pulling image", ".dkr.ecr."], "..1.36", "kubernetes pkg/kubelet/images")
         .means("a consequence: the event before it has the cause"),
@@ -217,6 +232,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "..1.36",
         "kubernetes/cloud-provider options/options.go",
     )
+    .unless(&["kubectl"])
     .rules(&["ccm-flag-unknown"])
     .means("this version of the cloud controller does not have the flag"),
     defect(

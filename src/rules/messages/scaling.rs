@@ -134,6 +134,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "1.3..1.36",
         "cluster-autoscaler/cloudprovider/aws/aws_manager.go",
     )
+    .unless(&["NoCredentialProviders", "ec2imds", "EC2 IMDS", "EC2MetadataError"])
     .means("the autoscaler cannot list its groups: network or credentials"),
     defect(
         AUTOSCALER,
@@ -141,6 +142,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "1.13..1.36",
         "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go",
     )
+    .unless(&["NoCredentialProviders", "ec2imds", "EC2 IMDS", "EC2MetadataError"])
     .means("the autoscaler cannot call AWS: network or credentials"),
     harmless(AUTOSCALER, &["pod didn't trigger scale-up"], "..1.36", "cluster-autoscaler/processors/status")
         .conditions(&["autoscaler-group-tags", "autoscaler-template-taints", "autoscaler-discovers-nothing"])
