@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use crate::baseline::{self, Baseline, BaselineError};
-use crate::controller::Controller;
 use crate::controller::alibaba::{self, AlibabaCall, AlibabaController};
 use crate::controller::alibaba_companion::{CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE};
+use crate::controller::{Controller, ControllerVersion};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
 use crate::membership::{NodeRole, RoleSet};
@@ -29,8 +29,7 @@ use super::view::{ClusterView, Member, RegionView};
 pub type PrincipalOptions = RoleAuditOptions;
 
 /// Baselines of other software on nodes: not required, and not excess either.
-const COMPANIONS: [&str; 7] = [
-    "ack-2019-worker",
+const COMPANIONS: [&str; 6] = [
     "ack-2022-worker",
     "alicloud-cluster-autoscaler",
     "alicloud-csi-disk",
@@ -350,7 +349,10 @@ impl Asked {
         };
         let published: &[&str] =
             if used_by.is_controllers() || used_by == Use::UnknownNodes { &["ack-2022"] } else { &[] };
-        for name in COMPANIONS.iter().chain(published) {
+        // The policies of that time grant whole services.
+        let is_old = options.controller_version.is_some_and(|version| version < ControllerVersion::new(2, 0, 0));
+        let old: &[&str] = if is_old { &["ack-2019-worker"] } else { &[] };
+        for name in COMPANIONS.iter().chain(published).chain(old) {
             let Some(embedded) = baseline::find(name) else { continue };
             asked.needs.extend(embedded.baseline(None)?.actions.into_iter().map(Need::everywhere));
         }

@@ -223,7 +223,7 @@ fn values(statement: &Statement, key: &str) -> Vec<String> {
 }
 
 /// Reason why a trust policy certainly does not admit the ServiceAccount of a controller. Issuer and audience of its
-/// token are not known: those that the statement names are taken for them.
+/// token are not known: those of the statement are assumed.
 fn refusal(document: &Document, run: &CompanionRun<'_>) -> Option<Refusal> {
     let subject = format!("system:serviceaccount:{}:{}", run.workload.namespace, run.workload.service_account);
     let mut named = Vec::new();

@@ -128,13 +128,18 @@ impl Request<'_> {
         let is_its = |member: &&Member<'_>| member.node.is_some_and(|one| one.name == node.name);
         let member = self.world.region.members.iter().find(is_its);
         let is_tagged = member.is_some_and(|one| tags::value(&one.instance.tags, &self.config.cluster_tag).is_some());
-        // It handles only Nodes that are not initialised.
-        let is_new = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
-        if node.provider_id.is_empty() && !self.is_since(11) && is_tagged && is_new {
+        if node.provider_id.is_empty() && !self.is_since(11) && is_tagged {
             decision.duration = Duration::Temporary;
-            decision
-                .notes
-                .push(format!("the controller sets the providerID of Node `{}`, and then finishes", node.name));
+            // It handles only Nodes that are not initialised.
+            let is_new = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
+            let name = &node.name;
+            decision.notes.push(if is_new {
+                format!("the controller sets the providerID of Node `{name}`, and then finishes")
+            } else {
+                format!(
+                    "the controller sets the providerID of Node `{name}` only if it has the taint `{UNINITIALIZED}`"
+                )
+            });
         }
     }
 }

@@ -41,11 +41,12 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .security_groups
         .iter()
         .filter(|group| !used.contains(group.id.as_str()) && !serves_an_object(context.kubernetes, group))
-        .filter(|group| !context.view.is_elsewhere(group.vpc_id.as_deref()))
         .filter(|group| {
             let owned = tags::has_cluster_tag_owned(&group.tags, own);
             let of_controller = is_load_balancer_group(&group.name, &group.description);
-            let of_other = tags::value(&group.tags, tags::LBC_CLUSTER_TAG) == Some(own);
+            // The name alone may be that of a cluster in another VPC.
+            let of_other = tags::value(&group.tags, tags::LBC_CLUSTER_TAG) == Some(own)
+                && !context.view.is_elsewhere(group.vpc_id.as_deref());
             of_other || (owned && (of_controller || dead))
         })
         .map(|group| {
@@ -92,6 +93,11 @@ fn fix(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup) ->
     }
     if let Some(tool) = leaves_to_code(Some(&group.tags)) {
         return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));
+    }
+    if context.view.is_elsewhere(group.vpc_id.as_deref()) {
+        return Fix::none(format!(
+            "{BY_HAND}; no node of the cluster is in its VPC, and `--fix-leftovers` does not offer it"
+        ));
     }
     let is_empty = load_balancers::is_dead(context);
     if !is_empty && !knows_objects(context) {
