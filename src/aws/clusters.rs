@@ -67,13 +67,15 @@ impl Clusters {
     }
 }
 
-/// Kinds and tags of the resources that may name clusters: those of EC2, and Auto Scaling groups, since a cluster may be at
-/// zero.
+/// Kinds and tags of the resources that may name clusters: those of EC2, target groups, and Auto Scaling groups, since a
+/// cluster may be at zero.
 fn tagged(region: &Region) -> impl Iterator<Item = (ResourceKind, &[Tag])> {
     let scaling = region.auto_scaling_groups.iter().flatten();
     let scaling = scaling.map(|one| (ResourceKind::AutoScalingGroup, one.tags.as_slice()));
+    let target_groups = region.load_balancing.iter().flat_map(|read| &read.target_groups);
+    let target_groups = target_groups.map(|one| (ResourceKind::TargetGroup, one.tags.as_deref().unwrap_or_default()));
     let live = region.tagged().filter(|resource| resource.is_live()).map(|resource| (resource.kind(), resource.tags()));
-    live.chain(scaling)
+    live.chain(scaling).chain(target_groups)
 }
 
 /// Ids that the load balancers of controllers name, with the value of the tag: a cluster that was deleted may live on in

@@ -8,6 +8,7 @@ use crate::aws::{Account, Role};
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, NeededAction, Trigger, identify};
 use crate::controller::{ControllerVersion, is_in_span, label};
 use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false};
+use crate::nodes::KubernetesNode;
 use crate::policy::Environment;
 
 /// A controller that runs in the cluster.
@@ -116,10 +117,12 @@ impl CompanionRun<'_> {
                     Trigger::Always => true,
                     Trigger::Gate(gate) => is_on(gate),
                     Trigger::Variable(name) => self.workload.environment.iter().any(|one| one == name),
-                    // The chart sets it only if it is given.
+                    // Elsewhere EKS does not know the cluster, and installers set it.
                     Trigger::NoEndpoint => {
+                        let is_eks = view.nodes.is_some_and(|nodes| nodes.iter().any(KubernetesNode::is_eks));
                         let mut names = self.workload.environment.iter();
-                        !names.any(|name| name == "CLUSTER_ENDPOINT")
+                        is_eks
+                            && !names.any(|name| name == "CLUSTER_ENDPOINT")
                             && !self.workload.has_hidden_credentials
                             && !self.container.starts_shell()
                             && self.arguments("cluster-endpoint").is_empty()

@@ -35,7 +35,7 @@ pub(crate) enum Trigger {
     Gate(&'static str),
     /// A container has an environment variable of this name.
     Variable(&'static str),
-    /// Neither `CLUSTER_ENDPOINT` nor `--cluster-endpoint` is set.
+    /// The cluster is one of EKS, and neither `CLUSTER_ENDPOINT` nor `--cluster-endpoint` is set.
     NoEndpoint,
     /// An `EC2NodeClass` names a role.
     ClassRole,

@@ -105,6 +105,16 @@ impl Evidence {
         })
     }
 
+    /// True if the webhook may make an ARN of the name of a role: with `--compose-role-arn`, or by a script.
+    /// Source: aws/amazon-eks-pod-identity-webhook `pkg/cache/cache.go#addSA`.
+    pub(crate) fn webhook_composes_arns(&self) -> bool {
+        let containers = self.workloads.iter().flat_map(|workload| &workload.containers);
+        let mut webhooks = containers.filter(|container| container.image.value.contains(WEBHOOK_IMAGE));
+        webhooks.any(|container| {
+            container.starts_shell() || container.words.iter().any(|word| word.value.starts_with("--compose-role-arn"))
+        })
+    }
+
     /// Audience of the tokens that the webhook mounts, if an annotation names none. EKS runs the webhook with its
     /// default; elsewhere it may be set otherwise, unless its options are known.
     fn webhook_audience(&self) -> Option<&str> {

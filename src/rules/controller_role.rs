@@ -35,10 +35,12 @@ mod controller_not_running;
 mod controller_rights_absent;
 mod controller_target_action_missing;
 mod lbc_cluster_name_argument;
+mod lbc_cluster_name_missing;
 mod lbc_gate_unknown;
 mod lbc_installed_twice;
 mod lbc_vpc_mismatch;
 mod lbc_webhook_left;
+mod nth_queue_not_granted;
 mod trusted_role_action_missing;
 mod trusted_role_escalation;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::aws::view::{RegionView, is_alive};
 use crate::aws::{InstanceState, LoadBalancer, TargetGroup};
@@ -23,6 +23,7 @@ mod lb_deleted;
 mod lb_group_lacks_listener_port;
 mod lb_internet_facing_without_route;
 mod lb_left_behind;
+mod lb_listener_missing;
 mod lb_listener_not_requested;
 mod lb_node_not_registered;
 mod lb_node_port_differs;
@@ -131,6 +132,22 @@ fn bound_target_groups<'c>(context: &'c Context<'_>) -> BTreeSet<&'c str> {
         })
         .flatten()
         .collect()
+}
+
+/// The time at which the evidence was read, if it states one.
+fn read_at(context: &Context<'_>) -> Option<Timestamp> {
+    let collected = context.view.inventory.collected_at.as_deref().and_then(|time| time.parse().ok());
+    collected.max(context.kubernetes.seen_at)
+}
+
+/// True if a load balancer was created moments before, or still is: its controller may be at it.
+fn is_new(context: &Context<'_>, one: &Balancer<'_>) -> bool {
+    let created = one.balancer.created_at.as_deref().and_then(|time| time.parse::<Timestamp>().ok());
+    let is_young = match (created, read_at(context)) {
+        (Some(created), Some(now)) => now.duration_since(created) < SETTLED,
+        _ => false,
+    };
+    is_young || one.balancer.state.as_deref() == Some("provisioning")
 }
 
 /// Age from which a controller should have reacted.

@@ -12,6 +12,7 @@ use super::aws::Context;
 mod pod_identity_agent_missing;
 mod pod_identity_trust_incomplete;
 mod sa_role_annotation_misspelt;
+mod sa_role_arn_invalid;
 mod sa_role_missing;
 mod sa_role_trust_mismatch;
 mod sa_role_trust_wide;

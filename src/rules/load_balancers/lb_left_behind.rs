@@ -1,5 +1,3 @@
-use jiff::Timestamp;
-
 use crate::aws::leftovers::Stays;
 use crate::aws::load_balancers::{MadeFor, Maker};
 use crate::aws::{LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
@@ -12,8 +10,8 @@ use crate::rules::prelude::*;
 use crate::tags;
 
 use super::{
-    BALANCER, BALANCERS, NAME_MAY_BE_USED, OBJECTS_UNKNOWN, SETTLED, TAGS, bound_target_groups, for_each,
-    has_instances, is_dead, knows_objects, leaves_to_code, on_balancer,
+    BALANCER, BALANCERS, NAME_MAY_BE_USED, OBJECTS_UNKNOWN, TAGS, bound_target_groups, for_each, has_instances,
+    is_dead, is_new, knows_objects, leaves_to_code, on_balancer,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -55,22 +53,11 @@ const FINALIZERS: [&str; 2] = ["service.kubernetes.io/load-balancer-cleanup", "s
 /// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/shared_constants/finalizers.go#ExplicitGroupFinalizerPrefix`.
 const OF_GROUP: &str = "group.ingress.k8s.aws/";
 
-/// The time at which the evidence was read, if it states one.
-fn read_at(context: &Context<'_>) -> Option<Timestamp> {
-    let collected = context.view.inventory.collected_at.as_deref().and_then(|time| time.parse().ok());
-    collected.max(context.kubernetes.seen_at)
-}
-
 fn check(context: &Context<'_>) -> CheckResult {
     let is_dead = is_dead(context);
     for_each(context, |one| {
         let claim = one.claim()?;
-        let created = one.balancer.created_at.as_deref().and_then(|time| time.parse::<Timestamp>().ok());
-        let is_new = match (created, read_at(context)) {
-            (Some(created), Some(now)) => now.duration_since(created) < SETTLED,
-            _ => false,
-        };
-        if is_new || one.balancer.state.as_deref() == Some("provisioning") {
+        if is_new(context, one) {
             return Some(Vec::new());
         }
         let use_of_it = if is_dead {

@@ -62,6 +62,10 @@ fn check(context: &Context<'_>) -> CheckResult {
             (Maker::CloudController, false) => {
                 (Severity::Warning, "the cloud controller never changes the subnets of a Network Load Balancer")
             }
+            // An annotation or the parameters of a class name them.
+            (Maker::LoadBalancerController, _) if !is_kept => {
+                (Severity::Warning, "the next sync sets the subnets that the object names")
+            }
             (Maker::LoadBalancerController, _) => {
                 (Severity::Info, "the controller keeps the zones of an existing load balancer")
             }
@@ -87,6 +91,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let fix = if is_fixed {
             "create the Service again, which gives it another address; or correct the tags of the subnets if the present ones are right"
+        } else if maker == Maker::LoadBalancerController && !is_kept {
+            "correct the subnets that the object names if the present ones are right"
         } else {
             "correct the tags of the subnets, or name the subnets in an annotation of the Service"
         };

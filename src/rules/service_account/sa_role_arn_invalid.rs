@@ -1,0 +1,102 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{NO_IDENTITY, label, reference};
+
+pub(super) const RULE: Rule = Rule {
+    id: "sa-role-arn-invalid",
+    title: "a ServiceAccount names a role by something that is not an ARN",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ServiceAccount],
+    condition: "`eks.amazonaws.com/role-arn` of a ServiceAccount is not `arn:PARTITION:iam::ACCOUNT:role/NAME`. A name alone counts if the webhook runs with `--compose-role-arn`. Placeholders of templates are skipped.",
+    impact: "the pods get no credentials: STS refuses the call (`Request ARN is invalid`)",
+    fix: "Write the ARN of the role, and restart the pods.",
+    sources: &[
+        "aws/amazon-eks-pod-identity-webhook pkg/cache/cache.go#addSA",
+        "AWS STS API Reference, AssumeRoleWithWebIdentity",
+    ],
+    example: "ServiceAccount kube-system/aws-load-balancer-controller names the role `lbc`, which is not an ARN",
+    ..Rule::evidence(AWS, check)
+};
+
+/// True for the ARN of a role.
+fn is_arn(text: &str) -> bool {
+    let parts: Vec<&str> = text.splitn(6, ':').collect();
+    matches!(parts.as_slice(), ["arn", partition, "iam", "", account, resource]
+        if partition.starts_with("aws")
+            && account.len() == 12
+            && account.bytes().all(|byte| byte.is_ascii_digit())
+            && resource.strip_prefix("role/").is_some_and(|name| !name.is_empty()))
+}
+
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let composes = context.evidence.webhook_composes_arns();
+    let mut checked = 0;
+    let mut found = Vec::new();
+    let is_open = |text: &str| text.contains("${") || text.contains("{{") || text.starts_with('<');
+    let identities = context.evidence.web_identities().into_iter().filter(|one| one.workload.is_none());
+    for identity in identities.filter(|one| !is_open(one.role_arn)) {
+        checked += 1;
+        let is_name = !identity.role_arn.contains(':');
+        if is_arn(identity.role_arn) || is_name && composes {
+            continue;
+        }
+        let message = format!(
+            "{} names the role `{}`, which is not an ARN",
+            label(&identity),
+            text::printable(identity.role_arn)
+        );
+        let fix = Fix::none("write `arn:PARTITION:iam::ACCOUNT:role/NAME`, and restart the pods");
+        let violation = Violation::new(Severity::Error, reference(&identity), message, fix);
+        found.push(violation.with_respect_to(identity.role_arn).at(&identity.place));
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable(NO_IDENTITY);
+    }
+    CheckResult::counted(checked, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: lbc
+  namespace: kube-system
+  annotations:
+    eks.amazonaws.com/role-arn: lbc
+";
+
+    const WEBHOOK: &str = "
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: pod-identity-webhook
+  namespace: default
+spec:
+  template:
+    spec:
+      containers:
+      - image: amazon/amazon-eks-pod-identity-webhook:v0.5.0
+        command: [/webhook, --in-cluster, --compose-role-arn]
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+        lint::fires(&RULE, &DEFECT.replace("role-arn: lbc", "role-arn: 'arn:aws:iam::1111:role/lbc'"));
+        lint::fires(&RULE, &DEFECT.replace("role-arn: lbc", "role-arn: 'arn:aws:iam::111122223333:user/lbc'"));
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "role-arn: lbc", "role-arn: 'arn:aws-cn:iam::111122223333:role/path/lbc'");
+        let with = format!("{DEFECT}{WEBHOOK}");
+        lint::silent(&RULE, &with.replace(", --compose-role-arn", ""), "--in-cluster", "--compose-role-arn");
+    }
+}
