@@ -74,8 +74,10 @@ impl FromStr for ControllerVersion {
         let mut parts = core.split('.').map(|part| part.parse::<u32>().map_err(|_| refused()));
         let mut next = || parts.next().transpose();
         let (major, minor, patch) = (next()?, next()?, next()?);
+        // Alibaba Cloud counts the builds of version 1 in a fourth number: `v1.9.3.376-g5c84e19-aliyun`.
+        let _build = if patch.is_some() && text.contains("-g") { next()? } else { None };
         match (major, minor) {
-            (Some(major), Some(minor)) if parts.next().is_none() => {
+            (Some(major), Some(minor)) if next()?.is_none() => {
                 Ok(Self { major, minor, patch: patch.unwrap_or(u32::MAX) })
             }
             _ => Err(refused()),
@@ -315,5 +317,7 @@ mod tests {
         }
         assert_eq!("v1.31.2".parse::<ControllerVersion>().unwrap().to_string(), "1.31.2");
         assert_eq!("1.31".parse::<ControllerVersion>().unwrap().to_string(), "1.31");
+        let build = "v1.9.3.376-g5c84e19-aliyun".parse::<ControllerVersion>();
+        assert_eq!(build.unwrap().to_string(), "1.9.3");
     }
 }

@@ -40,18 +40,18 @@ fn for_each_controller(
 }
 
 /// The same for a check of flags: one that a shell or a variable sets is not known.
-fn for_each_with_flags(
+fn for_each_with_flags<I: IntoIterator<Item = Violation>>(
     context: &KubernetesContext<'_>,
-    check: impl Fn(&CloudController) -> Option<Violation>,
+    check: impl Fn(&CloudController) -> I,
 ) -> CheckResult {
     let all: Vec<&CloudController> = context.evidence.alibaba_controllers().collect();
     if all.is_empty() {
         return CheckResult::not_applicable("no workload of a cloud controller of Alibaba Cloud was given");
     }
-    let checked: Vec<Option<Violation>> = all
+    let checked: Vec<Vec<Violation>> = all
         .into_iter()
-        .map(|controller| (controller.knows_flags, check(controller)))
-        .filter(|(knows_flags, found)| *knows_flags || found.is_some())
+        .map(|controller| (controller.knows_flags, check(controller).into_iter().collect::<Vec<_>>()))
+        .filter(|(knows_flags, found)| *knows_flags || !found.is_empty())
         .map(|(_, found)| found)
         .collect();
     if checked.is_empty() {

@@ -163,6 +163,9 @@ const WENT: [(&str, Release, Release, Release); 9] = [
     ("slb-network-type", (1, 9, 3), (2, 11, 2), (2, 12, 4)),
 ];
 
+/// The last published version before the annotations for the edge.
+const LAST_BEFORE_EDGE: Release = (2, 6, 0);
+
 /// True if a version reads an annotation; `None` if that is not known, or if all versions or none read it.
 pub(crate) fn reads(name: &str, version: ControllerVersion) -> Option<bool> {
     let of = |(major, minor, patch): Release| ControllerVersion::new(major, minor, patch);
@@ -172,7 +175,9 @@ pub(crate) fn reads(name: &str, version: ControllerVersion) -> Option<bool> {
     });
     let went = WENT.iter().find(|(known, ..)| *known == name).map(|(_, first, last, without)| {
         let is_over = (version >= of(*without)).then_some(false);
-        is_over.or((version >= of(*first) && version <= of(*last)).then_some(true))
+        // No tag before 2.7.0 has those that came with it.
+        let is_early = (*first > LAST_BEFORE_EDGE && version <= of(LAST_BEFORE_EDGE)).then_some(false);
+        is_over.or(is_early).or((version >= of(*first) && version <= of(*last)).then_some(true))
     });
     came.or(went).flatten()
 }
@@ -213,7 +218,8 @@ mod tests {
             ("network-type", "2.11.2", Some(false)),
             ("zone-maps", "2.5.1", Some(true)),
             ("zone-maps", "2.4.4", Some(false)),
-            ("eip-id", "2.6.0", None),
+            ("eip-id", "2.6.0", Some(false)),
+            ("eip-id", "2.6.1", None),
             ("eip-id", "2.8.0", Some(true)),
             ("eip-id", "2.14.0", Some(false)),
             ("spec", "2.14.0", None),

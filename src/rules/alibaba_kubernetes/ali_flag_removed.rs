@@ -152,16 +152,17 @@ fn refusal(flag: &str, version: Option<ControllerVersion>) -> Option<Refusal> {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for_each_with_flags(context, |controller| {
-        let mut refused =
-            controller.flags.iter().filter_map(|flag| Some((flag, refusal(&flag.name, controller.version)?)));
-        let (flag, Refusal { version, fix }) = refused.next()?;
-        let message = |of_two: &str| {
-            let version = version.map_or(of_two.to_owned(), |version| format!("version {version}"));
-            let name = controller.name();
-            let (name, flag) = (text::printable(&name), text::printable(&flag.name));
-            format!("{name} has `--{flag}`, which {version} does not know")
-        };
-        Some(from_two_on(controller, &flag.place, message, (RULE.impact, &fix)))
+        let refused = controller.flags.iter().filter_map(|flag| Some((flag, refusal(&flag.name, controller.version)?)));
+        let found = refused.map(|(flag, Refusal { version, fix })| {
+            let message = |of_two: &str| {
+                let version = version.map_or(of_two.to_owned(), |version| format!("version {version}"));
+                let name = controller.name();
+                let (name, flag) = (text::printable(&name), text::printable(&flag.name));
+                format!("{name} has `--{flag}`, which {version} does not know")
+            };
+            from_two_on(controller, &flag.place, message, (RULE.impact, &fix)).with_respect_to(flag.name.as_str())
+        });
+        found.collect::<Vec<_>>()
     })
 }
 
