@@ -20,6 +20,7 @@ pub(super) mod command;
 pub(super) mod config;
 pub(super) mod examples;
 pub(super) mod fix;
+mod help;
 pub(super) mod outputs;
 pub(super) mod policy;
 pub(super) mod said;
@@ -257,12 +258,16 @@ pub(in crate::cli) struct ControllerRightsArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum InstallerName {
     /// Gardener: `kubernetes.io/cluster/ID=1`
+    #[value(help = "Gardener: kubernetes.io/cluster/ID=1")]
     Gardener,
     /// The `OpenShift` installer: `kubernetes.io/cluster/ID=owned`
+    #[value(help = "The OpenShift installer: kubernetes.io/cluster/ID=owned")]
     Openshift,
     /// Cluster API: `kubernetes.io/cluster/ID=owned`
+    #[value(help = "Cluster API: kubernetes.io/cluster/ID=owned")]
     Capi,
     /// kOps: `KubernetesCluster=ID`
+    #[value(help = "kOps: KubernetesCluster=ID")]
     Kops,
 }
 
@@ -290,6 +295,7 @@ pub(in crate::cli) enum WithoutController {
     /// The service controller: another one handles all Services
     Service,
     /// The route controller (`--configure-cloud-routes=false`)
+    #[value(help = "The route controller (--configure-cloud-routes=false)")]
     Route,
     /// The tagging controller (AWS)
     Tagging,
@@ -335,6 +341,7 @@ pub(in crate::cli) enum IamReadsName {
     /// Each role of an instance profile in use separately
     PerRole,
     /// The whole account with `GetAccountAuthorizationDetails`
+    #[value(help = "The whole account with GetAccountAuthorizationDetails")]
     Account,
 }
 

@@ -18,6 +18,7 @@ pub enum ReportFormat {
     /// Tables, for a terminal
     Table,
     /// One JSON document, which `tagaudit report` reads back
+    #[value(help = "One JSON document, which 'tagaudit report' reads back")]
     Json,
     /// One page for a browser: the map of the cluster, findings, policies
     Html,
@@ -36,6 +37,7 @@ pub enum ReportFormat {
     /// OCSF 1.5.0 Compliance Findings, for security lakes
     Ocsf,
     /// Security Hub `BatchImportFindings` requests, one per line
+    #[value(help = "Security Hub BatchImportFindings requests, one per line")]
     Asff,
 }
 

@@ -16,6 +16,7 @@ use crate::text;
 use crate::cli::args::ConfigurationArgs;
 use crate::cli::args::command::Cli;
 use crate::cli::args::examples::with_examples;
+use crate::cli::args::help;
 use crate::cli::io::failure::Failure;
 use crate::cli::io::files;
 
@@ -131,7 +132,8 @@ pub(in crate::cli) fn command_with_environment() -> clap::Command {
 }
 
 fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    Cli::from_arg_matches(&command_with_environment().try_get_matches_from(arguments)?)
+    let command = help::for_terminal(command_with_environment(), arguments);
+    Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
 }
 
 /// True if a flag is set; the matches of a line that clap gave up on may be empty.

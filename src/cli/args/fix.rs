@@ -191,6 +191,7 @@ pub(in crate::cli) enum EmitName {
     /// A POSIX shell script of AWS CLI commands
     AwsCli,
     /// A POSIX shell script of `aliyun` commands
+    #[value(help = "A POSIX shell script of aliyun commands")]
     AliyunCli,
 }
 
