@@ -17,12 +17,14 @@ mod calls;
 mod classic;
 mod config;
 mod existing;
+mod gates;
 mod listeners;
 mod network;
 mod nodes;
 mod pods;
 
 pub(crate) use config::{Config, is_switched_off};
+pub(crate) use gates::{GateDefect, gate_defects};
 pub(crate) use nodes::{MASTER, TO_BE_DELETED, excluding_label, has_master_label, is_excluded, is_to_be_deleted};
 
 /// The newest version that was read.

@@ -11,6 +11,7 @@ mod ali_cloud_config_missing;
 mod ali_cloud_routes_without_cidr;
 mod ali_controller_unknown;
 mod ali_credentials_ignored;
+mod ali_feature_gate_invalid;
 mod ali_flag_removed;
 mod ali_ingress_crd_version;
 mod ali_node_excluded;

@@ -6,12 +6,13 @@ use crate::controller::alibaba::AlibabaController;
 use crate::kubernetes::alibaba_cloud_config::{CloudConfig, Switch};
 use crate::kubernetes::{Evidence, Service};
 
-use crate::model::annotations::parse_bool;
 use crate::model::decision::Answer;
+
+use super::gates;
 
 /// Feature gate with which an annotation chooses the kind of load balancer.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#LoadBalancerTypeAnnotation`.
-const TYPE_GATE: &str = "LoadBalancerTypeAnnotation";
+pub(super) const TYPE_GATE: &str = "LoadBalancerTypeAnnotation";
 
 /// Cluster id without `clusterID`.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#CLUSTER_ID`.
@@ -111,13 +112,9 @@ fn agreed<T: PartialEq + Default>(files: &[CloudConfig], value: impl Fn(&CloudCo
     if values.all(|other| other == first) { Answer::Is(first) } else { Answer::Unknown }
 }
 
-/// The gates of a configuration, with their values; `None` for a value that is not a switch.
+/// The gates of a configuration, with their values.
 fn gates(file: &CloudConfig) -> impl Iterator<Item = (&str, Option<bool>)> {
-    let all = file.feature_gates.as_deref().unwrap_or_default().split(',').filter(|gate| !gate.is_empty());
-    all.map(|gate| {
-        let (name, value) = gate.split_once('=').unwrap_or((gate, ""));
-        (name.trim(), parse_bool(value.trim()))
-    })
+    gates::gates(file.feature_gates.as_deref().unwrap_or_default())
 }
 
 fn has_gate(file: &CloudConfig, name: &str) -> bool {
@@ -135,9 +132,9 @@ fn defect(evidence: &Evidence, files: &[CloudConfig], version: ControllerVersion
     if files.is_empty() && evidence.has_unreadable_alibaba_config() {
         return Some("the cloud configuration is neither JSON nor YAML");
     }
-    let reads_gates = version >= ControllerVersion::new(2, 9, 0);
-    let is_wrong = |(name, value): (&str, Option<bool>)| value.is_none() || !GATES.contains(&name);
-    if reads_gates && files.iter().flat_map(gates).any(is_wrong) {
+    let reads_gates = version >= ControllerVersion::new(2, 1, 0);
+    let mut lists = files.iter().filter_map(|file| file.feature_gates.as_deref());
+    if reads_gates && lists.any(|list| !gates::gate_defects(list, Some(version)).is_empty()) {
         return Some(
             "`featureGates` of the cloud configuration has a gate that is not known, or one without `true` or `false`",
         );
@@ -145,11 +142,6 @@ fn defect(evidence: &Evidence, files: &[CloudConfig], version: ControllerVersion
     let is_text = files.iter().any(|file| file.public_disabled == Switch::Text);
     is_text.then_some("`disablePublicSLB` of the cloud configuration is a text, not `true` or `false`")
 }
-
-/// Feature gates of v2.14.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#CloudProviderFeatureGates`.
-const GATES: [&str; 6] =
-    ["AllAlpha", "AllBeta", "EndpointSlice", "FilterServiceOnNodeChange", "IPv6DualStack", TYPE_GATE];
 
 /// True if controllers that run were given, and none of them keeps load balancers of a kind.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/controller.go#AddToManager`.
