@@ -214,8 +214,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) view: &'a ClusterView<'a>,
     pub(crate) existing: &'a Existing<'a>,
     pub(crate) companions: &'a [AuditedCompanion<'a>],
-    /// Roles of the cloud controller that the operator names.
-    pub(crate) controller_roles: &'a [String],
     /// Version of the cloud controller that the operator gives.
     pub(crate) version: Option<ControllerVersion>,
 }
@@ -334,15 +332,7 @@ impl<'a> Facts<'a> {
     /// ARNs of the roles whose rights a controller uses, as far as they are known.
     fn roles_of(&self, controller: ModelledController) -> Vec<&'a str> {
         match controller {
-            ModelledController::CloudProviderAws => {
-                let named = self.audited.report.roles.iter().map(|role| role.role.as_str());
-                let mut roles: Vec<&str> =
-                    named.filter(|arn| self.controller_roles.iter().any(|one| one == arn)).collect();
-                roles.extend(self.audited.controlplane_roles());
-                roles.sort_unstable();
-                roles.dedup();
-                roles
-            }
+            ModelledController::CloudProviderAws => self.audited.controlplane_roles(),
             ModelledController::LoadBalancerController => {
                 self.load_balancer_controllers().map(|one| one.one.role.arn.as_str()).collect()
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::controller::alibaba_companion::{
     AlibabaCompanion, CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE, EXTERNAL_DNS_PRIVATE, EXTERNAL_DNS_PUBLIC,
-    NeededAction, image_parts,
+    EXTERNAL_DNS_PUBLISHED, NeededAction, image_parts,
 };
 use crate::controller::{ControllerVersion, is_in_span, label};
 use crate::kubernetes::{Container, DocumentKind, Evidence, RRSA_ANNOTATION, Workload, WorkloadKind};
@@ -51,6 +51,11 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
     // Containers of one Pod have the same credentials.
     found.dedup_by(|a, b| std::ptr::eq(a.workload, b.workload) && a.companion == b.companion);
     found
+}
+
+/// True for a path at which ACK mounts its tokens.
+fn is_addon(path: &str) -> bool {
+    path.contains("/var/addon") || path.contains("alibaba-addon")
 }
 
 /// Variables that the webhook of RRSA sets.
@@ -118,6 +123,25 @@ impl<'e> CompanionRun<'e> {
                     && !self.workload.has_hidden_credentials
                     && !OF_AUTOSCALER.iter().any(|one| self.has_variable(one))
             }
+        }
+    }
+
+    /// True if it may have a key or a token that it prefers to RRSA.
+    /// Sources: kubernetes-sigs/alibaba-cloud-csi-driver `pkg/credentials/credential.go#NewProvider` (the managed token first,
+    /// then the default chain, which begins with the environment); kubernetes/autoscaler
+    /// `cluster-autoscaler/cloudprovider/alicloud/alicloud_cloud_config.go#isValid`.
+    pub(super) fn has_credentials_before_rrsa(&self) -> bool {
+        let has_key = self.container.credentials.iter().any(|name| name.ends_with("ACCESS_KEY_ID"));
+        has_key || self.workload.has_hidden_credentials || self.container.mounts.iter().any(|path| is_addon(path))
+    }
+
+    /// True if it certainly makes the calls of `needed`: the CSI driver for disks, unless another part of it attaches them.
+    pub(super) fn calls_are_known(&self, evidence: &Evidence) -> bool {
+        match self.companion {
+            AlibabaCompanion::CsiController => self.drives_disks(),
+            AlibabaCompanion::CsiNode => self.drives_disks() && !self.may_attach_elsewhere(evidence),
+            AlibabaCompanion::ClusterAutoscaler | AlibabaCompanion::ExternalDns => true,
+            AlibabaCompanion::Terway => false,
         }
     }
 
@@ -190,12 +214,10 @@ impl<'e> CompanionRun<'e> {
         let is_rrsa = |name: &&&str| name.starts_with("ALIBABA_CLOUD_ROLE") || name.starts_with("ALIBABA_CLOUD_OIDC");
         let is_ignored = self.ignored_rrsa(evidence).is_some();
         let has_other = workload.credentials.iter().any(|name| !(is_ignored && is_rrsa(&name)));
-        // ACK mounts its tokens there.
-        let is_addon = |path: &String| path.contains("/var/addon") || path.contains("alibaba-addon");
         if has_other
             || workload.has_hidden_credentials
             || self.container.starts_shell()
-            || self.container.mounts.iter().any(is_addon)
+            || self.container.mounts.iter().any(|path| is_addon(path))
             || (!is_ignored && self.rrsa(evidence).is_some())
         {
             return false;
@@ -229,7 +251,7 @@ impl<'e> CompanionRun<'e> {
     }
 
     /// Actions that its version certainly calls.
-    pub(crate) fn needed(&self) -> Vec<&'static str> {
+    pub(super) fn needed(&self) -> Vec<&'static str> {
         let table: &[NeededAction] = match self.companion {
             AlibabaCompanion::ClusterAutoscaler => CLUSTER_AUTOSCALER,
             AlibabaCompanion::CsiController => CSI_CONTROLLER,
@@ -250,6 +272,14 @@ impl<'e> CompanionRun<'e> {
             _ => true,
         };
         table.iter().filter(is_made).map(|one| one.action).filter(is_kept).collect()
+    }
+
+    /// Actions that its version calls, or that its guide grants.
+    pub(crate) fn may_need(&self) -> Vec<&'static str> {
+        let published = if self.companion == AlibabaCompanion::ExternalDns { EXTERNAL_DNS_PUBLISHED } else { &[] };
+        let mut all = self.needed();
+        all.extend(published);
+        all
     }
 
     /// True if its Pods may run on a node; true as well if its Node is not known.

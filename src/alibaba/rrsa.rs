@@ -74,7 +74,7 @@ pub(crate) struct RrsaRoles<'a> {
 impl<'e> CompanionRun<'e> {
     /// The role that it assumes by RRSA; `None` as well if its version may not read it.
     pub(crate) fn rrsa_role(&self, evidence: &'e Evidence) -> Option<NamedRole<'e>> {
-        if !self.reads_rrsa() || self.ignored_rrsa(evidence).is_some() {
+        if !self.reads_rrsa() || self.has_credentials_before_rrsa() || self.ignored_rrsa(evidence).is_some() {
             return None;
         }
         if let Some(arn) = self.setting("ALIBABA_CLOUD_ROLE_ARN") {
@@ -131,7 +131,7 @@ pub(crate) fn rrsa_roles<'a>(
             }
             continue;
         };
-        found.add(run, named, account, options);
+        found.add(run, named, account, (evidence, options));
     }
     found
 }
@@ -146,7 +146,13 @@ fn unread(account_id: &str, name: &str) -> RoleGap {
 }
 
 impl<'a> RrsaRoles<'a> {
-    fn add(&mut self, run: CompanionRun<'a>, named: NamedRole<'a>, account: &'a Account, options: &RoleAuditOptions) {
+    fn add(
+        &mut self,
+        run: CompanionRun<'a>,
+        named: NamedRole<'a>,
+        account: &'a Account,
+        (evidence, options): (&Evidence, &RoleAuditOptions),
+    ) {
         let NamedRole { name, source, .. } = named;
         let role = |run, refusal, rights| RrsaRole { run, account, name, source, refusal, rights };
         if account.absent_roles.iter().any(|absent| absent.eq_ignore_ascii_case(name)) {
@@ -172,6 +178,7 @@ impl<'a> RrsaRoles<'a> {
             }
         };
         let rights = match checked_policies(account, principal, options) {
+            Ok(_) if !run.calls_are_known(evidence) => None,
             Ok(set) => Some(rights(&set, &run, account, principal, options)),
             Err(gaps) => {
                 self.gaps.extend(gaps);
@@ -246,6 +253,10 @@ fn refusal(document: &Document, run: &CompanionRun<'_>) -> Option<Refusal> {
                 return None;
             }
         }
+    }
+    // The action or the operator refuses it.
+    if named.contains(&subject) {
+        return None;
     }
     if named.is_empty() {
         let is_open = document.statements.iter().any(|statement| {

@@ -123,7 +123,7 @@ pub(crate) fn with_evidence(given: &PrincipalOptions, evidence: &Evidence) -> Pr
     let controllers = evidence.alibaba_controllers();
     options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
     options.alibaba_running = evidence.alibaba_running();
-    options.alibaba_companion_actions = companions(evidence).iter().flat_map(CompanionRun::needed).collect();
+    options.alibaba_companion_actions = companions(evidence).iter().flat_map(CompanionRun::may_need).collect();
     options.credentials_elsewhere |= evidence.own_credentials(Provider::Alibaba).is_some()
         || evidence.has_hidden_alibaba_credentials()
         || rules::has_alibaba_key(evidence);

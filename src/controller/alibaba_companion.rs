@@ -103,6 +103,22 @@ pub(crate) const EXTERNAL_DNS_PRIVATE: &[NeededAction] = &[
     always("pvtz:DeleteZoneRecord"),
 ];
 
+/// Actions that the guide of external-dns grants.
+/// Source: kubernetes-sigs/external-dns `docs/tutorials/alibabacloud.md`, "RAM Permissions".
+pub(crate) const EXTERNAL_DNS_PUBLISHED: &[&str] = &[
+    "alidns:AddDomainRecord",
+    "alidns:DeleteDomainRecord",
+    "alidns:DescribeDomainRecords",
+    "alidns:DescribeDomains",
+    "alidns:UpdateDomainRecord",
+    "pvtz:AddZoneRecord",
+    "pvtz:DeleteZoneRecord",
+    "pvtz:DescribeZoneInfo",
+    "pvtz:DescribeZoneRecords",
+    "pvtz:DescribeZones",
+    "pvtz:UpdateZoneRecord",
+];
+
 /// Images of these controllers: last part of the name.
 pub(crate) const IMAGES: [&str; 5] =
     ["cluster-autoscaler", "csi-plugin", "external-dns", "terway", "terway-controlplane"];

@@ -187,7 +187,7 @@ const EBS_CSI: &[NeededAction] = &[
     always("ec2:CreateVolume"),
     always("ec2:DeleteVolume"),
     // Before, only volumes without a topology need it. Source: `pkg/cloud/cloud.go`, by tag (`DryRun`).
-    since("ec2:DescribeAvailabilityZones", (1, 50, 0)),
+    since("ec2:DescribeAvailabilityZones", (1, 49, 0)),
     always("ec2:DescribeInstances"),
     always("ec2:DescribeVolumes"),
     always("ec2:DetachVolume"),

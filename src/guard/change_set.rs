@@ -261,7 +261,8 @@ impl ResourceChange {
             (Some(_), None) => &["delete"],
             _ => actions,
         };
-        let is_new = before.is_none();
+        // With `forget` the old object stays, and the new one has another id.
+        let is_new = before.is_none() || actions.contains(&"forget");
         let id = &self.physical_resource_id;
         let side = |properties: Map<String, Value>, has_id: bool| {
             let (mut values, mut unknown) = row.attributes(&properties);

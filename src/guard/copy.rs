@@ -4,7 +4,7 @@ use crate::aws::{Account, Inventory};
 
 use super::change::{Action, Change};
 use super::links::{self, Open, Side};
-use super::plan::Plan;
+use super::plan::{Plan, ProviderAccount};
 use super::scope::Affected;
 use super::trial::{Effect, Trial};
 use super::{links_on_copy, objects};
@@ -188,8 +188,11 @@ fn place<'i>(
     effect: &mut Effect,
 ) -> Option<(&'i mut Account, usize)> {
     let of_provider = plan.account(change);
-    let stated = account_of(change).or(of_provider.as_deref());
-    let only = inventory.accounts.len() == 1;
+    let stated = account_of(change).or(match &of_provider {
+        ProviderAccount::Is(account) => Some(account.as_str()),
+        ProviderAccount::Unknown | ProviderAccount::Unstated => None,
+    });
+    let only = inventory.accounts.len() == 1 && of_provider != ProviderAccount::Unknown;
     let account = inventory.accounts.iter_mut().find(|account| match stated {
         Some(id) => account.account_id == id,
         None => only,

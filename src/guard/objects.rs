@@ -197,6 +197,19 @@ fn vpc(trial: &mut Trial<'_>) {
     put_tags(trial, ResourceKind::Vpc, &id);
 }
 
+/// True if a cluster is in the default VPC, whose range is always the same.
+/// Source: Amazon VPC User Guide, "Default VPC components".
+fn has_default_subnets(trial: &mut Trial<'_>) -> bool {
+    let vpcs: Vec<String> = trial
+        .region()
+        .iter()
+        .flat_map(|region| &region.vpcs)
+        .filter(|vpc| vpc.cidr_blocks.iter().flatten().any(|block| block == "172.31.0.0/16"))
+        .map(|vpc| vpc.id.clone())
+        .collect();
+    vpcs.iter().any(|vpc| trial.affected.vpcs.contains(vpc))
+}
+
 /// True if a plan adopts a default object whose mark the inventory does not have. It is undecided if its tags name a cluster.
 /// Source: hashicorp/terraform-provider-aws `internal/service/ec2/vpc_default_vpc.go`, `vpc_default_subnet.go`.
 fn is_adopted(trial: &mut Trial<'_>) -> bool {
@@ -205,7 +218,9 @@ fn is_adopted(trial: &mut Trial<'_>) -> bool {
         return false;
     }
     let tags = tags::change(trial.plan, change);
-    if tags.is_unknown || tags.set.keys().chain(&tags.unknown).any(|key| tags::decides(key)) {
+    // The adopted object loses the tags that the plan does not list.
+    let is_of_a_cluster = change.kind == "aws_default_subnet" && has_default_subnets(trial);
+    if is_of_a_cluster || tags.is_unknown || tags.set.keys().chain(&tags.unknown).any(|key| tags::decides(key)) {
         trial.undecided("it adopts a default object of the account, which the inventory does not mark");
     }
     true

@@ -25,6 +25,37 @@ pub(crate) struct Plan {
     pub(crate) version: Option<String>,
 }
 
+/// The account of a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ProviderAccount {
+    Is(String),
+    /// It assumes a role whose ARN the plan does not show.
+    Unknown,
+    /// Nothing states it: that of the credentials.
+    Unstated,
+}
+
+/// The account in an ARN.
+fn account_of_arn(arn: &str) -> Option<String> {
+    let account = arn.strip_prefix("arn:")?.split(':').nth(3)?;
+    (account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())).then(|| account.to_owned())
+}
+
+/// True for a kind whose objects are always in the account of the provider; a subscription has the ARN of its topic.
+fn is_in_own_account(change: &Change) -> bool {
+    const KINDS: [&str; 8] = [
+        "aws_autoscaling_group",
+        "aws_eks_",
+        "aws_iam_",
+        "aws_instance",
+        "aws_launch_template",
+        "aws_security_group",
+        "aws_subnet",
+        "aws_vpc",
+    ];
+    KINDS.iter().any(|kind| change.kind.starts_with(kind))
+}
+
 /// A text after the plan, with references to other resources of the plan resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Text {
@@ -96,7 +127,7 @@ pub(super) fn is_of_aws(provider: &str) -> bool {
 
 /// True for the provider of the Cloud Control API, which manages the same resources under other names.
 fn is_of_aws_otherwise(provider: &str) -> bool {
-    provider.ends_with("/hashicorp/awscc")
+    provider.ends_with("/awscc")
 }
 
 /// True for a resource of the Kubernetes, kubectl, kustomization or Helm provider that is, changes, or may contain an object
@@ -104,8 +135,8 @@ fn is_of_aws_otherwise(provider: &str) -> bool {
 /// Source: documentation of the providers hashicorp/kubernetes, hashicorp/helm, gavinbunney/kubectl, alekc/kubectl,
 /// kbst/kustomization.
 fn makes_load_balancers(raw: &RawChange) -> bool {
-    const PROVIDERS: [&str; 5] =
-        ["/hashicorp/kubernetes", "/hashicorp/helm", "/gavinbunney/kubectl", "/alekc/kubectl", "/kbst/kustomization"];
+    // Mirrors too.
+    const PROVIDERS: [&str; 4] = ["/kubernetes", "/helm", "/kubectl", "/kustomization"];
     if raw.mode == "data" || !PROVIDERS.iter().any(|provider| raw.provider_name.ends_with(provider)) {
         return false;
     }
@@ -247,6 +278,7 @@ impl Plan {
     pub(super) fn list(&self, change: &Change, key: &str) -> Option<Vec<String>> {
         match change.after(key) {
             Setting::Absent => Some(Vec::new()),
+            Setting::Unknown if self.configuration.refers_to_part(change, key) => None,
             Setting::Unknown => self.identities(change, &[key]).or_else(|| {
                 // Every element that is replaced follows; the others stay.
                 let before = texts(change.before(key));
@@ -308,24 +340,41 @@ impl Plan {
         self.configuration.is_block_configured(change, block, key)
     }
 
-    /// The account of the provider of a resource: that of the role that it assumes, or that of the other resources of the
-    /// provider.
-    pub(super) fn account(&self, change: &Change) -> Option<String> {
-        let of_arn = |arn: &str| {
-            let account = arn.strip_prefix("arn:")?.split(':').nth(3)?;
-            (account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())).then(|| account.to_owned())
-        };
+    /// The account of the provider of a resource: that of the role that it assumes last, or that of the other resources of
+    /// the provider.
+    /// Source: hashicorp/terraform-provider-aws documentation, "Assume Role": roles are assumed in the order of the blocks.
+    pub(super) fn account(&self, change: &Change) -> ProviderAccount {
         let provider = self.configuration.provider(change);
-        let assumed =
-            provider.and_then(|one| one.pointer("/expressions/assume_role/0/role_arn/constant_value")?.as_str());
-        if let Some(account) = assumed.and_then(of_arn) {
-            return Some(account);
+        let expressions = provider.and_then(|one| one.get("expressions"));
+        let block = |name: &str| expressions.and_then(|all| all.get(name)?.as_array()?.last());
+        let assumed = block("assume_role").or_else(|| block("assume_role_with_web_identity"));
+        let arn = assumed.and_then(|block| self.constant(block.get("role_arn")?));
+        if let Some(account) = arn.and_then(account_of_arn) {
+            return ProviderAccount::Is(account);
         }
-        let own = self.provider_key(change)?;
-        let others = self.changes.iter().filter(|one| self.provider_key(one) == Some(own));
-        let mut accounts = others.filter_map(|one| of_arn(one.before_text("arn").or_else(|| one.after_text("arn"))?));
-        let first = accounts.next()?;
-        accounts.all(|other| other == first).then_some(first)
+        let of_resources = || {
+            let own = self.provider_key(change)?;
+            let others =
+                self.changes.iter().filter(|one| self.provider_key(one) == Some(own) && is_in_own_account(one));
+            let arns = others.filter_map(|one| one.before_text("arn").or_else(|| one.after_text("arn")));
+            let mut accounts = arns.filter_map(account_of_arn);
+            let first = accounts.next()?;
+            accounts.all(|other| other == first).then_some(first)
+        };
+        match (of_resources(), assumed.is_some()) {
+            (Some(account), _) => ProviderAccount::Is(account),
+            (None, true) => ProviderAccount::Unknown,
+            (None, false) => ProviderAccount::Unstated,
+        }
+    }
+
+    /// A text of the configuration: a constant, or the whole value of a variable.
+    fn constant<'p>(&'p self, expression: &'p Value) -> Option<&'p str> {
+        if let Some(value) = expression.get("constant_value") {
+            return value.as_str();
+        }
+        let [reference] = expression.get("references")?.as_array()?.as_slice() else { return None };
+        self.variables.get(reference.as_str()?.strip_prefix("var.")?)?.as_str()
     }
 
     /// The provider of a resource, as the configuration names it.
@@ -354,7 +403,9 @@ impl Plan {
         }
         let names = expression.get("references")?.as_array()?.iter().filter_map(Value::as_str);
         let mut variables = names.filter_map(|name| name.strip_prefix("var."));
-        self.variables.get(variables.next()?)?.as_str().map(str::to_owned)
+        // The expression may hold more than the variable.
+        let value = self.variables.get(variables.next()?)?.as_str().map(str::to_owned);
+        value.filter(|text| text.ends_with(|last: char| last.is_ascii_digit()))
     }
 
     /// The tags that the provider adds (`default_tags`); `None` if the plan does not state them.

@@ -31,6 +31,9 @@ pub struct CloudController {
     pub version: Option<ControllerVersion>,
     /// Sources of cloud credentials among the variables of its container.
     pub credentials: Vec<&'static str>,
+    /// True if its container may have credentials that are not visible: the file that ACK mounts, or whole Secrets.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/token.go#GetTokenAuth`.
+    pub has_hidden_credentials: bool,
     /// Chart that creates it, if any.
     pub chart: Option<Chart>,
 }
@@ -171,6 +174,8 @@ fn made(workload: Workload, container: &Container, cloud: Provider, chart: Optio
         knows_flags: !container.starts_shell() && !is_template,
         version: version(&container.image.value),
         credentials: container.credentials.clone(),
+        has_hidden_credentials: container.takes_secrets
+            || container.mounts.iter().any(|path| path.starts_with("/var/addon")),
         workload,
         chart,
     }
@@ -344,6 +349,7 @@ fn container_of_chart(image: Located<String>, words: Vec<Located<String>>) -> Co
         settings: std::collections::BTreeMap::new(),
         mounts: Vec::new(),
         credentials: Vec::new(),
+        takes_secrets: false,
         liveness_port: None,
     }
 }

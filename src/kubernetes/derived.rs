@@ -77,14 +77,9 @@ impl Evidence {
         })
     }
 
-    /// True if Alibaba Cloud's cloud controller may have credentials that are not visible: the file that ACK mounts, or whole
-    /// Secrets as its environment.
-    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/token.go#GetTokenAuth`.
+    /// True if Alibaba Cloud's cloud controller may have credentials that are not visible.
     pub(crate) fn has_hidden_alibaba_credentials(&self) -> bool {
-        self.alibaba_controllers().any(|controller| {
-            let mut mounts = controller.workload.containers.iter().flat_map(|container| &container.mounts);
-            controller.workload.has_hidden_credentials || mounts.any(|path| path.starts_with("/var/addon"))
-        })
+        self.alibaba_controllers().any(|controller| controller.has_hidden_credentials)
     }
 
     /// Credentials for display that Alibaba Cloud's cloud controller was given and does not read.

@@ -105,14 +105,24 @@ impl Evidence {
         })
     }
 
-    /// True if the webhook may make an ARN of the name of a role: with `--compose-role-arn`, or by a script.
+    /// True if the webhook makes an ARN of the name of a role (`--compose-role-arn`); `None` if its arguments are not known.
     /// Source: aws/amazon-eks-pod-identity-webhook `pkg/cache/cache.go#addSA`.
-    pub(crate) fn webhook_composes_arns(&self) -> bool {
-        let containers = self.workloads.iter().flat_map(|workload| &workload.containers);
-        let mut webhooks = containers.filter(|container| container.image.value.contains(WEBHOOK_IMAGE));
-        webhooks.any(|container| {
-            container.starts_shell() || container.words.iter().any(|word| word.value.starts_with("--compose-role-arn"))
-        })
+    pub(crate) fn webhook_composes_arns(&self) -> Option<bool> {
+        let containers = || self.workloads.iter().flat_map(|workload| &workload.containers);
+        let composes = |container: &Container| {
+            let mut words = container.words.iter().map(|word| word.value.as_str());
+            words.any(|word| word.starts_with("--compose-role-arn") && !word.ends_with("=false"))
+        };
+        // An own build may have another name.
+        if containers().any(composes) {
+            return Some(true);
+        }
+        let webhook = containers().find(|container| container.image.value.contains(WEBHOOK_IMAGE));
+        let is_eks = self.nodes.iter().flatten().any(crate::nodes::KubernetesNode::is_eks);
+        match webhook {
+            Some(webhook) => (!webhook.starts_shell()).then_some(false),
+            None => is_eks.then_some(false),
+        }
     }
 
     /// Audience of the tokens that the webhook mounts, if an annotation names none. EKS runs the webhook with its

@@ -126,6 +126,8 @@ pub struct Container {
     pub settings: BTreeMap<&'static str, String>,
     /// `mountPath` of its volumes. Empty as well in an old recording, which does not hold them.
     pub mounts: Vec<String>,
+    /// True if whole Secrets are its environment.
+    pub takes_secrets: bool,
     /// Sources of cloud credentials among its variables. Values are not stored.
     pub credentials: Vec<&'static str>,
     /// Port that its liveness probe requests over HTTP, if it is a number.
@@ -352,6 +354,7 @@ impl Workload {
                 words: words.collect(),
                 settings: settings(container),
                 mounts: mounts(container).map(str::to_owned).collect(),
+                takes_secrets: container.items(&["envFrom"]).any(|source| source.at(&["secretRef"]).is_some()),
                 credentials: credential_variables(container),
                 liveness_port: liveness_port(container, pod.switch(&["hostNetwork"]) == Some(true)),
             })

@@ -253,6 +253,9 @@ impl<'a> Request<'a> {
         };
         // The controller skips ports without a node port.
         if self.node_ports().is_empty() {
+            if self.is_nlb {
+                decision.targets = Answer::Is(Vec::new());
+            }
             decision.may_fail("no port has a node port: the load balancer is requested without listeners".to_owned());
         }
         done

@@ -122,6 +122,14 @@ pub(super) fn has_instances(region: &RegionView<'_>, vpc: Option<&str>) -> bool 
     region.region.instances.iter().any(|one| one.state.is_live() && in_vpc(one.vpc_id.as_deref()))
 }
 
+/// True if an instance that is none of the cluster's Nodes runs in a VPC: an AWS Load Balancer Controller there may have the
+/// same `--cluster-name`.
+pub(super) fn has_other_instances(region: &RegionView<'_>, vpc: Option<&str>) -> bool {
+    let is_node = |id: &str| region.members.iter().any(|one| one.instance.id == id && one.node.is_some());
+    let live = region.region.instances.iter().filter(|one| one.state.is_live());
+    live.filter(|one| vpc.is_none() || one.vpc_id.as_deref() == vpc).any(|one| !is_node(&one.id))
+}
+
 /// Target groups that a `TargetGroupBinding` names, by ARN or by name.
 fn bound_target_groups<'c>(context: &'c Context<'_>) -> BTreeSet<&'c str> {
     let bindings = context.kubernetes.documents_by_kind(DocumentKind::TargetGroupBinding);

@@ -147,18 +147,28 @@ static OF_CONTROLLER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static OF_OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
         r"(?i)external-secrets\.io|cert-manager/|secrets store objects|fluxcd\.io|keda|scaledobject|velero|backup_storage_location|",
-        r"crossplane|upbound\.io|TencentCloudSDK|openstack-cloud|proxmox://|\bmetrics-server-"
+        r"crossplane|upbound\.io|TencentCloudSDK|openstack-cloud|hcloud-cloud|\bmetrics-server-|prometheus|datadog|",
+        r"(?:proxmox|nutanix|kubevirt|scaleway|digitalocean|hcloud|vsphere|openstack|azure|gce)://|Traceback \(most recent"
     ))
 });
 
-/// People and pipelines that call AWS.
-static OF_PEOPLE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| expression(r"(?i)AWSReservedSSO_|\bterraform\b|assumed-role/packer|amazon-ebs\."));
+/// API groups of the objects that the known controllers reconcile.
+const OWN_GROUPS: [&str; 6] =
+    ["karpenter.sh", "karpenter.k8s.aws", "elbv2.k8s.aws", "networking.k8s.io", "apps", "alibabacloud.com"];
+
+/// People and pipelines that call AWS or Alibaba Cloud.
+static OF_PEOPLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?i)AWSReservedSSO_|\bterraform\b|assumed-role/packer|amazon-ebs\.|terraform-provider-|alicloud_[a-z]+\.|^ERROR: SDK",
+    )
+});
 
 impl Record {
     /// True if another program certainly wrote the line.
     pub(super) fn is_of_others(&self) -> bool {
-        self.readings.iter().any(|text| OF_OTHERS.as_ref().is_some_and(|one| one.is_match(text)))
+        let mut groups = self.keys.iter().filter(|(key, _)| key == "controllerGroup");
+        groups.any(|(_, group)| !group.is_empty() && !OWN_GROUPS.iter().any(|own| group.ends_with(own)))
+            || self.readings.iter().any(|text| OF_OTHERS.as_ref().is_some_and(|one| one.is_match(text)))
     }
 
     /// True if it is about a call of a person, or of a pipeline.

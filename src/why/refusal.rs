@@ -8,6 +8,7 @@ use regex::Regex;
 
 use crate::baseline::EMBEDDED;
 use crate::controller::alibaba::{self, AlibabaController};
+use crate::controller::companion::COMPANIONS;
 use crate::policy;
 use crate::rules::messages::refusals;
 
@@ -106,10 +107,11 @@ const OF_CONTROLLERS: [&str; 10] = [
 /// Services that controllers and applications call: a line counts only if a controller certainly wrote it.
 const OF_CONTROLLERS_TOO: [&str; 8] = ["acm", "cognito-idp", "kms", "pricing", "route53", "sqs", "ssm", "tag"];
 
-/// Actions of the embedded policies, in lower case; those that cover a whole service show nothing.
+/// Actions of the embedded policies and calls of the known controllers, in lower case; those that cover a whole service show nothing.
 static PUBLISHED: LazyLock<Vec<String>> = LazyLock::new(|| {
     let all = EMBEDDED.iter().filter_map(|embedded| embedded.baseline(None).ok());
-    let actions = all.flat_map(|baseline| baseline.actions).map(|action| action.to_lowercase());
+    let called = COMPANIONS.iter().flat_map(|row| row.needed).map(|needed| needed.action.to_owned());
+    let actions = all.flat_map(|baseline| baseline.actions).chain(called).map(|action| action.to_lowercase());
     actions.filter(|action| !action.ends_with(":*")).collect()
 });
 

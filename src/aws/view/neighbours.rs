@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::aws::launches::{are_launches_unread, tags_of_launches};
-use crate::aws::{AutoScalingGroup, LaunchSettings, LaunchTemplate, NetworkInterface, Region};
+use crate::aws::{AutoScalingGroup, Instance, LaunchSettings, LaunchTemplate, NetworkInterface, Region};
 use crate::inventory::Tag;
 use crate::tags;
 use crate::text;
@@ -154,7 +154,14 @@ pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
     let is_of_eks = |one: &NetworkInterface| {
         one.description.strip_prefix("Amazon EKS ") == Some(cluster) || one.status == "in-use" && names(&one.tags)
     };
-    if instances.any(|one| names(&one.tags)) || region.network_interfaces.iter().any(is_of_eks) {
+    let is_group_of_it = |id: &String| {
+        region.security_groups.iter().any(|one| one.id == *id && named(&one.tags) == BTreeSet::from([cluster]))
+    };
+    // Without the tag of any cluster, a machine with a security group of this one may be its node.
+    let is_node = |one: &Instance| {
+        names(&one.tags) || named(&one.tags).is_empty() && one.security_groups.iter().any(is_group_of_it)
+    };
+    if instances.any(is_node) || region.network_interfaces.iter().any(is_of_eks) {
         return Some(true);
     }
     let groups = region.auto_scaling_groups.as_deref()?;
@@ -170,7 +177,7 @@ pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
     Some(groups.iter().any(|group| launches_for(group, region, cluster)))
 }
 
-/// True if an Auto Scaling group without instances and without the name of any cluster launches into subnets that a cluster
+/// True if an Auto Scaling group, whose instances and tags name no cluster, launches into subnets that a cluster
 /// owns, or with a security group of it: its user data may tag the instances.
 fn launches_for(group: &AutoScalingGroup, region: &Region, cluster: &str) -> bool {
     let Some(launch) = &group.launch else { return false };
@@ -180,7 +187,9 @@ fn launches_for(group: &AutoScalingGroup, region: &Region, cluster: &str) -> boo
         subnets.filter(|subnet| tags::has_cluster_tag_owned(&subnet.tags, cluster) && is_its_alone(&subnet.tags));
     let versions = templates_of(launch, region).flat_map(|template| &template.versions);
     let mut groups = versions.flat_map(|version| version.security_groups.iter().flatten());
-    group.instances.is_empty()
+    // An untagged instance may be a node whose user data has not run.
+    let is_unnamed = |id: &String| region.instance(id).is_none_or(|one| named(&one.tags).is_empty());
+    group.instances.iter().all(is_unnamed)
         && !launch.is_being_deleted
         && named(&tags_of_launches(group, region)).is_empty()
         && (owned.next().is_some()

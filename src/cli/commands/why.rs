@@ -181,14 +181,7 @@ fn object(
             let existing = Existing::new(&view, evidence, version);
             let companions = audited_companions(&view, evidence, &scope.baselines);
             let audited = audited(&inventory.gaps);
-            let facts = Facts {
-                audited,
-                view: &view,
-                existing: &existing,
-                companions: &companions,
-                controller_roles: &scope.baselines.controller_roles,
-                version,
-            };
+            let facts = Facts { audited, view: &view, existing: &existing, companions: &companions, version };
             match named {
                 Named::Service(name) => chain::service(&facts, &name.namespace, &name.name),
                 Named::Ingress(name) => chain::ingress(&facts, &name.namespace, &name.name),

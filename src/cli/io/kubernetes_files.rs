@@ -28,18 +28,20 @@ const MAX_CLOUD_CONFIG_BYTES: u64 = 64 << 10;
 pub(in crate::cli) fn manifests(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     let mut read = Read::default();
     for path in paths {
+        read.holds_objects = false;
         read.path(path)?;
+        if !read.holds_objects && read.broken.is_none() && read.lint.skipped.is_empty() {
+            let path = path.display();
+            return Err(Failure::usage(format!("`--manifests {path}` holds no Kubernetes object"))
+                .cause("an empty output, or that of a command that failed, would change nothing")
+                .help("give the output of `helm template` or `kustomize build`"));
+        }
     }
     if let Some(broken) = read.broken {
         return Err(broken.help("give the output of `helm template` or `kustomize build`"));
     }
     if let Some(skipped) = read.lint.skipped.first() {
         return Err(Failure::usage(format!("cannot read all of --manifests: {skipped}")));
-    }
-    if !read.holds_objects {
-        return Err(Failure::usage("--manifests holds no Kubernetes object")
-            .cause("an empty output, or that of a command that failed, would change nothing")
-            .help("give the output of `helm template` or `kustomize build`"));
     }
     let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
     Ok(all.without_sources())

@@ -1,4 +1,4 @@
-use crate::aws::companions::companions;
+use crate::aws::companions::{CompanionRun, companions};
 use crate::controller::companion::Companion;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
@@ -19,8 +19,16 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let all = companions(context.evidence).into_iter();
     let all = all.filter(|run| run.row.companion == Companion::LoadBalancerController);
-    // A patch has the image alone.
-    let known: Vec<_> = all.filter(|run| !run.container.words.is_empty() && !run.container.starts_shell()).collect();
+    // A patch has the image or the command alone, and a variable, a script or a template may hold any argument.
+    let is_known = |words: &[String]| {
+        let is_open = |word: &String| ["$(", "${", "{{"].iter().any(|mark| word.contains(mark));
+        let is_script = |word: &String| word == "-c" || word.ends_with(".sh");
+        words.iter().any(|word| word.starts_with("--") && word.len() > 2)
+            && !words.iter().any(|word| is_script(word) || is_open(word) && !word.starts_with("--"))
+    };
+    let words =
+        |run: &CompanionRun<'_>| -> Vec<String> { run.container.words.iter().map(|word| word.value.clone()).collect() };
+    let known: Vec<_> = all.filter(|run| is_known(&words(run)) && !run.container.starts_shell()).collect();
     let found = known.iter().filter_map(|run| {
         if run.arguments("cluster-name").last().is_some_and(|name| !name.is_empty()) {
             return None;
@@ -71,5 +79,8 @@ spec:
     #[test]
     fn does_not_apply() {
         lint::does_not_apply(&RULE, &DEFECT.replace("        args: ['--ingress-class=alb']\n", ""));
+        for words in ["$(ARGS)", "/controller", "${LBC_ARGS}"] {
+            lint::does_not_apply(&RULE, &DEFECT.replace("--ingress-class=alb", words));
+        }
     }
 }

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller does not know a feature gate",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "`--feature-gates` of the AWS Load Balancer Controller names a gate that its version (2.3.1 to 3.5.0) does not have. Without a version, one that no release has.",
+    condition: "`--feature-gates` of the AWS Load Balancer Controller names a gate that its version (2.3.1 to 3.5.0) does not have.",
     impact: "the controller exits at start (`unknown feature`)",
     fix: "Remove the gate, or run a version that has it.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/config/feature_gates.go#Set"],
@@ -56,9 +56,7 @@ const GATES: &[(&str, ControllerVersion, Option<ControllerVersion>)] = &[
 /// Reason why a version does not have a gate, for display; `None` if it has it, or that is not known.
 fn refusal(gate: &str, running: Option<ControllerVersion>) -> Option<String> {
     let known = GATES.iter().find(|(name, ..)| *name == gate);
-    let Some(running) = running else {
-        return known.is_none().then(|| "which no release has".to_owned());
-    };
+    let running = running?;
     if running < READ.0 || running > READ.1 {
         return None;
     }
@@ -79,9 +77,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let mut found = Vec::new();
     let all = companions(context.evidence).into_iter();
     for run in all.filter(|run| run.row.companion == Companion::LoadBalancerController) {
-        let Some(gates) = run.argument("feature-gates") else { continue };
-        // A value without a comma may be that of a variable.
-        for gate in gates.split(',').filter_map(|pair| Some(pair.trim().split_once('=')?.0)) {
+        // The first name of the image is that of version 1, which had other gates.
+        let image = run.container.image.value.as_str();
+        let (Some(_), true) = (run.version, image.contains("aws-load-balancer-controller")) else { continue };
+        let gates = run.arguments("feature-gates").into_iter().flat_map(|gates| gates.split(','));
+        let gates = gates.filter_map(|pair| Some(pair.split_once('=')?.0.trim()));
+        let is_name = |gate: &&str| !gate.is_empty() && gate.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        for gate in gates.filter(is_name) {
             checked += 1;
             let Some(reason) = refusal(gate, run.version) else { continue };
             let name = run.workload.full_name();
@@ -125,15 +127,25 @@ spec:
             &RULE,
             &DEFECT.replace("v2.13.4", "v2.17.0").replace("EnableCertificateManagement", "AGAController"),
         );
-        lint::fires(&RULE, &DEFECT.replace(":v2.13.4", "").replace("EnableCertificateManagement", "EnableWAF"));
+        lint::fires(&RULE, &DEFECT.replace("EnableCertificateManagement", "EnableWAF"));
     }
 
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, "v2.13.4", "v3.3.0");
         lint::silent(&RULE, DEFECT, "EnableCertificateManagement", "SubnetDiscoveryByReachability");
-        // Nothing shows which version it is, and of a later one the gates are not known.
-        lint::silent(&RULE, DEFECT, ":v2.13.4", "");
+        lint::silent(&RULE, DEFECT, ",EnableCertificateManagement=true", ",ALBSingleSubnet = true,${GATES}=true");
+        // Of a later version the gates are not known.
         lint::silent(&RULE, DEFECT, "v2.13.4", "v3.9.0");
+    }
+
+    /// Nothing shows which version it is, and version 1 has other gates.
+    #[test]
+    fn does_not_apply() {
+        lint::does_not_apply(&RULE, &DEFECT.replace(":v2.13.4", ""));
+        lint::does_not_apply(
+            &RULE,
+            &DEFECT.replace("aws-load-balancer-controller:v2.13.4", "aws-alb-ingress-controller:v1.1.9"),
+        );
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use crate::aws::Listener;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -35,7 +36,12 @@ fn check(context: &Context<'_>) -> CheckResult {
         let Some(wanted) = wanted.filter(|arn| arn.starts_with("arn:")) else { return Some(Vec::new()) };
         let asked: BTreeSet<i64> = service.ports.iter().map(|port| port.port).collect();
         let other = listeners.iter().filter(|listener| asked.contains(&i64::from(listener.port)));
-        let wants_tls = |port: u16| {
+        // The AWS Load Balancer Controller makes no TLS of ports that have both protocols.
+        let wants_tls = |listener: &Listener| {
+            if listener.protocol.contains("UDP") {
+                return false;
+            }
+            let port = listener.port;
             let named = service.ports.iter().find(|one| one.port == i64::from(port) && one.protocol != "UDP");
             let ports = service.annotations.get(TLS_PORTS).map(String::as_str).filter(|ports| !ports.is_empty());
             let mut ports = ports.unwrap_or("*").split(',').map(str::trim);
@@ -45,7 +51,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         };
         let (plain, other): (Vec<_>, Vec<_>) = other.partition(|one| one.certificates.is_empty());
         let plain: Vec<String> =
-            plain.into_iter().filter(|one| wants_tls(one.port)).map(|one| one.port.to_string()).collect();
+            plain.into_iter().filter(|one| wants_tls(one)).map(|one| one.port.to_string()).collect();
         let without = (!plain.is_empty() && !is_new(context, one)).then(|| {
             let noun = if plain.len() == 1 { "the listener" } else { "the listeners" };
             let message = format!(

@@ -11,7 +11,7 @@ use crate::tags;
 
 use super::{
     BALANCER, BALANCERS, NAME_MAY_BE_USED, OBJECTS_UNKNOWN, TAGS, bound_target_groups, for_each, has_instances,
-    is_dead, is_new, knows_objects, leaves_to_code, on_balancer,
+    has_other_instances, is_dead, is_new, knows_objects, leaves_to_code, on_balancer,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -115,8 +115,12 @@ fn fix(context: &Context<'_>, one: &Balancer<'_>, is_dead: bool) -> Fix {
         return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));
     }
     let is_by_name = one.claim().is_some_and(|claim| claim.maker == Maker::LoadBalancerController);
-    if is_dead && is_by_name && has_instances(one.region, one.balancer.vpc_id.as_deref()) {
+    let vpc = one.balancer.vpc_id.as_deref();
+    if is_by_name && (is_dead && has_instances(one.region, vpc) || !is_dead && has_other_instances(one.region, vpc)) {
         return Fix::none(format!("{BY_HAND}; {NAME_MAY_BE_USED}"));
+    }
+    if has_other_target(one) {
+        return Fix::none(format!("{BY_HAND}; a running instance that is none of the cluster's Nodes is its target"));
     }
     let may_delete_targets = |group: &TargetGroup| {
         let held = group.tags.as_deref().unwrap_or_default();
@@ -185,6 +189,14 @@ fn has_live_target(one: &Balancer<'_>) -> bool {
     let of_groups = one.groups.iter().flat_map(|group| group.targets.iter().flatten()).map(|target| target.id.as_str());
     let mut ids = one.balancer.instances.iter().map(String::as_str).chain(of_groups);
     ids.any(|id| one.region.instance(id).is_some_and(|instance| instance.state.is_live()))
+}
+
+/// True if a live instance that is none of the cluster's Nodes is registered.
+fn has_other_target(one: &Balancer<'_>) -> bool {
+    let of_groups = one.groups.iter().flat_map(|group| group.targets.iter().flatten()).map(|target| target.id.as_str());
+    let mut ids = one.balancer.instances.iter().map(String::as_str).chain(of_groups);
+    let is_node = |id: &str| one.region.members.iter().any(|member| member.instance.id == id && member.node.is_some());
+    ids.any(|id| !is_node(id) && one.region.instance(id).is_some_and(|instance| instance.state.is_live()))
 }
 
 /// The use of a load balancer by the object that it was created for.
@@ -270,7 +282,7 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
     // not serve anything.
     let is_contradicted = match made_for {
         MadeFor::Ingress(of, _) => {
-            !knows_objects(context)
+            !(knows_objects(context) && !has_other_instances(one.region, one.balancer.vpc_id.as_deref()))
                 && !of_cluster.iter().any(|document| document.object().text(&["metadata", "namespace"]) == Some(of))
         }
         _ => serves_something(one) == Some(true),

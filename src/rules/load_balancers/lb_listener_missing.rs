@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use crate::aws::load_balancers::Maker;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer has no listener for a port of its Service",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "A port of the Service has a node port, and the load balancer has no listener with its number. New load balancers are skipped.",
+    condition: "The load balancer has no listener with the number of a port of the Service; for the cloud controller, of a port with a node port. New load balancers are skipped.",
     impact: "clients cannot connect to the port: the controller does not sync the Service, or is refused",
     fix: "See the events of the Service for the reason why the controller did not create the listener.",
     sources: &[
@@ -30,7 +31,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let held: BTreeSet<i64> = listeners.iter().map(|listener| i64::from(listener.port)).collect();
         // The cloud controller skips ports without a node port.
-        let asked = service.ports.iter().filter(|port| port.node_port.is_some()).map(|port| port.port);
+        let skips = one.claim().is_some_and(|claim| claim.maker == Maker::CloudController);
+        let asked = service.ports.iter().filter(|port| !skips || port.node_port.is_some()).map(|port| port.port);
         let missing: BTreeSet<String> =
             asked.filter(|port| !held.contains(port)).map(|port| port.to_string()).collect();
         if missing.is_empty() {

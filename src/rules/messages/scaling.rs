@@ -130,19 +130,51 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("Amazon EC2 Auto Scaling throttles; the autoscaler repeats"),
     defect(
         AUTOSCALER,
+        &["Failed to regenerate ASG cache", "NoCredentialProviders"],
+        "1.3..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_manager.go",
+    )
+    .rules(&["imds-hop-limit-low", "instance-profile-missing", "controller-metadata-unreachable"])
+    .means("the autoscaler finds no credentials: its node has no role, or the metadata service is not reached"),
+    defect(
+        AUTOSCALER,
+        &["Failed to regenerate ASG cache", "no EC2 IMDS role found"],
+        "1.3..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_manager.go",
+    )
+    .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+    .metadata()
+    .means("the autoscaler gets no credentials from the metadata service"),
+    defect(
+        AUTOSCALER,
         &["Failed to regenerate ASG cache"],
         "1.3..1.36",
         "cluster-autoscaler/cloudprovider/aws/aws_manager.go",
     )
-    .unless(&["NoCredentialProviders", "ec2imds", "EC2 IMDS", "EC2MetadataError"])
     .means("the autoscaler cannot list its groups: network or credentials"),
+    defect(
+        AUTOSCALER,
+        &["Failed to create AWS Manager", "NoCredentialProviders"],
+        "1.3..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go",
+    )
+    .rules(&["imds-hop-limit-low", "instance-profile-missing", "controller-metadata-unreachable"])
+    .means("the autoscaler finds no credentials: its node has no role, or the metadata service is not reached"),
+    defect(
+        AUTOSCALER,
+        &["Failed to create AWS Manager", "no EC2 IMDS role found"],
+        "1.3..1.36",
+        "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go",
+    )
+    .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
+    .metadata()
+    .means("the autoscaler gets no credentials from the metadata service"),
     defect(
         AUTOSCALER,
         &["Failed to create AWS Manager"],
         "1.13..1.36",
         "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go",
     )
-    .unless(&["NoCredentialProviders", "ec2imds", "EC2 IMDS", "EC2MetadataError"])
     .means("the autoscaler cannot call AWS: network or credentials"),
     harmless(AUTOSCALER, &["pod didn't trigger scale-up"], "..1.36", "cluster-autoscaler/processors/status")
         .conditions(&["autoscaler-group-tags", "autoscaler-template-taints", "autoscaler-discovers-nothing"])

@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a ServiceAccount names a role by something that is not an ARN",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ServiceAccount],
-    condition: "`eks.amazonaws.com/role-arn` of a ServiceAccount is not `arn:PARTITION:iam::ACCOUNT:role/NAME`. A name alone counts if the webhook runs with `--compose-role-arn`. Placeholders of templates are skipped.",
+    condition: "`eks.amazonaws.com/role-arn` of a ServiceAccount is not `arn:PARTITION:iam::ACCOUNT:role/NAME`. A name alone is judged if the webhook is known to run without `--compose-role-arn`, as on EKS. Placeholders are skipped.",
     impact: "the pods get no credentials: STS refuses the call (`Request ARN is invalid`)",
     fix: "Write the ARN of the role, and restart the pods.",
     sources: &[
@@ -29,16 +29,31 @@ fn is_arn(text: &str) -> bool {
             && resource.strip_prefix("role/").is_some_and(|name| !name.is_empty()))
 }
 
+/// True for a text that something may replace before it is applied: it has characters that no ARN has, or no small letters,
+/// or an account that is a word.
+fn is_placeholder(text: &str) -> bool {
+    let text = text.trim();
+    let lower = text.to_lowercase();
+    let account = text.split(':').nth(4).unwrap_or_default();
+    let is_of_arn = |one: char| one.is_ascii_alphanumeric() || ":/+=,.-_".contains(one);
+    !text.chars().all(is_of_arn)
+        || !text.contains(|one: char| one.is_ascii_lowercase())
+        || !account.bytes().all(|byte| byte.is_ascii_digit())
+        || ["__", "xxx", "placeholder", "replace", "changeme", "your-", "your_", "example"]
+            .iter()
+            .any(|one| lower.contains(one))
+}
+
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let composes = context.evidence.webhook_composes_arns();
     let mut checked = 0;
     let mut found = Vec::new();
-    let is_open = |text: &str| text.contains("${") || text.contains("{{") || text.starts_with('<');
     let identities = context.evidence.web_identities().into_iter().filter(|one| one.workload.is_none());
-    for identity in identities.filter(|one| !is_open(one.role_arn)) {
+    for identity in identities.filter(|one| !is_placeholder(one.role_arn)) {
         checked += 1;
         let is_name = !identity.role_arn.contains(':');
-        if is_arn(identity.role_arn) || is_name && composes {
+        // Of a webhook that was not given, it is not known if it makes an ARN of a name.
+        if is_arn(identity.role_arn) || is_name && composes != Some(false) {
             continue;
         }
         let message = format!(
@@ -88,7 +103,7 @@ spec:
 
     #[test]
     fn fires() {
-        lint::fires(&RULE, DEFECT);
+        lint::fires(&RULE, &format!("{DEFECT}{WEBHOOK}").replace(", --compose-role-arn", ""));
         lint::fires(&RULE, &DEFECT.replace("role-arn: lbc", "role-arn: 'arn:aws:iam::1111:role/lbc'"));
         lint::fires(&RULE, &DEFECT.replace("role-arn: lbc", "role-arn: 'arn:aws:iam::111122223333:user/lbc'"));
     }
@@ -96,7 +111,23 @@ spec:
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, "role-arn: lbc", "role-arn: 'arn:aws-cn:iam::111122223333:role/path/lbc'");
+        // A webhook may make an ARN of the name.
         let with = format!("{DEFECT}{WEBHOOK}");
         lint::silent(&RULE, &with.replace(", --compose-role-arn", ""), "--in-cluster", "--compose-role-arn");
+        lint::silent(
+            &RULE,
+            &DEFECT.replace("role-arn: lbc", "role-arn: 'arn:aws:iam::1111:role/lbc'"),
+            "'arn:aws:iam::1111:role/lbc'",
+            "lbc",
+        );
+    }
+
+    #[test]
+    fn does_not_apply_to_placeholders() {
+        for text in
+            ["'arn:aws:iam::<ACCOUNT>:role/lbc'", "$(ROLE)", "PLACEHOLDER", "'arn:aws:iam::ACCOUNT_ID:role/lbc'"]
+        {
+            lint::does_not_apply(&RULE, &DEFECT.replace("role-arn: lbc", &format!("role-arn: {text}")));
+        }
     }
 }
