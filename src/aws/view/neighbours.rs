@@ -169,7 +169,10 @@ pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
         return Some(true);
     }
     let is_open = |group: &AutoScalingGroup| {
-        !group.instances.iter().any(|id| region.instance(id).is_some()) && are_launches_unread(group, region)
+        // A launch configuration, which is not read, may tag nothing and name anything.
+        let has_configuration = group.launch.as_ref().is_some_and(|launch| launch.templates.is_empty());
+        !group.instances.iter().any(|id| region.instance(id).is_some())
+            && (has_configuration || are_launches_unread(group, region))
     };
     if groups.iter().any(is_open) {
         return None;
