@@ -22,7 +22,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     // A patch has the image or the command alone, and a variable, a script or a template may hold any argument.
     let is_known = |words: &[String]| {
         let is_open = |word: &String| ["$(", "${", "{{"].iter().any(|mark| word.contains(mark));
-        let is_script = |word: &String| word == "-c" || word.ends_with(".sh");
+        let is_script = |word: &String| {
+            word == "-c" || std::path::Path::new(word).extension().is_some_and(|one| one.eq_ignore_ascii_case("sh"))
+        };
         words.iter().any(|word| word.starts_with("--") && word.len() > 2)
             && !words.iter().any(|word| is_script(word) || is_open(word) && !word.starts_with("--"))
     };

@@ -282,7 +282,8 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
     // not serve anything.
     let is_contradicted = match made_for {
         MadeFor::Ingress(of, _) => {
-            !(knows_objects(context) && !has_other_instances(one.region, one.balancer.vpc_id.as_deref()))
+            let has_others = has_other_instances(one.region, one.balancer.vpc_id.as_deref());
+            (has_others || !knows_objects(context))
                 && !of_cluster.iter().any(|document| document.object().text(&["metadata", "namespace"]) == Some(of))
         }
         _ => serves_something(one) == Some(true),

@@ -356,7 +356,9 @@ impl Session {
                     return Err(name.to_owned());
                 }
                 let arn = crate::alibaba::principal_arn(account_id, kind, name);
-                failed.into_iter().for_each(|(read, error)| self.gap(read, (None, Some(arn.clone())), error));
+                for (read, error) in failed {
+                    self.gap(read, (None, Some(arn.clone())), error);
+                }
                 Ok(principal)
             };
             let reading: Vec<_> = wanted.iter().map(|(kind, name)| scope.spawn(move || read(*kind, name))).collect();
