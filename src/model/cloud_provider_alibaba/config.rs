@@ -8,11 +8,7 @@ use crate::kubernetes::{Evidence, Service};
 
 use crate::model::decision::Answer;
 
-use super::gates;
-
-/// Feature gate with which an annotation chooses the kind of load balancer.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#LoadBalancerTypeAnnotation`.
-pub(super) const TYPE_GATE: &str = "LoadBalancerTypeAnnotation";
+use super::gates::{self, TYPE_GATE};
 
 /// Cluster id without `clusterID`.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#CLUSTER_ID`.

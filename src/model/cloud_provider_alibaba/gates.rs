@@ -3,7 +3,9 @@
 use crate::controller::ControllerVersion;
 use crate::model::annotations::parse_bool;
 
-use super::config::TYPE_GATE;
+/// Feature gate with which an annotation chooses the kind of load balancer.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#LoadBalancerTypeAnnotation`.
+pub(super) const TYPE_GATE: &str = "LoadBalancerTypeAnnotation";
 
 const fn two(minor: u32, patch: u32) -> ControllerVersion {
     ControllerVersion::new(2, minor, patch)
