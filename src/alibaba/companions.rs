@@ -116,14 +116,15 @@ impl<'e> CompanionRun<'e> {
         match self.companion {
             AlibabaCompanion::Terway | AlibabaCompanion::ExternalDns => false,
             AlibabaCompanion::CsiController | AlibabaCompanion::CsiNode => self.version.is_some(),
-            // Its configuration and its own variables come first.
-            AlibabaCompanion::ClusterAutoscaler => {
-                self.version.is_some()
-                    && self.argument("cloud-config").is_none()
-                    && !self.workload.has_hidden_credentials
-                    && !OF_AUTOSCALER.iter().any(|one| self.has_variable(one))
-            }
+            AlibabaCompanion::ClusterAutoscaler => self.version.is_some() && !self.may_be_configured_otherwise(),
         }
+    }
+
+    /// True for a cluster autoscaler whose configuration, variables or whole Secrets may hold what comes before RRSA.
+    fn may_be_configured_otherwise(&self) -> bool {
+        self.argument("cloud-config").is_some()
+            || self.workload.has_hidden_credentials
+            || OF_AUTOSCALER.iter().any(|one| self.has_variable(one))
     }
 
     /// True if it may have a key or a token that it prefers to RRSA.
@@ -141,6 +142,7 @@ impl<'e> CompanionRun<'e> {
             AlibabaCompanion::CsiController => self.drives_disks(),
             AlibabaCompanion::CsiNode => self.drives_disks() && !self.may_attach_elsewhere(evidence),
             AlibabaCompanion::ClusterAutoscaler | AlibabaCompanion::ExternalDns => true,
+            // Its configuration is a ConfigMap that a recording does not have.
             AlibabaCompanion::Terway => false,
         }
     }
@@ -156,16 +158,21 @@ impl<'e> CompanionRun<'e> {
 
     /// RRSA that it is given, for display.
     fn rrsa(&self, evidence: &Evidence) -> Option<String> {
-        let workload = self.workload;
         if let Some(name) = OF_RRSA.iter().find(|one| self.has_variable(one)) {
             return Some(format!("the environment variable {name}"));
         }
+        let role = self.role_of_service_account(evidence)?;
+        Some(format!("the role `{role}` of its ServiceAccount"))
+    }
+
+    /// Name of the role that its ServiceAccount gives it.
+    pub(super) fn role_of_service_account(&self, evidence: &'e Evidence) -> Option<&'e str> {
+        let workload = self.workload;
         let own = |(namespace, name, _): &(&str, &str, _)| {
             *namespace == workload.namespace && *name == workload.service_account
         };
         let (_, _, account) = evidence.service_accounts().find(own)?;
-        let role = account.text(&["metadata", "annotations", RRSA_ANNOTATION]).filter(|role| !role.is_empty())?;
-        Some(format!("the role `{role}` of its ServiceAccount"))
+        account.text(&["metadata", "annotations", RRSA_ANNOTATION]).filter(|role| !role.is_empty())
     }
 
     /// RRSA that it is given and does not read, with the reason. `None` as well if it is not known whether it reads it.
@@ -182,14 +189,7 @@ impl<'e> CompanionRun<'e> {
                 let first = ControllerVersion::new(1, 34, 1);
                 is_before(first).then(|| format!("which it reads since {first} only"))?
             }
-            // Its configuration may have them, and so may whole Secrets.
-            AlibabaCompanion::ClusterAutoscaler
-                if self.argument("cloud-config").is_some()
-                    || self.workload.has_hidden_credentials
-                    || OF_AUTOSCALER.iter().any(|one| self.has_variable(one)) =>
-            {
-                return None;
-            }
+            AlibabaCompanion::ClusterAutoscaler if self.may_be_configured_otherwise() => return None,
             AlibabaCompanion::ClusterAutoscaler => {
                 let first = ControllerVersion::new(1, 32, 0);
                 if is_before(first) {
@@ -229,10 +229,9 @@ impl<'e> CompanionRun<'e> {
                 let tries = self.container.words.iter().any(|word| word.value.starts_with("--dry-run"));
                 self.argument("alibaba-cloud-config-file") == Some("") && !tries
             }
-            AlibabaCompanion::CsiController => self.drives_disks(),
-            AlibabaCompanion::CsiNode => self.drives_disks() && !self.may_attach_elsewhere(evidence),
-            // Its configuration is a ConfigMap that a recording does not have.
-            AlibabaCompanion::Terway => false,
+            AlibabaCompanion::CsiController | AlibabaCompanion::CsiNode | AlibabaCompanion::Terway => {
+                self.calls_are_known(evidence)
+            }
         }
     }
 
@@ -290,6 +289,20 @@ impl<'e> CompanionRun<'e> {
     }
 }
 
+/// Actions that policies grant nowhere.
+pub(super) fn lacking(
+    needed: &[&'static str],
+    prepared: &PreparedPolicies,
+    environment: &Environment,
+    catalogue: &Catalogue,
+) -> Vec<&'static str> {
+    let is_lacking = |action: &&'static str| {
+        let assessment = prepared.assess(Question::on(action, &[]), environment, catalogue);
+        matches!(assessment.verdict, Verdict::Missing | Verdict::Denied)
+    };
+    needed.iter().copied().filter(is_lacking).collect()
+}
+
 /// A role of nodes, and what it does not grant.
 #[derive(Debug)]
 pub(crate) struct NodeRole<'a> {
@@ -328,11 +341,7 @@ pub(crate) fn companions_on_nodes<'a>(
         let compared = roles.into_values().map(|(account, principal)| {
             let prepared = PreparedPolicies::new(&checked_policies(account, principal, options).ok()?);
             let environment = Environment { account_id: account.account_id.clone(), ..Environment::default() };
-            let is_lacking = |action: &&'static str| {
-                let assessment = prepared.assess(Question::on(action, &[]), &environment, catalogue);
-                matches!(assessment.verdict, Verdict::Missing | Verdict::Denied)
-            };
-            Some(NodeRole { account, principal, lacking: needed.iter().copied().filter(is_lacking).collect() })
+            Some(NodeRole { account, principal, lacking: lacking(&needed, &prepared, &environment, catalogue) })
         });
         let roles: Vec<NodeRole<'_>> = compared.collect::<Option<_>>()?;
         (!roles.is_empty() && !needed.is_empty()).then_some(OnNodes { run, needed: needed.len(), roles })

@@ -2,14 +2,14 @@
 //! Sources: RAM documentation, "Overview of role-based SSO by using OIDC" (`oidc:iss`, `oidc:aud`, `oidc:sub`);
 //! AliyunContainerService/ack-pod-identity-webhook README.
 
-use crate::kubernetes::{Evidence, RRSA_ANNOTATION};
+use crate::kubernetes::Evidence;
 use crate::policy::{
     self, Caller, Catalogue, Context, ContextValue, Decision, Document, Effect, Environment, EscalationPath, Need,
-    PreparedPolicies, Question, RAM, Statement, Verdict,
+    PreparedPolicies, RAM, Statement,
 };
 use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
 
-use super::companions::{CompanionRun, companions};
+use super::companions::{CompanionRun, companions, lacking};
 use super::inventory::{Account, Principal, PrincipalKind};
 use super::roles::{self, checked_policies, published_needs};
 use super::view::ClusterView;
@@ -85,12 +85,7 @@ impl<'e> CompanionRun<'e> {
         if self.has_variable("ALIBABA_CLOUD_ROLE_ARN") {
             return None;
         }
-        let workload = self.workload;
-        let own = |(namespace, name, _): &(&str, &str, _)| {
-            *namespace == workload.namespace && *name == workload.service_account
-        };
-        let (_, _, account) = evidence.service_accounts().find(own)?;
-        let name = account.text(&["metadata", "annotations", RRSA_ANNOTATION]).filter(|name| !name.is_empty())?;
+        let name = self.role_of_service_account(evidence)?;
         Some(NamedRole { account_id: None, name, source: RoleSource::ServiceAccount })
     }
 }
@@ -200,17 +195,13 @@ fn rights<'a>(
     let prepared = PreparedPolicies::new(set);
     let environment = Environment { account_id: account.account_id.clone(), ..Environment::default() };
     let needed = run.needed();
-    let is_lacking = |action: &&'static str| {
-        let assessment = prepared.assess(Question::on(action, &[]), &environment, catalogue);
-        matches!(assessment.verdict, Verdict::Missing | Verdict::Denied)
-    };
     let mut needs = published_needs();
     needs.extend(needed.iter().copied().map(Need::everywhere));
     let beyond = policy::excess(set, &prepared, &needs, &environment, catalogue);
     Rights {
         principal,
         needed: needed.len(),
-        lacking: needed.into_iter().filter(is_lacking).collect(),
+        lacking: lacking(&needed, &prepared, &environment, catalogue),
         excess: beyond.unneeded(),
         paths: beyond.paths,
     }

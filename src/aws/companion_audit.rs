@@ -73,7 +73,7 @@ fn audit(
     let catalogue = options.catalogue();
     let objects = object_use(evidence);
     let needed = one.run.needed(view, objects);
-    let may_only_register = !objects.exists && !objects.has_services;
+    let may_only_register = objects.may_only_register();
     let lacking = lacking(&needed, prepared, environment, catalogue, may_only_register);
     let limits = lacking.iter().flat_map(|(action, _)| limits(set, action)).collect();
     let later = one.run.target.map(|target| one.run.needed_by(Some(target), view, objects)).unwrap_or_default();

@@ -319,6 +319,13 @@ impl RoleGrants {
         let call = TaggedCall { action, resources: &resources, creation: None, request: &request, resource: &resource };
         matches!(self.assess(&call, catalogue).verdict, Verdict::Missing | Verdict::Denied)
     }
+
+    /// Actions that are granted, but certainly not on a resource of which the tags are not known.
+    pub(crate) fn refused_on<'n>(&self, actions: &[&'n str], arn: &str, catalogue: &Catalogue) -> Vec<&'n str> {
+        let is_granted = |action: &str| !self.refuses_everywhere(action, catalogue);
+        let is_refused = |action: &str| is_granted(action) && self.refuses(action, arn, None, catalogue);
+        actions.iter().copied().filter(|action| is_refused(action)).collect()
+    }
 }
 
 /// Actions that the role of an autoscaler does not grant on a group that it manages, with the name of the group.

@@ -191,6 +191,13 @@ pub(crate) struct ObjectUse {
     pub(crate) has_ami_alias: bool,
 }
 
+impl ObjectUse {
+    /// True if no Ingress and no Service leads to a load balancer: the AWS Load Balancer Controller may only register targets.
+    pub(crate) fn may_only_register(&self) -> bool {
+        !self.exists && !self.has_services
+    }
+}
+
 /// True if the cluster is in an isolated partition.
 pub(crate) fn is_isolated(view: &ClusterView<'_>) -> bool {
     view.inventory.accounts.iter().any(|account| account.partition.starts_with("aws-iso"))

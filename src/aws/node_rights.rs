@@ -46,8 +46,7 @@ pub(crate) fn role_rights(
         !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
     };
     let needed = run.needed(view, objects);
-    let lacking =
-        lacking(&needed, &prepared, &environment, options.catalogue(), !objects.exists && !objects.has_services);
+    let lacking = lacking(&needed, &prepared, &environment, options.catalogue(), objects.may_only_register());
     Some(RoleRights {
         grants_changes: run.row.hallmarks.iter().copied().any(grants),
         needed: needed.len(),

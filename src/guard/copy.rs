@@ -1,10 +1,11 @@
 //! The copy of an account on which a plan is tried.
 
 use crate::aws::{Account, Inventory};
+use crate::inventory::Provider;
 
 use super::change::{Action, Change};
 use super::links::{self, Open, Side};
-use super::plan::{Plan, ProviderAccount};
+use super::plan::{Plan, ProviderAccount, account_of_arn};
 use super::scope::Affected;
 use super::trial::{Effect, Trial};
 use super::{links_on_copy, objects};
@@ -223,12 +224,8 @@ fn place<'i>(
 
 /// The account that the values of a change name.
 pub(super) fn account_of(change: &Change) -> Option<&str> {
-    let is_account = |text: &&str| text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit());
-    // arn:partition:service:region:account:…
-    change.texts().into_iter().find_map(|text| {
-        let of_arn = text.strip_prefix("arn:").and_then(|rest| rest.split(':').nth(3));
-        of_arn.or(Some(text)).filter(is_account)
-    })
+    let is_id = |text: &&str| Provider::Aws.is_account_id(text);
+    change.texts().into_iter().find_map(|text| account_of_arn(text).or(Some(text).filter(is_id)))
 }
 
 /// The region that the values of a change name, else that of its provider.

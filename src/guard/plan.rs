@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::inventory::Provider;
+
 use super::change::{Action, Change, Meaning, Setting, meaning, texts};
 use super::references::Configuration;
 use super::terraform::{Document, RawChange};
@@ -35,10 +37,10 @@ pub(super) enum ProviderAccount {
     Unstated,
 }
 
-/// The account in an ARN.
-fn account_of_arn(arn: &str) -> Option<String> {
+/// The account in an ARN (`arn:partition:service:region:account:…`).
+pub(super) fn account_of_arn(arn: &str) -> Option<&str> {
     let account = arn.strip_prefix("arn:")?.split(':').nth(3)?;
-    (account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())).then(|| account.to_owned())
+    Provider::Aws.is_account_id(account).then_some(account)
 }
 
 /// True for a kind whose objects are always in the account of the provider; a subscription has the ARN of its topic.
@@ -350,7 +352,7 @@ impl Plan {
         let assumed = block("assume_role").or_else(|| block("assume_role_with_web_identity"));
         let arn = assumed.and_then(|block| self.constant(block.get("role_arn")?));
         if let Some(account) = arn.and_then(account_of_arn) {
-            return ProviderAccount::Is(account);
+            return ProviderAccount::Is(account.to_owned());
         }
         let of_resources = || {
             let own = self.provider_key(change)?;
@@ -362,7 +364,7 @@ impl Plan {
             accounts.all(|other| other == first).then_some(first)
         };
         match (of_resources(), assumed.is_some()) {
-            (Some(account), _) => ProviderAccount::Is(account),
+            (Some(account), _) => ProviderAccount::Is(account.to_owned()),
             (None, true) => ProviderAccount::Unknown,
             (None, false) => ProviderAccount::Unstated,
         }

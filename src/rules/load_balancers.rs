@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::aws::view::{RegionView, is_alive};
-use crate::aws::{InstanceState, LoadBalancer, TargetGroup};
+use crate::aws::{Instance, InstanceState, LoadBalancer, TargetGroup};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::{Read, Tag};
 use crate::kubernetes::{DocumentKind, Ingress, Service, covers_all_namespaces};
@@ -116,18 +116,26 @@ pub(super) const OBJECTS_UNKNOWN: &str = "`--fix-leftovers` offers it only in a 
 /// Reason for which what an AWS Load Balancer Controller made is not deleted by its name alone.
 pub(super) const NAME_MAY_BE_USED: &str = "`--fix-leftovers` does not offer it: the AWS Load Balancer Controller of a cluster that runs in its VPC may have this name";
 
+/// Live instances of a VPC; all of them if it is not known.
+fn live_instances<'r>(region: &'r RegionView<'_>, vpc: Option<&str>) -> impl Iterator<Item = &'r Instance> {
+    let in_vpc = move |one: &Instance| vpc.is_none() || one.vpc_id.as_deref() == vpc;
+    region.region.instances.iter().filter(move |one| one.state.is_live() && in_vpc(one))
+}
+
 /// True if an instance runs in a VPC.
 pub(super) fn has_instances(region: &RegionView<'_>, vpc: Option<&str>) -> bool {
-    let in_vpc = |vpc_id: Option<&str>| vpc.is_none() || vpc_id == vpc;
-    region.region.instances.iter().any(|one| one.state.is_live() && in_vpc(one.vpc_id.as_deref()))
+    live_instances(region, vpc).next().is_some()
 }
 
 /// True if an instance that is none of the cluster's Nodes runs in a VPC: an AWS Load Balancer Controller there may have the
 /// same `--cluster-name`.
 pub(super) fn has_other_instances(region: &RegionView<'_>, vpc: Option<&str>) -> bool {
-    let is_node = |id: &str| region.members.iter().any(|one| one.instance.id == id && one.node.is_some());
-    let live = region.region.instances.iter().filter(|one| one.state.is_live());
-    live.filter(|one| vpc.is_none() || one.vpc_id.as_deref() == vpc).any(|one| !is_node(&one.id))
+    live_instances(region, vpc).any(|one| !is_node(region, one))
+}
+
+/// True if an instance is one of the cluster's Nodes.
+fn is_node(region: &RegionView<'_>, instance: &Instance) -> bool {
+    region.members.iter().any(|one| one.instance.id == instance.id && one.node.is_some())
 }
 
 /// Target groups that a `TargetGroupBinding` names, by ARN or by name.

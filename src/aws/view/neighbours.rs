@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::aws::launches::{are_launches_unread, tags_of_launches};
-use crate::aws::{AutoScalingGroup, Instance, LaunchSettings, LaunchTemplate, NetworkInterface, Region};
+use crate::aws::launches::{are_launches_unread, find_template, tags_of_launches};
+use crate::aws::{AutoScalingGroup, Instance, NetworkInterface, Region};
 use crate::inventory::Tag;
 use crate::tags;
 use crate::text;
@@ -154,9 +154,7 @@ pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
     let is_of_eks = |one: &NetworkInterface| {
         one.description.strip_prefix("Amazon EKS ") == Some(cluster) || one.status == "in-use" && names(&one.tags)
     };
-    let is_group_of_it = |id: &String| {
-        region.security_groups.iter().any(|one| one.id == *id && named(&one.tags) == BTreeSet::from([cluster]))
-    };
+    let is_group_of_it = |id: &String| is_group_of(region, id, cluster);
     // Without the tag of any cluster, a machine with a security group of this one may be its node.
     let is_node = |one: &Instance| {
         names(&one.tags) || named(&one.tags).is_empty() && one.security_groups.iter().any(is_group_of_it)
@@ -184,29 +182,29 @@ pub(crate) fn is_alive(region: &Region, cluster: &str) -> Option<bool> {
 /// owns, or with a security group of it: its user data may tag the instances.
 fn launches_for(group: &AutoScalingGroup, region: &Region, cluster: &str) -> bool {
     let Some(launch) = &group.launch else { return false };
-    let is_its_alone = |tags_: &[Tag]| named(tags_) == BTreeSet::from([cluster]);
     let subnets = region.subnets.iter().filter(|subnet| launch.subnets.contains(&subnet.id));
-    let mut owned =
-        subnets.filter(|subnet| tags::has_cluster_tag_owned(&subnet.tags, cluster) && is_its_alone(&subnet.tags));
-    let versions = templates_of(launch, region).flat_map(|template| &template.versions);
+    let mut owned = subnets
+        .filter(|subnet| tags::has_cluster_tag_owned(&subnet.tags, cluster) && is_named_alone(&subnet.tags, cluster));
+    let held = region.launch_templates.as_deref().unwrap_or_default();
+    let templates = launch.templates.iter().filter_map(|reference| find_template(held, reference));
+    let versions = templates.flat_map(|template| &template.versions);
     let mut groups = versions.flat_map(|version| version.security_groups.iter().flatten());
     // An untagged instance may be a node whose user data has not run.
     let is_unnamed = |id: &String| region.instance(id).is_none_or(|one| named(&one.tags).is_empty());
     group.instances.iter().all(is_unnamed)
         && !launch.is_being_deleted
         && named(&tags_of_launches(group, region)).is_empty()
-        && (owned.next().is_some()
-            || groups.any(|id| region.security_groups.iter().any(|one| one.id == *id && is_its_alone(&one.tags))))
+        && (owned.next().is_some() || groups.any(|id| is_group_of(region, id, cluster)))
 }
 
-/// The launch templates of an Auto Scaling group.
-fn templates_of<'r>(launch: &'r LaunchSettings, region: &'r Region) -> impl Iterator<Item = &'r LaunchTemplate> {
-    let all = region.launch_templates.iter().flatten();
-    all.filter(|template| {
-        launch.templates.iter().any(|reference| {
-            reference.id.as_ref() == Some(&template.id) || reference.name.as_ref() == Some(&template.name)
-        })
-    })
+/// True if tags name a cluster and no other.
+fn is_named_alone(tags_: &[Tag], cluster: &str) -> bool {
+    named(tags_) == BTreeSet::from([cluster])
+}
+
+/// True for the id of a security group whose tags name a cluster and no other.
+fn is_group_of(region: &Region, id: &str, cluster: &str) -> bool {
+    region.security_groups.iter().any(|one| one.id == id && is_named_alone(&one.tags, cluster))
 }
 
 /// The other clusters of each VPC of a region.

@@ -3,6 +3,8 @@ use crate::controller::companion::Companion;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
+use super::workload_violation;
+
 pub(super) const RULE: Rule = Rule {
     id: "lbc-cluster-name-missing",
     title: "the AWS Load Balancer Controller has no cluster name",
@@ -35,11 +37,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if run.arguments("cluster-name").last().is_some_and(|name| !name.is_empty()) {
             return None;
         }
-        let name = run.workload.full_name();
-        let message = format!("{} has no `--cluster-name`", text::printable(&name));
         let fix = Fix::none("set `--cluster-name` to the name of the cluster");
-        let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-        Some(Violation::new(Severity::Error, resource, message, fix).at(&run.workload.place))
+        Some(workload_violation(run, Severity::Error, "has no `--cluster-name`", fix))
     });
     if known.is_empty() {
         return CheckResult::not_applicable("no AWS Load Balancer Controller with arguments was given");

@@ -4,6 +4,8 @@ use crate::controller::companion::Companion;
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
+use super::workload_violation;
+
 pub(super) const RULE: Rule = Rule {
     id: "lbc-gate-unknown",
     title: "the AWS Load Balancer Controller does not know a feature gate",
@@ -86,13 +88,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         for gate in gates.filter(is_name) {
             checked += 1;
             let Some(reason) = refusal(gate, run.version) else { continue };
-            let name = run.workload.full_name();
             let gate = text::printable(gate);
-            let message = format!("{} has the feature gate `{gate}`, {reason}", text::printable(&name));
+            let message = format!("has the feature gate `{gate}`, {reason}");
             let fix = Fix::none(format!("remove `{gate}`, or run a version that has it"));
-            let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-            let violation = Violation::new(Severity::Error, resource, message, fix);
-            found.push(violation.with_respect_to(gate).at(&run.workload.place));
+            found.push(workload_violation(&run, Severity::Error, &message, fix).with_respect_to(gate));
         }
     }
     if checked == 0 {

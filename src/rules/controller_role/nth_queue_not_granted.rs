@@ -48,11 +48,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         checked += 1;
         let arn = format!("arn:{}:sqs:{region}:{account}:{name}", one.account.partition);
-        let is_somewhere = |action: &str| !grants.refuses_everywhere(action, catalogue);
-        let refused: Vec<&str> = ACTIONS
-            .into_iter()
-            .filter(|action| is_somewhere(action) && grants.refuses(action, &arn, None, catalogue))
-            .collect();
+        let refused = grants.refused_on(&ACTIONS, &arn, catalogue);
         if refused.is_empty() {
             continue;
         }

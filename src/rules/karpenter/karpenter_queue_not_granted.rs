@@ -34,11 +34,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         let Some(queue) = queue.filter(|name| !name.is_empty() && !name.contains([':', '/'])) else { continue };
         checked += 1;
         let arn = format!("arn:{}:sqs:*:{}:{queue}", one.account.partition, one.account.account_id);
-        let is_somewhere = |action: &str| !grants.refuses_everywhere(action, catalogue);
-        let refused: Vec<&str> = ACTIONS
-            .into_iter()
-            .filter(|action| is_somewhere(action) && grants.refuses(action, &arn, None, catalogue))
-            .collect();
+        let refused = grants.refused_on(&ACTIONS, &arn, catalogue);
         if refused.is_empty() {
             continue;
         }

@@ -12,6 +12,8 @@ const CERTIFICATE: &str = "service.beta.kubernetes.io/aws-load-balancer-ssl-cert
 /// Annotation of both controllers: names or numbers of the ports with TLS.
 const TLS_PORTS: &str = "service.beta.kubernetes.io/aws-load-balancer-ssl-ports";
 
+const FIX: &str = "make the controller sync the Service; see its events for the reason why it did not";
+
 pub(super) const RULE: Rule = Rule {
     id: "lb-certificate-differs",
     title: "a listener has another certificate than the Service asks for",
@@ -61,8 +63,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 if plain.len() == 1 { "has" } else { "have" },
                 text::printable(wanted)
             );
-            let fix = "make the controller sync the Service; see its events for the reason why it did not";
-            on_balancer(one, Severity::Warning, message, fix).with_respect_to("none")
+            on_balancer(one, Severity::Warning, message, FIX).with_respect_to("none")
         });
         let other = other.into_iter().filter(|one| one.certificates.iter().all(|arn| arn != wanted));
         let found = other.map(|listener| {
@@ -74,8 +75,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 text::printable(held),
                 text::printable(wanted)
             );
-            let fix = "make the controller sync the Service; see its events for the reason why it did not";
-            on_balancer(one, Severity::Warning, message, fix).with_respect_to(listener.port.to_string())
+            on_balancer(one, Severity::Warning, message, FIX).with_respect_to(listener.port.to_string())
         });
         Some(found.chain(without).collect())
     })

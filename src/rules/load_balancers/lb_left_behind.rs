@@ -1,6 +1,6 @@
 use crate::aws::leftovers::Stays;
 use crate::aws::load_balancers::{MadeFor, Maker};
-use crate::aws::{LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
+use crate::aws::{Instance, LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
 use crate::kubernetes::{Document, DocumentKind, Object, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
@@ -11,7 +11,7 @@ use crate::tags;
 
 use super::{
     BALANCER, BALANCERS, NAME_MAY_BE_USED, OBJECTS_UNKNOWN, TAGS, bound_target_groups, for_each, has_instances,
-    has_other_instances, is_dead, is_new, knows_objects, leaves_to_code, on_balancer,
+    has_other_instances, is_dead, is_new, is_node, knows_objects, leaves_to_code, on_balancer,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -184,19 +184,21 @@ fn serves_something(one: &Balancer<'_>) -> Option<bool> {
     Some(read?.iter().any(|target| target.is_healthy()))
 }
 
+/// Live instances that are registered.
+fn live_targets<'b>(one: &'b Balancer<'_>) -> impl Iterator<Item = &'b Instance> {
+    let of_groups = one.groups.iter().flat_map(|group| group.targets.iter().flatten()).map(|target| target.id.as_str());
+    let ids = one.balancer.instances.iter().map(String::as_str).chain(of_groups);
+    ids.filter_map(|id| one.region.instance(id)).filter(|instance| instance.state.is_live())
+}
+
 /// True if a live instance is registered: the cluster has it, whatever its tags are.
 fn has_live_target(one: &Balancer<'_>) -> bool {
-    let of_groups = one.groups.iter().flat_map(|group| group.targets.iter().flatten()).map(|target| target.id.as_str());
-    let mut ids = one.balancer.instances.iter().map(String::as_str).chain(of_groups);
-    ids.any(|id| one.region.instance(id).is_some_and(|instance| instance.state.is_live()))
+    live_targets(one).next().is_some()
 }
 
 /// True if a live instance that is none of the cluster's Nodes is registered.
 fn has_other_target(one: &Balancer<'_>) -> bool {
-    let of_groups = one.groups.iter().flat_map(|group| group.targets.iter().flatten()).map(|target| target.id.as_str());
-    let mut ids = one.balancer.instances.iter().map(String::as_str).chain(of_groups);
-    let is_node = |id: &str| one.region.members.iter().any(|member| member.instance.id == id && member.node.is_some());
-    ids.any(|id| !is_node(id) && one.region.instance(id).is_some_and(|instance| instance.state.is_live()))
+    live_targets(one).any(|instance| !is_node(one.region, instance))
 }
 
 /// The use of a load balancer by the object that it was created for.
