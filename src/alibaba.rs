@@ -7,6 +7,7 @@ use crate::transition::Target;
 
 pub(crate) mod clusters;
 pub(crate) mod companions;
+pub(crate) mod fleet;
 pub(crate) mod grant;
 pub(crate) mod inventory;
 pub(crate) mod provider_id;

@@ -1,10 +1,15 @@
 //! Evidence that was read from a cloud. Clouds share no common inventory that rules could be written against: each has
 //! its own inventory, view and rules. They share the later stages: findings, transitions, plans, journals and reports.
 
+use std::collections::BTreeSet;
+
 use crate::alibaba;
 use crate::aws::Inventory;
+use crate::clusters::Clusters;
 use crate::inventory::kubernetes::Recording;
 use crate::inventory::{Gap, InventoryError, MissingRegion, Provider};
+use crate::membership::NodesPlace;
+use crate::nodes::KubernetesNode;
 
 mod source;
 
@@ -81,6 +86,58 @@ impl EstateRef<'_> {
         match self {
             Self::Aws(_) => Provider::Aws,
             Self::Alibaba(_) => Provider::Alibaba,
+        }
+    }
+
+    /// Every cluster id.
+    #[must_use]
+    pub fn clusters(self) -> Clusters {
+        match self {
+            Self::Aws(inventory) => Clusters::from_inventory(inventory),
+            Self::Alibaba(inventory) => Clusters::from_alibaba(inventory),
+        }
+    }
+
+    /// True if every list that may hold the tags of a cluster was read.
+    #[must_use]
+    pub fn is_listed(self) -> bool {
+        let reads = match self {
+            Self::Aws(_) => &crate::aws::clusters::READS,
+            Self::Alibaba(_) => &alibaba::clusters::READS,
+        };
+        !self.gaps().iter().any(|gap| reads.contains(&gap.read))
+    }
+
+    /// Ids of the instances that exist. ECS does not list instances that were released.
+    pub(crate) fn live_instances(self) -> BTreeSet<String> {
+        let ids: BTreeSet<&str> = match self {
+            Self::Aws(inventory) => {
+                let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
+                let instances = regions.flat_map(|region| &region.instances);
+                instances.filter(|one| one.state.is_live()).map(|one| one.id.as_str()).collect()
+            }
+            Self::Alibaba(inventory) => {
+                let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
+                regions.flat_map(|region| &region.instances).map(|one| one.id.as_str()).collect()
+            }
+        };
+        ids.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Place of Nodes among the instances of its accounts.
+    pub(crate) fn place_of_nodes(self, nodes: &[KubernetesNode]) -> NodesPlace {
+        match self {
+            Self::Aws(inventory) => crate::aws::fleet::place_of_nodes(inventory, nodes),
+            Self::Alibaba(inventory) => alibaba::fleet::place_of_nodes(inventory, nodes),
+        }
+    }
+
+    /// True if every region was denied so completely that nothing is known.
+    #[must_use]
+    pub fn is_empty_handed(self) -> bool {
+        match self {
+            Self::Aws(inventory) => inventory.is_empty_handed(),
+            Self::Alibaba(inventory) => inventory.is_empty_handed(),
         }
     }
 
@@ -242,9 +299,6 @@ impl Estate {
     /// True if every region was denied so completely that nothing is known.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
-        match self {
-            Self::Aws(inventory) => inventory.is_empty_handed(),
-            Self::Alibaba(inventory) => inventory.is_empty_handed(),
-        }
+        self.as_ref().is_empty_handed()
     }
 }

@@ -65,7 +65,7 @@ pub mod nodes {
 pub mod permissions {
     pub use crate::permissions::{
         FIX, FIX_ALIBABA, FixLimits, LEFTOVERS, Permission, SCAN, SCAN_ALIBABA, fix_policy, fix_policy_alibaba,
-        leftovers_policy, organization_policy, scan_policy, scan_policy_alibaba,
+        leftovers_policy, organization_policy, organization_policy_alibaba, scan_policy, scan_policy_alibaba,
     };
 }
 pub mod plan {

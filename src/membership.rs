@@ -5,8 +5,10 @@ use std::fmt;
 
 use crate::text;
 
+mod place;
 mod roles;
 
+pub(crate) use place::NodesPlace;
 pub use roles::RoleSource;
 pub(crate) use roles::{
     NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, Selectable, roles_from_labels, roles_from_names,

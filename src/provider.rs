@@ -15,6 +15,8 @@ pub(crate) mod progress;
 #[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 pub(crate) mod signals;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(crate) mod targets;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) mod write_error;
 
 #[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]

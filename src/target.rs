@@ -19,6 +19,8 @@ pub(crate) const MAX_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "TargetEntry")]
 pub struct Target {
+    /// Cloud of the account.
+    pub provider: Provider,
     pub account_id: String,
     /// Its name in the organization, if it comes from there.
     pub name: Option<String>,
@@ -126,11 +128,11 @@ pub enum InvalidTarget {
     /// Neither an account nor the ARN of a role.
     #[error("it names no account: add `account`, or the ARN of a role")]
     NoAccount,
-    /// Not twelve digits.
-    #[error("`{0}` is not an account id of twelve digits")]
+    /// Not the id of an account.
+    #[error("`{0}` is not an account id: twelve digits in AWS, sixteen in Alibaba Cloud")]
     Account(String),
     /// Not the name of a region.
-    #[error("`{0}` is not a region name, such as us-east-1")]
+    #[error("`{0}` is not a region name, such as us-east-1 or cn-hangzhou")]
     Region(String),
     /// Evidence without a name.
     #[error("`{0}` has an empty name")]
@@ -176,9 +178,10 @@ impl Target {
     fn new(entry: TargetEntry) -> Result<Self, InvalidTarget> {
         let TargetEntry { account, role, external_id, regions, cluster_ids, kube_context, kubernetes } = entry;
         let of_role = match role.as_deref().map(Role::parse).transpose()? {
-            Some(Role::Arn(account)) => Some(account.to_owned()),
+            Some(Role::Arn { provider, account }) => Some((provider, account.to_owned())),
             Some(Role::Name) | None => None,
         };
+        let (of_cloud, of_role) = of_role.unzip();
         let account_id = match (account, of_role) {
             (Some(account), Some(other)) if account != other => {
                 return Err(InvalidTarget::Accounts { role: other, target: account });
@@ -186,9 +189,11 @@ impl Target {
             (Some(account), _) | (None, Some(account)) => account,
             (None, None) => return Err(InvalidTarget::NoAccount),
         };
-        if !Provider::Aws.is_account_id(&account_id) {
+        let Some(provider) =
+            of_cloud.or_else(|| cloud_of(&account_id)).filter(|cloud| cloud.is_account_id(&account_id))
+        else {
             return Err(InvalidTarget::Account(account_id));
-        }
+        };
         if let Some(region) = regions.iter().find(|region| !is_region(region)) {
             return Err(InvalidTarget::Region(region.clone()));
         }
@@ -206,6 +211,7 @@ impl Target {
             list
         };
         Ok(Self {
+            provider,
             account_id,
             name: None,
             role,
@@ -217,14 +223,18 @@ impl Target {
         })
     }
 
-    /// The ARN of the role to assume.
+    /// The ARN of the role to assume; a partition is a part of it in AWS alone.
     #[must_use]
     pub fn role_arn(&self, partition: &str) -> Option<String> {
         let role = self.role.as_deref()?;
-        if role.starts_with("arn:") {
+        if role.contains(':') {
             return Some(role.to_owned());
         }
-        Some(format!("arn:{partition}:iam::{}:role/{}", self.account_id, role.trim_start_matches('/')))
+        let (account, name) = (&self.account_id, role.trim_start_matches('/'));
+        Some(match self.provider {
+            Provider::Aws => format!("arn:{partition}:iam::{account}:role/{name}"),
+            Provider::Alibaba => format!("acs:ram::{account}:role/{name}"),
+        })
     }
 }
 
@@ -233,6 +243,16 @@ impl TryFrom<TargetEntry> for Target {
 
     fn try_from(entry: TargetEntry) -> Result<Self, InvalidTarget> {
         Self::new(entry)
+    }
+}
+
+/// The cloud of an account id by its length. Ids of Alibaba Cloud have sixteen digits; its reference does not limit
+/// their length (Resource Management documentation, `AccountId`), so that longer ones count as well.
+fn cloud_of(account_id: &str) -> Option<Provider> {
+    match account_id.len() {
+        12 => Some(Provider::Aws),
+        13..=20 => Some(Provider::Alibaba),
+        _ => None,
     }
 }
 
@@ -273,8 +293,8 @@ pub enum InvalidRole {
 
 /// A role in a target.
 enum Role<'r> {
-    /// By ARN, with its account.
-    Arn(&'r str),
+    /// By ARN, with its cloud and account.
+    Arn { provider: Provider, account: &'r str },
     /// By name, with its path.
     Name,
 }
@@ -285,7 +305,13 @@ impl<'r> Role<'r> {
         match parts.as_slice() {
             ["arn", _, "iam", "", account, name] if Provider::Aws.is_account_id(account) && name.len() > 5 => {
                 match name.strip_prefix("role/") {
-                    Some(name) if is_role_name(name) => Ok(Self::Arn(account)),
+                    Some(name) if is_role_name(name) => Ok(Self::Arn { provider: Provider::Aws, account }),
+                    _ => Err(InvalidRole::Arn(role.to_owned())),
+                }
+            }
+            ["acs", "ram", "", account, name] if Provider::Alibaba.is_account_id(account) => {
+                match name.strip_prefix("role/") {
+                    Some(name) if is_ram_role_name(name) => Ok(Self::Arn { provider: Provider::Alibaba, account }),
                     _ => Err(InvalidRole::Arn(role.to_owned())),
                 }
             }
@@ -301,6 +327,12 @@ fn is_role_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 + 512 && !name.ends_with('/') && name.bytes().all(fits)
 }
 
+/// True if a text is the name of a RAM role (RAM 2015-05-01, `CreateRole`, `RoleName`).
+fn is_ram_role_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
 /// Checks the role of `--target-role`.
 ///
 /// # Errors
@@ -308,7 +340,7 @@ fn is_role_name(name: &str) -> bool {
 pub(crate) fn role_name(text: &str) -> Result<String, InvalidRole> {
     match Role::parse(text)? {
         Role::Name => Ok(text.to_owned()),
-        Role::Arn(_) => Err(InvalidRole::OneAccount),
+        Role::Arn { .. } => Err(InvalidRole::OneAccount),
     }
 }
 
@@ -405,31 +437,22 @@ impl FromStr for ShardArgument {
 }
 
 /// An account of an organization.
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
-    pub account_id: String,
-    pub name: Option<String>,
-    /// `State`, in capitals: `ACTIVE`, `SUSPENDED`, …; `None` if it is not known.
-    pub state: Option<String>,
+    pub(crate) account_id: String,
+    pub(crate) name: Option<String>,
+    /// Reason for skipping the account; `None` if it is audited.
+    pub(crate) left_out: Option<String>,
 }
 
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 impl Member {
-    /// Reason for skipping the account; `None` if it is audited. An account with an unknown state is tried: a denial is
-    /// reported, a skipped account would not be.
-    #[must_use]
-    pub(crate) fn left_out(&self) -> Option<String> {
-        match self.state.as_deref() {
-            None | Some("ACTIVE") => None,
-            Some(state) => Some(format!("the account is {state}")),
-        }
-    }
-
     /// The account as a target.
     #[must_use]
-    pub(crate) fn target(&self) -> Target {
+    pub(crate) fn target(&self, provider: Provider) -> Target {
         Target {
+            provider,
             account_id: self.account_id.clone(),
             name: self.name.clone(),
             role: None,
@@ -472,9 +495,12 @@ mod tests {
             ("", "names no target"),
             ("[]", "names no target"),
             ("[{}]", "it names no account: add `account`, or the ARN of a role at line 1, column 4 (/0)"),
-            ("{\"account\": \"1\"}", "`1` is not an account id of twelve digits at line 1, column 1 (/0)"),
+            (
+                "{\"account\": \"1\"}",
+                "`1` is not an account id: twelve digits in AWS, sixteen in Alibaba Cloud at line 1, column 1 (/0)",
+            ),
             ("{\"account\": 1}", "at line 1, column 13 (/0/account)"),
-            ("{\"account\": \"111122223333\"}\n\n {\"account\": \"1\"}", "twelve digits at line 3, column 2 (/1)"),
+            ("{\"account\": \"111122223333\"}\n\n {\"account\": \"1\"}", "in Alibaba Cloud at line 3, column 2 (/1)"),
             ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "unknown field `acount`"),
             ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "at line 2, column 9 (/1/acount)"),
             ("{\"account\": \"111122223333\", \"regions\": [\"x.evil.example\"]}", "is not a region name"),

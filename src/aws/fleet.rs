@@ -1,23 +1,11 @@
 //! Assignment of Nodes to a cluster of an account, for scans of many clusters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::inventory::{Instance, Inventory};
+use super::inventory::Inventory;
 use super::view::instance_clusters;
+use crate::membership::NodesPlace;
 use crate::nodes::{self, KubernetesNode, ProviderId};
-
-/// Place of Nodes in an inventory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NodesPlace {
-    /// Their instances have the tags of these clusters; of several ids, each is on as many instances as the others.
-    Clusters(BTreeSet<String>),
-    /// This number of them are instances without the tag of a cluster.
-    Untagged(usize),
-    /// None of them is an instance of the inventory.
-    Elsewhere,
-    /// No Node names an instance of EC2.
-    Unnamed,
-}
 
 /// Finds the cluster of which most instances are Nodes. Only ids of instances count, which are unique in all accounts:
 /// names and addresses are not.
@@ -28,16 +16,9 @@ pub(crate) fn place_of_nodes(inventory: &Inventory, nodes: &[KubernetesNode]) ->
         return NodesPlace::Unnamed;
     }
     let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
-    let own: Vec<&Instance> = regions.flat_map(|region| named.iter().filter_map(|id| region.instance(id))).collect();
-    if own.is_empty() {
-        return NodesPlace::Elsewhere;
-    }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for id in own.iter().flat_map(|instance| instance_clusters(&instance.tags).collect::<BTreeSet<_>>()) {
-        *counts.entry(id).or_default() += 1;
-    }
-    let Some(most) = counts.values().max().copied() else { return NodesPlace::Untagged(own.len()) };
-    NodesPlace::Clusters(counts.iter().filter(|(_, count)| **count == most).map(|(id, _)| (*id).to_owned()).collect())
+    let own = regions.flat_map(|region| named.iter().filter_map(|id| region.instance(id)));
+    let clusters: Vec<BTreeSet<&str>> = own.map(|instance| instance_clusters(&instance.tags).collect()).collect();
+    NodesPlace::of_instances(&clusters)
 }
 
 /// True if a Node names an instance of EC2.

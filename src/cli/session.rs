@@ -1,12 +1,8 @@
 //! Input of a command: the evidence, from the source that the operator selects, and the options to audit it with.
 
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use crate::alibaba;
 use crate::audit::{Audit, Auditor, Purpose};
-use crate::aws::Inventory;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::Provider;
@@ -14,10 +10,6 @@ use crate::kubernetes::Evidence;
 use crate::membership::Apart;
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
-#[cfg(feature = "aws")]
-use crate::provider::aws;
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-use crate::provider::progress::{Display, INTERVAL};
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
@@ -26,18 +18,27 @@ use crate::used_role::RoleOverview;
 
 pub(super) mod fleet;
 pub(super) mod kubernetes;
+mod live;
 mod shard;
 pub(super) mod waivers;
 
 use crate::cli::args::command::ScanArgs;
-use crate::cli::args::{AuditArgs, ConnectionArgs, ProviderName, SourceArgs, TerminalArgs, VerdictArgs};
+use crate::cli::args::{AuditArgs, ConnectionArgs, TerminalArgs, VerdictArgs};
 use crate::cli::io::clock::today;
-#[cfg(any(feature = "aws", feature = "alibaba"))]
-use crate::cli::io::failure::provider_failure;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::input;
-use fleet::Fleet;
 use kubernetes as cluster;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(super) use live::collect_each;
+#[cfg(feature = "kubernetes")]
+pub(super) use live::display;
+#[cfg(not(feature = "aws"))]
+pub(super) use live::not_live;
+#[cfg(feature = "aws")]
+pub(super) use live::request;
+#[cfg(feature = "alibaba")]
+pub(super) use live::request_alibaba;
+pub(super) use live::{collect, collect_all, collect_whole};
 pub(super) use shard::shard;
 
 /// Options and evidence of an audit, read once and used for every audit of a command.
@@ -309,191 +310,6 @@ pub(super) fn compare(report: &mut Report, earlier: Option<&Report>, args: &Verd
 
 fn incomparable(path: &Path, error: &CompareError) -> Failure {
     Failure::usage(format!("cannot compare with the report `{}`", path.display())).cause(error.to_string())
-}
-
-/// Collects the evidence from the selected source. A scan names the roles that it needs; other commands read all of
-/// them.
-pub(super) fn collect(
-    source: &SourceArgs,
-    terminal: &TerminalArgs,
-    scope: Option<&Scope<'_>>,
-) -> Result<Estate, Failure> {
-    match &source.inventory {
-        Some(path) => input::estate(path, source),
-        None if is_alibaba(source) => live_alibaba(source, terminal, scope, false).map(Estate::Alibaba),
-        None => live(source, terminal, scope).map(Estate::Aws),
-    }
-}
-
-/// Collects everything for a recording, which any later command may use.
-pub(super) fn collect_whole(source: &SourceArgs, terminal: &TerminalArgs) -> Result<Estate, Failure> {
-    match &source.inventory {
-        None if is_alibaba(source) => live_alibaba(source, terminal, None, true).map(Estate::Alibaba),
-        _ => collect(source, terminal, None),
-    }
-}
-
-/// Collects the evidence of all its clusters.
-pub(super) fn collect_all(
-    source: &SourceArgs,
-    terminal: &TerminalArgs,
-    scope: &Scope<'_>,
-    fleet: &Fleet,
-) -> Result<Estate, Failure> {
-    match &source.inventory {
-        Some(path) => input::estate(path, source),
-        None if is_alibaba(source) => live_alibaba(source, terminal, None, false).map(Estate::Alibaba),
-        None => live_all(source, terminal, scope, fleet).map(Estate::Aws),
-    }
-}
-
-#[cfg(feature = "aws")]
-fn live_all(
-    source: &SourceArgs,
-    terminal: &TerminalArgs,
-    scope: &Scope<'_>,
-    fleet: &Fleet,
-) -> Result<Inventory, Failure> {
-    read_live(source, terminal, Some(fleet.reads(&scope.baselines.controller_roles, true)))
-}
-
-#[cfg(not(feature = "aws"))]
-fn live_all(_: &SourceArgs, _: &TerminalArgs, _: &Scope<'_>, _: &Fleet) -> Result<Inventory, Failure> {
-    Err(not_live())
-}
-
-/// A request to an account, for reading or writing.
-#[cfg(feature = "aws")]
-pub(super) fn request<'a>(
-    connection: &ConnectionArgs,
-    terminal: &TerminalArgs,
-    scope: Option<&'a Scope<'_>>,
-) -> aws::Request<'a> {
-    aws::Request {
-        profile: connection.profile.clone(),
-        endpoint_url: connection.endpoint_url.clone(),
-        insecure_endpoint: connection.insecure_endpoint,
-        regions: connection.region.clone(),
-        all_regions: false,
-        assume_roles: connection.assume_role.clone(),
-        external_id: connection.external_id.clone(),
-        iam_reads: crate::provider::IamReads::Auto,
-        requests_per_second: connection.requests_per_second,
-        timeout: std::time::Duration::from_secs(connection.timeout),
-        cluster: scope.map(|scope| aws::ClusterScope {
-            cluster_ids: vec![scope.cluster_id.to_owned()],
-            all: false,
-            nodes: scope.nodes(),
-            fleet: Vec::new(),
-            controller_roles: &scope.baselines.controller_roles,
-            service_account_roles: scope.kubernetes.web_identities().into_iter().map(|one| one.role_arn).collect(),
-        }),
-        progress: display(terminal),
-        verbose: terminal.verbose,
-    }
-}
-
-/// Display of the progress: none next to the requests themselves.
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-pub(super) fn display(terminal: &TerminalArgs) -> Display {
-    match (terminal.quiet || terminal.verbose, io::stderr().is_terminal()) {
-        (true, _) => Display::Hidden,
-        (false, true) => Display::Terminal,
-        (false, false) => Display::Lines(INTERVAL),
-    }
-}
-
-#[cfg(feature = "aws")]
-fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
-    read_live(source, terminal, request(&source.connection, terminal, scope).cluster)
-}
-
-#[cfg(feature = "aws")]
-fn read_live(
-    source: &SourceArgs,
-    terminal: &TerminalArgs,
-    cluster: Option<aws::ClusterScope<'_>>,
-) -> Result<Inventory, Failure> {
-    let request = aws::Request {
-        all_regions: source.all_regions,
-        iam_reads: source.iam_reads.into(),
-        cluster,
-        ..request(&source.connection, terminal, None)
-    };
-    aws::collect(&request).map_err(provider_failure)
-}
-
-#[cfg(not(feature = "aws"))]
-fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
-    Err(not_live())
-}
-
-pub(super) fn is_alibaba(source: &SourceArgs) -> bool {
-    source.provider == Some(ProviderName::Alibaba)
-}
-
-#[cfg(feature = "alibaba")]
-fn live_alibaba(
-    source: &SourceArgs,
-    terminal: &TerminalArgs,
-    scope: Option<&Scope<'_>>,
-    is_whole: bool,
-) -> Result<alibaba::Inventory, Failure> {
-    use crate::provider::alibaba::live;
-    let request = request_alibaba(&source.connection, terminal, scope);
-    let load_balancers = request.load_balancers || is_whole;
-    let request = live::Request { all_regions: source.all_regions, load_balancers, ..request };
-    live::collect(&request).map_err(provider_failure)
-}
-
-/// A request to an account of Alibaba Cloud, for reading or writing.
-#[cfg(feature = "alibaba")]
-pub(super) fn request_alibaba<'a>(
-    connection: &ConnectionArgs,
-    terminal: &TerminalArgs,
-    scope: Option<&'a Scope<'_>>,
-) -> crate::provider::alibaba::live::Request<'a> {
-    use crate::provider::alibaba::live;
-    live::Request {
-        profile: connection.profile.clone(),
-        endpoint_url: connection.endpoint_url.clone(),
-        insecure_endpoint: connection.insecure_endpoint,
-        regions: connection.region.clone(),
-        all_regions: false,
-        assume_roles: connection.assume_role.clone(),
-        external_id: connection.external_id.clone(),
-        requests_per_second: connection.requests_per_second,
-        timeout: std::time::Duration::from_secs(connection.timeout),
-        cluster: scope.map(|scope| live::Cluster {
-            cluster_id: scope.cluster_id,
-            nodes: scope.nodes(),
-            controller_roles: &scope.baselines.controller_roles,
-            rrsa_roles: crate::alibaba::rrsa::named_roles(&scope.kubernetes),
-        }),
-        load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
-        verbose: terminal.verbose,
-        progress: display(terminal),
-    }
-}
-
-#[cfg(not(feature = "alibaba"))]
-fn live_alibaba(
-    _: &SourceArgs,
-    _: &TerminalArgs,
-    _: Option<&Scope<'_>>,
-    _: bool,
-) -> Result<alibaba::Inventory, Failure> {
-    Err(Failure::usage(
-        "this build cannot read a live account of Alibaba Cloud: it was built without the feature `alibaba`",
-    )
-    .help("give --inventory PATH, or install tagaudit with its default features"))
-}
-
-/// Failure of a build that cannot read a cloud.
-#[cfg(not(feature = "aws"))]
-pub(super) fn not_live() -> Failure {
-    Failure::usage("this build cannot read a live account: it was built without the feature `aws`")
-        .help("give --inventory PATH, or install tagaudit with its default features")
 }
 
 /// Writes the report of a scan to its outputs.

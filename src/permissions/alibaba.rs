@@ -100,6 +100,41 @@ pub fn scan_policy_alibaba() -> String {
     ram_document(&[ram_scan_statement()])
 }
 
+/// Further calls of a scan of many accounts.
+pub(crate) static TARGETS_ALIBABA: &[Permission] = &[Permission {
+    action: "sts:AssumeRole",
+    purpose: "the role of each account",
+    without: Some("every account but that of the credentials"),
+}];
+
+/// Further calls of a scan of a Resource Directory.
+pub(crate) static DIRECTORY_ALIBABA: &[Permission] = &[
+    Permission {
+        action: "resourcemanager:GetResourceDirectory",
+        purpose: "the management account, which the list of members does not hold",
+        without: Some("the management account, unless the scan starts there"),
+    },
+    Permission {
+        action: "resourcemanager:ListAccounts",
+        purpose: "the accounts of `--organization`",
+        without: Some("--organization"),
+    },
+];
+
+/// The policy for a scan of many accounts, in the account that it starts from: it allows assuming the role of this name
+/// in each account and, for a Resource Directory, listing the accounts. The role itself needs [`scan_policy_alibaba`].
+#[must_use]
+pub fn organization_policy_alibaba(target_role: &str, organization: bool) -> String {
+    let role = format!("acs:ram:*:*:role/{}", target_role.trim_start_matches('/'));
+    let mut statements =
+        vec![ram_scan_statement(), json!({"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": role})];
+    if organization {
+        let actions: Vec<&str> = DIRECTORY_ALIBABA.iter().map(|permission| permission.action).collect();
+        statements.push(json!({"Effect": "Allow", "Action": actions, "Resource": "*"}));
+    }
+    ram_document(&statements)
+}
+
 fn ram_scan_statement() -> Value {
     let actions: Vec<&str> = SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
     json!({"Effect": "Allow", "Action": actions, "Resource": "*"})

@@ -36,7 +36,7 @@ pub(crate) use super::error::{Error, ErrorKind};
 use crate::provider::progress::Display;
 use crate::provider::signals::until_signal;
 pub(crate) use decode::decode;
-pub(crate) use targets::{Identity, ManyTargets, Members, collect_each};
+pub(crate) use targets::collect_each;
 pub(crate) use write::Writer;
 
 /// Read request: scope, credentials and limits.

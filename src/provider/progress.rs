@@ -58,7 +58,7 @@ impl Progress {
     }
 
     /// Counts a number of targets.
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "alibaba"))]
     pub(crate) fn of_targets(display: Display, number: usize) -> Self {
         Self::new(display, "targets", Some(number), |line| {
             let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -99,7 +99,7 @@ impl Progress {
     }
 
     /// Writes something else to standard error, outside of the display.
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "alibaba"))]
     pub(crate) fn suspend(&self, write: impl FnOnce()) {
         self.shared.bar.suspend(write);
     }

@@ -127,6 +127,11 @@ pub struct SetSummary {
     pub not_audited: usize,
 }
 
+/// True if a text is the id of an account of any cloud.
+fn is_account_id(id: &str) -> bool {
+    [Provider::Aws, Provider::Alibaba].iter().any(|provider| provider.is_account_id(id))
+}
+
 impl From<Report> for ReportSet {
     fn from(report: Report) -> Self {
         Self::new(vec![TargetReport::from_report(report)], None, Vec::new())
@@ -416,7 +421,7 @@ impl ReportSet {
             let reason = match target.outcome {
                 TargetOutcome::NotAudited if target.not_audited.is_empty() => "is not audited, but has no reason",
                 TargetOutcome::Skipped if target.why.is_none() => "is skipped, but has no reason",
-                _ if !target.account_ids.iter().all(|id| Provider::Aws.is_account_id(id)) => "has an invalid account",
+                _ if !target.account_ids.iter().all(|id| is_account_id(id)) => "has an invalid account",
                 _ if target.account_ids.is_empty() && !target.reports.is_empty() => "names no account",
                 _ if !target.collected_at.iter().all(is_date) => "has an invalid date",
                 _ => continue,

@@ -97,6 +97,9 @@ reads! {
     ListPoliciesForRole = "ram:ListPoliciesForRole" [];
     ListPoliciesForUser = "ram:ListPoliciesForUser" [RamUser];
     ListPolicyAttachments = "ram:ListPolicyAttachments" [];
+    // The accounts of the Resource Directory determine what is read.
+    GetResourceDirectory = "resourcemanager:GetResourceDirectory" [];
+    ResourceManagerListAccounts = "resourcemanager:ListAccounts" [];
     SlbDescribeLoadBalancers = "slb:DescribeLoadBalancers" [LoadBalancer];
     AssumeRole = "sts:AssumeRole" [];
     GetCallerIdentity = "sts:GetCallerIdentity" [];

@@ -115,6 +115,12 @@ struct World {
     hidden: Vec<String>,
     /// Whether an id that is not there is refused where it is asked for alone.
     refuses_ids: bool,
+    /// Accounts of the sessions that were handed out.
+    session_accounts: HashMap<String, String>,
+    /// Account of the call that is answered; that of the keys without one.
+    current: Option<String>,
+    /// The Resource Directory: its management account and its members.
+    directory: Option<(String, Vec<Value>)>,
 }
 
 /// A running mock.
@@ -169,6 +175,11 @@ impl Mock {
     /// Lists leave an id out unless they are asked for it: its resource came after the list was made.
     pub(crate) fn unlisted(self, id: &str) -> Self {
         self.change(|world| world.hidden.push(id.to_owned()))
+    }
+
+    /// The Resource Directory of the account: its management account, and members as `ListAccounts` tells them.
+    pub(crate) fn directory(self, manager: &str, members: Vec<Value>) -> Self {
+        self.change(|world| world.directory = Some((manager.to_owned(), members)))
     }
 
     /// An id that is not there is refused, instead of being left out.
@@ -551,6 +562,8 @@ fn answer(request: &Raw, world: &Mutex<World>) -> Answer {
     if name == "sts:AssumeRole" {
         return session(&mut world, &parameters);
     }
+    let key = request.header("x-acs-accesskey-id").unwrap_or_default();
+    world.current = world.session_accounts.get(key).cloned();
     if !may(&world, &name, &parameters) {
         let code = if name.starts_with("ram:") { "NoPermission" } else { "Forbidden.RAM" };
         return Answer::Json(403, refusal(code, "User not authorized to operate on the specified resource."));
@@ -613,6 +626,17 @@ fn twins(body: &mut Value, key: &str, other: &Value) {
 fn session(world: &mut World, parameters: &BTreeMap<String, String>) -> Answer {
     let number = world.sessions.len() + 1;
     let key = format!("STS.EXAMPLE{number}");
+    let role = parameters.get("RoleArn").map(String::as_str).unwrap_or_default();
+    let account = role.split(':').nth(3).unwrap_or_default().to_owned();
+    if world.directory.is_some() {
+        let accounts = &world.inventory.as_ref().unwrap().accounts;
+        if accounts.iter().all(|one| one.account_id != account) {
+            let told =
+                refusal("NoPermission", "You are not authorized to do this action. You should be authorized by RAM.");
+            return Answer::Json(403, told);
+        }
+        world.session_accounts.insert(key.clone(), account);
+    }
     world.sessions.insert(key.clone(), format!("secret-of-{key}"));
     world.calls.push(Call { action: "session".into(), parameters: parameters.clone(), token: None });
     Answer::Json(
@@ -632,7 +656,7 @@ fn session(world: &mut World, parameters: &BTreeMap<String, String>) -> Answer {
 fn may(world: &World, name: &str, parameters: &BTreeMap<String, String>) -> bool {
     let Some(policy) = &world.policy else { return true };
     // RAM authorises what the resource manager answers.
-    let action = name.replace("resourcemanager:", "ram:");
+    let action = name.replace("resourcemanager:ListPolicy", "ram:ListPolicy");
     let policies = PreparedPolicies::new(policy);
     // A write is authorised on all that it is made on; of reads the policies of this project limit none.
     let account = &world.inventory.as_ref().unwrap().accounts[0].account_id;
@@ -869,7 +893,10 @@ fn meant(
 
 fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, empty: bool) -> (u16, Value) {
     let shown = world.before.as_ref().filter(|(_, until)| std::time::Instant::now() < *until);
-    let inventory = shown.map_or_else(|| world.inventory.clone().unwrap(), |(before, _)| before.clone());
+    let mut inventory = shown.map_or_else(|| world.inventory.clone().unwrap(), |(before, _)| before.clone());
+    if let Some(current) = &world.current {
+        inventory.accounts.retain(|account| account.account_id == *current);
+    }
     let account = &inventory.accounts[0];
     let text = |key: &str| parameters.get(key).map(String::as_str).unwrap_or_default();
     let none = Region::default();
@@ -891,6 +918,19 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             200,
             json!({"IdentityType": "RAMUser", "AccountId": account.account_id, "Arn": account.caller_arn, "PrincipalId": "2", "UserId": "2"}),
         ),
+        "resourcemanager:ListAccounts" | "resourcemanager:GetResourceDirectory" => {
+            let Some((manager, members)) = world.directory.clone() else {
+                return (404, refusal("EntityNotExists.ResourceDirectory", "The resource directory does not exist."));
+            };
+            if name == "resourcemanager:GetResourceDirectory" {
+                return (
+                    200,
+                    json!({"ResourceDirectory": {"MasterAccountId": manager, "MasterAccountName": "management", "ResourceDirectoryId": "rd-1", "RootFolderId": "r-1"}}),
+                );
+            }
+            let items = if empty { Vec::new() } else { members };
+            (200, paged(world, parameters, ("Accounts", "Account"), items, false))
+        }
         "ecs:DescribeRegions" => {
             let regions = account.regions.iter().map(|region| json!({"RegionId": region.name, "RegionEndpoint": "x"}));
             (200, json!({"Regions": {"Region": regions.collect::<Vec<_>>()}}))

@@ -17,6 +17,8 @@ mod alibaba_folder;
 #[cfg(feature = "alibaba")]
 mod alibaba_live;
 #[cfg(feature = "alibaba")]
+mod alibaba_many;
+#[cfg(feature = "alibaba")]
 mod alibaba_mock;
 mod alibaba_nodes;
 #[cfg(feature = "alibaba")]

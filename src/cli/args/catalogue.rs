@@ -166,7 +166,7 @@ pub(crate) struct PermissionsArgs {
     /// Allow a scan of many accounts to assume the role of this name in each
     #[arg(long, value_name = "NAME", value_parser = crate::target::role_name, conflicts_with = "fixing")]
     pub(crate) target_role: Option<String>,
-    /// Allow the scan to list the accounts of the organization
+    /// Allow the scan to list the accounts of the organization, or of the Resource Directory
     #[arg(long, requires = "target_role")]
     pub(crate) organization: bool,
     /// Limit the fix to the tags of this cluster; repeatable, for answers that also change a neighbour's tags

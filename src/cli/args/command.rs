@@ -305,7 +305,7 @@ pub(crate) struct ManyArgs {
     /// `cluster-ids`, `kube-context`, `kubernetes`), or `[[target]]` of a `.toml`
     #[arg(long, value_name = "FILE", help_heading = "Scope", group = "accounts", conflicts_with_all = ["inventory", "nodes", "fix", "organization", "assume_role"])]
     pub(crate) targets: Option<PathBuf>,
-    /// Audit every active account of the organization
+    /// Audit every active account of the organization, or of the Resource Directory of Alibaba Cloud
     #[arg(long, help_heading = "Scope", group = "accounts", requires = "target_role", conflicts_with_all = ["inventory", "nodes", "fix"])]
     pub(crate) organization: bool,
     /// Name of the role to assume in each account that names none, except in the account of the credentials

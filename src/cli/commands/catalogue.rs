@@ -232,9 +232,6 @@ pub(in crate::cli) fn permissions(
     check_roles(args)?;
     match args.provider {
         ProviderName::Aws => Ok(aws_permissions(args, width, out)),
-        ProviderName::Alibaba if args.target_role.is_some() => {
-            Err(Failure::usage("--target-role supports only AWS so far"))
-        }
         ProviderName::Alibaba if args.fix_leftovers => Err(Failure::usage("--fix-leftovers supports only AWS so far")),
         ProviderName::Alibaba if !args.cluster_id.is_empty() => Err(Failure::usage(
             "--cluster-id limits nothing in Alibaba Cloud: policies there have no condition on the tag to set",
@@ -272,12 +269,21 @@ fn check_roles(args: &PermissionsArgs) -> Result<(), Failure> {
 fn alibaba_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     match (args.format, args.fix) {
         (PermissionsFormat::Policy, true) => out.write_all(permissions::fix_policy_alibaba(&limits(args)).as_bytes()),
-        (PermissionsFormat::Policy, false) => out.write_all(permissions::scan_policy_alibaba().as_bytes()),
+        (PermissionsFormat::Policy, false) => {
+            let policy = match &args.target_role {
+                Some(role) => permissions::organization_policy_alibaba(role, args.organization),
+                None => permissions::scan_policy_alibaba(),
+            };
+            out.write_all(policy.as_bytes())
+        }
         (PermissionsFormat::Table, true) => {
             permissions_table(permissions::FIX_ALIBABA.iter(), "not fixed without it", width, out)
         }
         (PermissionsFormat::Table, false) => {
-            permissions_table(permissions::SCAN_ALIBABA.iter(), "not audited without it", width, out)
+            let targets = permissions::TARGETS_ALIBABA.iter().filter(|_| args.target_role.is_some());
+            let directory = permissions::DIRECTORY_ALIBABA.iter().filter(|_| args.organization);
+            let listed = permissions::SCAN_ALIBABA.iter().chain(directory).chain(targets);
+            permissions_table(listed, "not audited without it", width, out)
         }
     }
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::audit::Auditor;
 use crate::aws::Inventory;
 use crate::clusters::Clusters;
-use crate::estate::{Estate, SourceKind};
+use crate::estate::{Estate, EstateRef, SourceKind};
 use crate::finding::Finding;
 use crate::guard::{self, Document, GuardError, Manifests, Plan, PlanError, guard};
+use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::render;
 use crate::report::NotAudited;
@@ -104,7 +105,8 @@ struct States {
 fn state_of_one(args: &GuardArgs, id: &str, inventory: &Inventory, estate: &Estate) -> Result<States, Failure> {
     let files = EvidenceArgs { kubernetes: args.audit.evidence.kubernetes.clone(), ..EvidenceArgs::default() };
     let all = Clusters::from_inventory(inventory).ids();
-    let placed = Fleet::read(&files, &args.source.connection, &args.terminal, &[])?.place(inventory, None, &all);
+    let placed =
+        Fleet::read(&files, &args.source.connection, &args.terminal, &[])?.place(EstateRef::Aws(inventory), None, &all);
     if let Some(other) = placed.clusters.keys().find(|other| *other != id) {
         return Err(Failure::usage(format!("--kubernetes has the state of another cluster: `{other}`"))
             .help(format!("name only the files of `{id}`")));
@@ -127,13 +129,13 @@ fn states_of_many(args: &GuardArgs, ids: &[String], inventory: &Inventory, estat
     if let Some(recording) = estate.kubernetes() {
         fleet.add_recorded(recording);
     }
-    let placed = fleet.place(inventory, None, &ids.iter().cloned().collect());
+    let placed = fleet.place(EstateRef::Aws(inventory), None, &ids.iter().cloned().collect());
     let shown = |gap: &NotAudited| {
         let of = gap.resource.as_deref().unwrap_or("evidence of Kubernetes");
         format!("{of}: {}", gap.message)
     };
     let mut not_audited: Vec<String> = placed.not_audited.iter().map(shown).collect();
-    for entry in fleet.unplaced() {
+    for entry in fleet.unplaced(Provider::Aws) {
         match entry {
             Unplaced::NotAudited(gap) => not_audited.push(shown(&gap)),
             Unplaced::OfOtherCloud { .. } => {}

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::aws::Inventory;
-use crate::clusters::Clusters;
 use crate::config::{Config, Notice};
-use crate::estate::{Estate, EstateRef};
-use crate::inventory::Gap;
-#[cfg(feature = "aws")]
-use crate::inventory::Provider;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+use crate::estate::Estate;
+use crate::estate::EstateRef;
+use crate::inventory::{Gap, Provider};
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+use crate::provider::targets::{Identity, ManyTargets, Members};
 use crate::report::{NotAudited, PresentShard, Report, ReportSet, Shards, SourceKind, TargetOutcome, TargetReport};
 use crate::resource::ResourceKind;
 use crate::rules::Rule;
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 use crate::target::Member;
 use crate::target::{Shard, Target};
 
@@ -36,11 +36,6 @@ pub(in crate::cli) fn scan(
     rules: &[&'static Rule],
     configured: Option<&Config>,
 ) -> Result<Exit, Failure> {
-    if (args.many.targets.is_some() || args.many.organization) && session::is_alibaba(&args.source) {
-        return Err(Failure::usage("--targets and --organization support only AWS so far").help(
-            "scan each account with --cluster-id and --assume-role, and join the reports with `tagaudit merge`",
-        ));
-    }
     let shard = args.many.shard.map(session::shard).transpose()?;
     if shard.is_some() && args.verdict.expect_clusters.is_some() {
         return Err(Failure::usage("--expect-clusters applies to the whole run, but --shard reads only a part of it")
@@ -58,6 +53,7 @@ pub(in crate::cli) fn scan(
         scope,
         fleet: Fleet::default(),
         rules,
+        provider: args.source.provider.map_or(Provider::Aws, Provider::from),
         source,
         earlier: earlier.as_ref(),
         targets: Vec::new(),
@@ -100,6 +96,7 @@ struct Run<'r> {
     /// Evidence of the clusters.
     fleet: Fleet,
     rules: &'r [&'static Rule],
+    provider: Provider,
     source: SourceKind,
     earlier: Option<&'r ReportSet>,
     targets: Vec<TargetReport>,
@@ -123,40 +120,36 @@ impl<'r> Run<'r> {
         if let Some(recording) = estate.kubernetes() {
             self.fleet.add_recorded(recording);
         }
-        let Estate::Aws(inventory) = estate else {
-            return Err(Failure::usage("a run of many clusters supports only AWS so far")
-                .help("name one: --cluster-id ID (`tagaudit clusters` lists them)"));
-        };
-        let mut account_ids: Vec<String> =
-            inventory.accounts.iter().map(|account| account.account_id.clone()).collect();
+        self.provider = estate.provider();
+        let identities = estate.as_ref().identities();
+        let mut account_ids: Vec<String> = identities.iter().map(|account| account.account_id.clone()).collect();
         account_ids.sort_unstable();
-        let regions: BTreeSet<&String> =
-            inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
+        let regions: BTreeSet<&String> = identities.iter().flat_map(|account| &account.regions).collect();
         let target = TargetReport { regions: regions.into_iter().cloned().collect(), ..TargetReport::new(account_ids) };
-        self.audit(target, &inventory, None, true);
+        self.audit(target, estate.as_ref(), None, true);
         Ok(())
     }
 
-    /// Audits the requested clusters of an inventory.
-    fn audit(&mut self, mut target: TargetReport, inventory: &Inventory, of: Option<&Target>, all: bool) {
+    /// Audits the requested clusters of an estate.
+    fn audit(&mut self, mut target: TargetReport, estate: EstateRef<'_>, of: Option<&Target>, all: bool) {
         let named = of.map_or(&[][..], |target| &target.cluster_ids);
-        let found = if all { Clusters::from_inventory(inventory).ids() } else { BTreeSet::new() };
-        let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, inventory.provider);
+        let found = if all { estate.clusters().ids() } else { BTreeSet::new() };
+        let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, estate.provider());
         let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
         // Findings of regions that were not read stay as they were.
-        let known = known.into_iter().filter(|report| is_read(report, inventory));
+        let known = known.into_iter().filter(|report| is_read(report, estate));
         // A deleted cluster that is neither named nor found keeps only its earlier findings.
         let is_named = |id: &String| found.contains(id) || named.contains(id);
         let (gone, known): (Vec<&Report>, Vec<&Report>) =
-            known.partition(|report| !is_named(&report.cluster_id) && is_gone(report, inventory));
+            known.partition(|report| !is_named(&report.cluster_id) && is_gone(report, estate));
         target.gone_cluster_ids = gone.into_iter().map(|report| report.cluster_id.clone()).collect();
         let known = known.into_iter().map(|report| report.cluster_id.clone());
         let ids: BTreeSet<String> = named.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
-        target.collected_at.clone_from(&inventory.collected_at);
-        let mut placed = self.fleet.place(inventory, of, &ids);
+        target.collected_at = estate.collected_at();
+        let mut placed = self.fleet.place(estate, of, &ids);
         for id in &ids {
             let scope = self.scope.for_cluster(id, placed.clusters.remove(id).unwrap_or_default());
-            match scope.audited(EstateRef::Aws(inventory), self.rules, self.source) {
+            match scope.audited(estate, self.rules, self.source) {
                 Ok((audit, notices)) => {
                     let report = scope.written(&audit);
                     let waivers = report.findings.iter().filter_map(|finding| finding.waiver.as_ref());
@@ -175,11 +168,10 @@ impl<'r> Run<'r> {
         }
         if target.reports.is_empty() {
             // An unread part may hold all the tags of a cluster.
-            target.not_audited = inventory.gaps.iter().map(unread).collect();
-            let is_listed = !inventory.gaps.iter().any(|gap| crate::aws::clusters::READS.contains(&gap.read));
-            if inventory.is_empty_handed() {
+            target.not_audited = estate.gaps().iter().map(unread).collect();
+            if estate.is_empty_handed() {
                 target.outcome = TargetOutcome::NotAudited;
-            } else if is_listed {
+            } else if estate.is_listed() {
                 target.outcome = TargetOutcome::Empty;
             }
         }
@@ -189,7 +181,7 @@ impl<'r> Run<'r> {
 
     /// Reports evidence that belongs to no audited cluster. Of a part of a run another part may have audited it.
     fn tell_unplaced(&mut self, is_part: bool) {
-        for entry in self.fleet.unplaced() {
+        for entry in self.fleet.unplaced(self.provider) {
             match entry {
                 Unplaced::NotAudited(entry) if !is_part => self.not_audited.push(entry),
                 Unplaced::NotAudited(NotAudited { resource, message, .. })
@@ -224,40 +216,34 @@ impl<'r> Run<'r> {
         }
     }
 
-    #[cfg(not(feature = "aws"))]
+    #[cfg(not(any(feature = "aws", feature = "alibaba")))]
     fn targets(&mut self, _: Option<Shard>) -> Result<(), Failure> {
         self.listed()?;
         Err(session::not_live())
     }
 
     /// Audits every target, live.
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "alibaba"))]
     fn targets(&mut self, shard: Option<Shard>) -> Result<(), Failure> {
-        use crate::provider::aws;
-
         let args = self.args;
+        let provider = self.provider;
         let listed = self.listed()?;
+        check_cloud(&listed, provider)?;
         let is_here = |account_id: &str| shard.is_none_or(|shard| shard.holds(account_id));
         let here: Vec<Target> = listed.iter().filter(|target| is_here(&target.account_id)).cloned().collect();
         // The reads of the accounts need it, and each account takes what is about its clusters.
         let evidence = Fleet::read(&args.audit.evidence, &args.source.connection, &args.output.terminal, &here)?;
         self.fleet = evidence.clone();
         let controller_roles = self.scope.baselines.controller_roles.clone();
-        let request = aws::Request {
-            all_regions: args.source.all_regions,
-            iam_reads: args.source.iam_reads.into(),
-            cluster: Some(evidence.reads(&controller_roles, args.many.all_clusters)),
-            ..session::request(&args.source.connection, &args.output.terminal, None)
-        };
         let mut left_out = Vec::new();
         let mut gaps = Vec::new();
-        let mut choose = |own: &aws::Identity, members: aws::Members| {
+        let mut choose = |own: &Identity, members: Members| {
             gaps.extend(members.gap);
             let (skipped, active): (Vec<_>, Vec<_>) =
-                members.members.iter().partition(|member| member.left_out().is_some());
-            left_out.extend(skipped.into_iter().filter_map(skipped_target));
-            let mut targets: Vec<Target> =
-                listed.iter().cloned().chain(active.into_iter().map(Member::target)).collect();
+                members.members.iter().partition(|member| member.left_out.is_some());
+            left_out.extend(skipped.into_iter().map(|member| skipped_target(member, provider)));
+            let of_members = active.into_iter().map(|member| member.target(provider));
+            let mut targets: Vec<Target> = listed.iter().cloned().chain(of_members).collect();
             left_out.retain(|target| target.account_ids.iter().all(|id| is_here(id)));
             targets.retain(|target| is_here(&target.account_id));
             for target in &mut targets {
@@ -270,16 +256,16 @@ impl<'r> Run<'r> {
         let also = |target: &Target| {
             let known = earlier.filter(|_| args.many.all_clusters || target.cluster_ids.is_empty());
             let account = std::slice::from_ref(&target.account_id);
-            let known = known.map(|earlier| earlier.clusters_with_findings(account, Provider::Aws));
+            let known = known.map(|earlier| earlier.clusters_with_findings(account, provider));
             known.into_iter().flatten().map(|report| report.cluster_id.clone()).collect()
         };
         let quiet = args.output.terminal.quiet;
-        let mut take = |target: Target, read: Result<Inventory, Gap>| {
+        let mut take = |target: Target, read: Result<Estate, Box<Gap>>| {
             let mut report = TargetReport::from(&target);
             match read {
-                Ok(inventory) => {
+                Ok(estate) => {
                     let all = args.many.all_clusters || target.cluster_ids.is_empty();
-                    self.audit(report, &inventory, Some(&target), all);
+                    self.audit(report, estate.as_ref(), Some(&target), all);
                 }
                 Err(gap) => {
                     if !quiet {
@@ -293,14 +279,14 @@ impl<'r> Run<'r> {
                 }
             }
         };
-        let mut many = aws::ManyTargets {
+        let many = ManyTargets {
             organization: args.many.organization,
             at_once: usize::from(args.many.targets_at_once),
             choose: &mut choose,
             also: &also,
             take: &mut take,
         };
-        aws::collect_each(&request, &mut many).map_err(crate::cli::io::failure::provider_failure)?;
+        session::collect_each(args, provider, many, &evidence, &controller_roles)?;
         self.targets.extend(left_out);
         for gap in gaps {
             let mut entry = unread(&gap);
@@ -311,9 +297,24 @@ impl<'r> Run<'r> {
     }
 }
 
+/// Checks that every target is an account of the cloud that is read.
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+fn check_cloud(targets: &[Target], provider: Provider) -> Result<(), Failure> {
+    let Some(other) = targets.iter().find(|target| target.provider != provider) else { return Ok(()) };
+    let (account, cloud) = (&other.account_id, other.provider.describe());
+    Err(Failure::usage(format!(
+        "target {account} is an account of {cloud}, and this run reads {}",
+        provider.describe()
+    ))
+    .help(format!(
+        "read it in a run with --provider {}, and join the reports with `tagaudit merge`",
+        other.provider.name()
+    )))
+}
+
 /// Completes a target with options of the command line that it does not set itself.
-#[cfg(feature = "aws")]
-fn fill_in(target: &mut Target, args: &ScanArgs, own: &crate::provider::aws::Identity) {
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+fn fill_in(target: &mut Target, args: &ScanArgs, own: &Identity) {
     if target.account_id != own.account_id && target.role.is_none() {
         target.role.clone_from(&args.many.target_role);
     }
@@ -324,20 +325,20 @@ fn fill_in(target: &mut Target, args: &ScanArgs, own: &crate::provider::aws::Ide
         let said: BTreeSet<&String> = args.source.connection.region.iter().collect();
         target.regions = said.into_iter().cloned().collect();
         if target.regions.is_empty() {
-            target.regions.push(own.home_region.clone());
+            target.regions.extend(own.home_region.clone());
         }
     }
 }
 
 /// Report of an account of the organization that is not audited.
-#[cfg(feature = "aws")]
-fn skipped_target(member: &Member) -> Option<TargetReport> {
-    Some(TargetReport {
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+fn skipped_target(member: &Member, provider: Provider) -> TargetReport {
+    TargetReport {
         outcome: TargetOutcome::Skipped,
-        why: Some(member.left_out()?),
+        why: member.left_out.clone(),
         collected_at: Some(now()),
-        ..TargetReport::from(&member.target())
-    })
+        ..TargetReport::from(&member.target(provider))
+    }
 }
 
 /// Current time, as in reports.
@@ -346,21 +347,21 @@ fn now() -> String {
 }
 
 /// True if every region of an earlier report was read.
-fn is_read(report: &Report, inventory: &Inventory) -> bool {
-    let regions: BTreeSet<(&str, &str)> = inventory
-        .accounts
-        .iter()
-        .flat_map(|account| account.regions.iter().map(|region| (&*account.account_id, &*region.name)))
-        .collect();
+fn is_read(report: &Report, estate: EstateRef<'_>) -> bool {
+    let identities = estate.identities();
+    let of_account = |account: &'_ crate::estate::Identity| {
+        let regions = account.regions.iter().map(|region| (account.account_id.clone(), region.clone()));
+        regions.collect::<Vec<_>>()
+    };
+    let regions: BTreeSet<(String, String)> = identities.iter().flat_map(of_account).collect();
     report.accounts.iter().all(|account| {
-        account.regions.iter().all(|region| regions.contains(&(account.account_id.as_str(), region.as_str())))
+        account.regions.iter().all(|region| regions.contains(&(account.account_id.clone(), region.clone())))
     })
 }
 
 /// True if a cluster of an earlier report, whose regions were read, no longer exists: everything was listed, and none
 /// of its instances is left. If one is left, the cluster lost its tags, which is worse than any earlier finding.
-fn is_gone(report: &Report, inventory: &Inventory) -> bool {
-    let is_listed = !inventory.gaps.iter().any(|gap| crate::aws::clusters::READS.contains(&gap.read));
+fn is_gone(report: &Report, estate: EstateRef<'_>) -> bool {
     let of_roles = report.roles.iter().flat_map(|role| &role.instances);
     let of_map = report.topology.iter().flat_map(|vpc| vpc.nodes.iter().flat_map(|group| &group.instances));
     let unknown = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
@@ -368,9 +369,7 @@ fn is_gone(report: &Report, inventory: &Inventory) -> bool {
         unknown.chain(&report.findings).flat_map(|finding| std::iter::once(&finding.resource).chain(&finding.related));
     let named = named.filter(|resource| resource.kind == ResourceKind::Instance).map(|resource| &resource.id);
     let nodes: BTreeSet<&String> = of_roles.chain(of_map).chain(named).collect();
-    let mut instances =
-        inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
-    is_listed && !instances.any(|instance| instance.state.is_live() && nodes.contains(&instance.id))
+    estate.is_listed() && !estate.live_instances().iter().any(|id| nodes.contains(id))
 }
 
 /// A failed read that belongs to no cluster.

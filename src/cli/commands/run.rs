@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::clusters::Clusters;
 use crate::config::Config;
-use crate::estate::Estate;
 use crate::inventory::{Provider, write_private};
 use crate::render::{self, FindingsFormat, TableOptions};
 use crate::report::{LintReport, PolicyLintReport, ReportView, SourceKind};
@@ -231,10 +229,7 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
     let format = output::chosen(args.output.format, args.output.output.as_deref())?;
     let estate = collect(&args.source, &args.output.terminal, None)?;
-    let clusters = match &estate {
-        Estate::Aws(inventory) => Clusters::from_inventory(inventory),
-        Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
-    };
+    let clusters = estate.as_ref().clusters();
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match format {
         Format::Table => render::clusters(&clusters, &options, out),
         Format::Json => render::json(&clusters, out),

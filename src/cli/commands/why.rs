@@ -6,7 +6,6 @@ use crate::audit::Purpose;
 use crate::aws::companion_audit::audited_companions;
 use crate::aws::view::ClusterView;
 use crate::chain::{self, Audited, ChainError, Facts};
-use crate::clusters::Clusters;
 use crate::estate::{Estate, SourceKind};
 use crate::kubernetes::pod::PodObjects;
 use crate::model::existing::Existing;
@@ -131,11 +130,7 @@ fn check(answers: &mut why::Why, args: &WhyArgs) -> Result<(), Failure> {
 
 /// The cluster of an inventory, if it has instances of one alone.
 fn only_cluster(estate: &Estate) -> Option<String> {
-    let clusters = match estate {
-        Estate::Aws(inventory) => Clusters::from_inventory(inventory),
-        Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
-    };
-    let mut ids = clusters.with_instances().into_iter();
+    let mut ids = estate.as_ref().clusters().with_instances().into_iter();
     ids.next().filter(|_| ids.next().is_none())
 }
 

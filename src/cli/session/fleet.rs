@@ -6,10 +6,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::aws::Inventory;
-use crate::aws::fleet::{NodesPlace, names_instances, place_of_nodes};
+#[cfg(feature = "alibaba")]
+use crate::alibaba::rrsa::{NamedRole, named_roles};
+use crate::estate::EstateRef;
+use crate::inventory::Provider;
 use crate::inventory::kubernetes::{List, ListGap};
 use crate::kubernetes::{Evidence, Recording};
+use crate::membership::NodesPlace;
+use crate::nodes::KubernetesNode;
 use crate::policy;
 #[cfg(feature = "aws")]
 use crate::provider::aws::ClusterScope;
@@ -75,7 +79,7 @@ pub(in crate::cli) struct Placed {
 pub(in crate::cli) enum Unplaced {
     /// Somebody expects that it is used.
     NotAudited(NotAudited),
-    /// A context that a pattern selected, whose Nodes are not instances of AWS.
+    /// A context that a pattern selected, whose Nodes are not instances of the audited cloud.
     OfOtherCloud { resource: Option<String>, message: String },
 }
 
@@ -171,10 +175,24 @@ impl Fleet {
         }
     }
 
+    /// Roles of Alibaba Cloud that controllers of these clusters assume by RRSA.
+    #[cfg(feature = "alibaba")]
+    pub(in crate::cli) fn rrsa_roles(&self) -> Vec<NamedRole<'_>> {
+        let roles: BTreeSet<NamedRole<'_>> =
+            self.pieces.iter().flat_map(|piece| named_roles(&piece.evidence)).collect();
+        roles.into_iter().collect()
+    }
+
+    /// True if the Services of a cluster are known.
+    #[cfg(feature = "alibaba")]
+    pub(in crate::cli) fn has_services(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.evidence.services.is_some())
+    }
+
     /// Takes the evidence about the clusters of an account. `ids` are those that are audited.
     pub(in crate::cli) fn place(
         &mut self,
-        inventory: &Inventory,
+        estate: EstateRef<'_>,
         target: Option<&Target>,
         ids: &BTreeSet<String>,
     ) -> Placed {
@@ -184,7 +202,7 @@ impl Fleet {
             if !is_bound && !piece.is_for_all {
                 continue;
             }
-            match piece.cluster(inventory, target, ids, is_bound) {
+            match piece.cluster(estate, target, ids, is_bound) {
                 Ok(None) => {}
                 Ok(Some(id)) => {
                     piece.is_placed = true;
@@ -201,22 +219,21 @@ impl Fleet {
     }
 
     /// Evidence that is about a cluster of no audited account.
-    pub(in crate::cli) fn unplaced(&self) -> Vec<Unplaced> {
+    pub(in crate::cli) fn unplaced(&self, provider: Provider) -> Vec<Unplaced> {
         let unplaced = self.pieces.iter().filter(|piece| !piece.is_placed && piece.is_for_all);
         let told = unplaced.map(|piece| {
             let evidence = &piece.evidence;
             let nodes = evidence.nodes.as_deref().unwrap_or_default();
-            let is_of_other_cloud = !nodes.is_empty()
-                && nodes.iter().all(|node| !node.provider_id.is_empty() && !node.provider_id.starts_with("aws:"));
-            if is_of_other_cloud && !piece.is_named {
-                let message = "its Nodes are not instances of AWS, so it is skipped".to_owned();
+            let is_elsewhere = |node: &KubernetesNode| !node.provider_id.is_empty() && !is_of(provider, node);
+            if !nodes.is_empty() && nodes.iter().all(is_elsewhere) && !piece.is_named {
+                let message = format!("its Nodes are not instances of {}, so it is skipped", provider.describe());
                 return Unplaced::OfOtherCloud { resource: Some(piece.origin.to_string()), message };
             }
             let (reason, message) = match piece.nodes_gap() {
                 Some(gap) => (gap.reason.clone(), format!("its Nodes were not read: {}", gap.message)),
                 None if nodes.is_empty() => (UNKNOWN_CLUSTER.to_owned(), "it has no Nodes".to_owned()),
-                None if !names_instances(nodes) => {
-                    (UNKNOWN_CLUSTER.to_owned(), "its Nodes name no instance of EC2".to_owned())
+                None if !names_instances(provider, nodes) => {
+                    (UNKNOWN_CLUSTER.to_owned(), format!("its Nodes name no instance of {}", instances(provider)))
                 }
                 None => {
                     let number = text::count(nodes.len(), "Node");
@@ -246,7 +263,7 @@ impl Piece {
     /// cluster that is not audited. The reason and the message if the target expects it here.
     fn cluster(
         &self,
-        inventory: &Inventory,
+        estate: EstateRef<'_>,
         target: Option<&Target>,
         ids: &BTreeSet<String>,
         is_bound: bool,
@@ -260,7 +277,7 @@ impl Piece {
         let unknown = |message: String| Err((UNKNOWN_CLUSTER.to_owned(), message));
         let which = "name the cluster in `cluster-ids` of a target";
         let nodes = self.evidence.nodes.as_deref().unwrap_or_default();
-        match place_of_nodes(inventory, nodes) {
+        match estate.place_of_nodes(nodes) {
             NodesPlace::Clusters(found) => {
                 let wanted: Vec<&String> = found.iter().filter(|id| ids.contains(*id)).collect();
                 let all: Vec<&str> = found.iter().map(String::as_str).collect();
@@ -283,7 +300,9 @@ impl Piece {
                 (None, Some(gap)) => {
                     Err((gap.reason.clone(), format!("its Nodes were not read: {}: {which}", gap.message)))
                 }
-                (None, None) => unknown(format!("its Nodes name no instance of EC2: {which}")),
+                (None, None) => {
+                    unknown(format!("its Nodes name no instance of {}: {which}", instances(estate.provider())))
+                }
             },
             NodesPlace::Untagged(number) => match only.filter(|_| is_bound) {
                 Some(id) => Ok(Some(id.clone())),
@@ -293,7 +312,7 @@ impl Piece {
                     if number == 1 { "is an instance" } else { "are instances" }
                 )),
             },
-            NodesPlace::Elsewhere if is_bound => Err((OTHER_ACCOUNT.to_owned(), elsewhere(inventory, nodes.len()))),
+            NodesPlace::Elsewhere if is_bound => Err((OTHER_ACCOUNT.to_owned(), elsewhere(estate, nodes.len()))),
             NodesPlace::Unnamed | NodesPlace::Elsewhere => Ok(None),
         }
     }
@@ -316,11 +335,34 @@ impl Piece {
     }
 }
 
+/// The product whose instances are Nodes.
+fn instances(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Aws => "EC2",
+        Provider::Alibaba => "ECS",
+    }
+}
+
+/// True if a Node names an instance of a cloud.
+fn names_instances(provider: Provider, nodes: &[KubernetesNode]) -> bool {
+    match provider {
+        Provider::Aws => crate::aws::fleet::names_instances(nodes),
+        Provider::Alibaba => crate::alibaba::fleet::names_instances(nodes),
+    }
+}
+
+/// True if the providerID of a Node may be one of a cloud.
+fn is_of(provider: Provider, node: &KubernetesNode) -> bool {
+    match provider {
+        Provider::Aws => node.provider_id.starts_with("aws:"),
+        Provider::Alibaba => names_instances(provider, std::slice::from_ref(node)),
+    }
+}
+
 /// Message about Nodes that are not instances of an account.
-fn elsewhere(inventory: &Inventory, nodes: usize) -> String {
-    let regions: BTreeSet<&str> =
-        inventory.accounts.iter().flat_map(|account| &account.regions).map(|region| region.name.as_str()).collect();
-    let regions: Vec<&str> = regions.into_iter().collect();
+fn elsewhere(estate: EstateRef<'_>, nodes: usize) -> String {
+    let regions: BTreeSet<String> = estate.identities().into_iter().flat_map(|account| account.regions).collect();
+    let regions: Vec<&str> = regions.iter().map(String::as_str).collect();
     format!(
         "none of its {} is an instance of the account in {}: the Nodes belong to another account or region",
         text::count(nodes, "Node"),

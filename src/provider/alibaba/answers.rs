@@ -83,7 +83,19 @@ shapes! {
     #[cfg(feature = "alibaba")]
     AssumedKeys { access_key_id: String, access_key_secret: String, security_token: String }
 
+    #[derive(Clone)]
     CallerIdentity { account_id: String, arn: String }
+
+    #[cfg(feature = "alibaba")]
+    MemberAccounts { accounts: MemberList, total_count: Option<usize> }
+    #[cfg(feature = "alibaba")]
+    MemberList { #[serde(deserialize_with = "or_nothing")] account: Vec<MemberAccount> }
+    #[cfg(feature = "alibaba")]
+    MemberAccount { account_id: String, display_name: Option<String>, status: Option<String> }
+    #[cfg(feature = "alibaba")]
+    DirectoryAnswer { resource_directory: Directory }
+    #[cfg(feature = "alibaba")]
+    Directory { master_account_id: String, master_account_name: Option<String> }
 
     Instances { instances: InstanceList, next_token: Option<String>, total_count: Option<usize> }
     InstanceList { #[serde(deserialize_with = "or_nothing")] instance: Vec<RawInstance> }
@@ -298,6 +310,11 @@ pages! {
     RouteTables.router_table_list.router_table_list_type: RawRouteTable [route_table_id] = DescribeRouteTableList;
     LoadBalancers.load_balancers.load_balancer: RawLoadBalancer [load_balancer_id] = SlbDescribeLoadBalancers;
     AttachmentAnswer.policy_attachments.policy_attachment: PolicyAttachment [policy_type policy_name principal_type principal_name resource_group_id] = ListPolicyAttachments;
+}
+
+#[cfg(feature = "alibaba")]
+pages! {
+    MemberAccounts.accounts.account: MemberAccount [account_id] = ResourceManagerListAccounts;
 }
 
 /// Part of an item's key.

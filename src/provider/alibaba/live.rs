@@ -34,10 +34,12 @@ mod profile;
 mod regions;
 mod session;
 mod sign;
+mod targets;
 mod transport;
 mod unlisted;
 mod write;
 
+pub(crate) use targets::collect_each;
 pub(crate) use write::Writer;
 
 /// Read request: scope, credentials and limits.
@@ -62,8 +64,8 @@ pub(crate) struct Request<'a> {
     pub requests_per_second: u32,
     /// Time limit for reading.
     pub timeout: Duration,
-    /// Cluster whose roles are needed; without it, the roles of all instances.
-    pub cluster: Option<Cluster<'a>>,
+    /// Principals to read.
+    pub principals: Principals<'a>,
     /// True to read load balancers, which only matter if Services are known or a recording is made.
     pub load_balancers: bool,
     /// True to log every request to standard error.
@@ -78,6 +80,13 @@ pub(crate) struct Cluster<'a> {
     pub cluster_id: &'a str,
     /// Its Nodes, if given.
     pub nodes: Option<&'a [KubernetesNode]>,
+}
+
+/// Principals to read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Principals<'a> {
+    /// Cluster whose roles are needed; without it, the roles of all instances.
+    pub cluster: Option<Cluster<'a>>,
     /// Principals that its controller uses, if given.
     pub controller_roles: &'a [String],
     /// Roles that its controllers assume by RRSA.
@@ -135,6 +144,7 @@ pub(crate) fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
 }
 
 /// A client with the credentials that were found.
+#[derive(Clone)]
 struct Connection {
     client: Arc<Client>,
     credentials: Arc<Credentials>,

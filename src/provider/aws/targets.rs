@@ -2,62 +2,21 @@
 //! and an account that fails does not stop the others.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use crate::aws::Inventory;
+use crate::estate::Estate;
 use crate::inventory::{Gap, Provider, Read};
 use crate::provider::progress::{Display, Progress};
+use crate::provider::targets::{Identity, ManyTargets, Members, of_other_account, unread_target};
 use crate::target::{Member, Target};
 
 use super::call::{CallError, Caller, Page};
 use super::config::{self, Session};
 use super::{ClusterScope, Error, ErrorKind, Request, identity, read_known_account, unassumed};
 use crate::provider::signals::until_signal;
-
-/// Account of the credentials.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub account_id: String,
-    pub partition: String,
-    /// Configured region.
-    pub home_region: String,
-}
-
-/// Accounts of an organization.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Members {
-    /// Accounts that were listed.
-    pub members: Vec<Member>,
-    /// Reason the list may be incomplete.
-    pub gap: Option<Gap>,
-}
-
-/// Targets to read, and the callbacks that receive them.
-pub(crate) struct ManyTargets<'t> {
-    /// True to list the accounts of the organization.
-    pub organization: bool,
-    /// Accounts that are read concurrently.
-    pub at_once: usize,
-    /// Chooses the targets to read, from the account of the credentials and the members of the organization.
-    pub choose: &'t mut dyn FnMut(&Identity, Members) -> Vec<Target>,
-    /// Clusters of a target to audit in addition to those that are found.
-    pub also: &'t dyn Fn(&Target) -> Vec<String>,
-    /// Receives the inventory of a target, or the gap if it was not read.
-    pub take: &'t mut dyn FnMut(Target, Result<Inventory, Gap>),
-}
-
-impl fmt::Debug for ManyTargets<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { organization, at_once, .. } = self;
-        f.debug_struct("ManyTargets")
-            .field("organization", organization)
-            .field("at_once", at_once)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Reads many accounts, some concurrently.
 ///
@@ -73,7 +32,7 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
     let caller = Caller::new(&quiet);
     let session = Session::load(&quiet).await?;
     let (account_id, _, partition) = identity(&session, &caller).await?;
-    let own = Identity { account_id, partition, home_region: session.home_region().to_owned() };
+    let own = Identity { account_id, partition, home_region: Some(session.home_region().to_owned()) };
     let members = if many.organization { organization(&session, &caller).await? } else { Members::default() };
     // Reads of one account count against the same limits: one after the other.
     let mut accounts: BTreeMap<String, Vec<Target>> = BTreeMap::new();
@@ -106,7 +65,7 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
             running.push(read(rest));
         }
         // Messages about a target must not run into the progress display.
-        progress.suspend(|| (many.take)(target, result));
+        progress.suspend(|| (many.take)(target, result.map(Estate::Aws).map_err(Box::new)));
     }
     progress.finish();
     Ok(())
@@ -155,7 +114,9 @@ async fn organization(session: &Session, caller: &Caller) -> Result<Members, Err
 fn member(account: aws_sdk_organizations::types::Account) -> Option<Member> {
     let status = account.status.as_ref().map(|status| status.as_str().to_owned());
     let state = account.state.map(|state| state.as_str().to_owned()).or(status);
-    Some(Member { account_id: account.id?, name: account.name, state })
+    // An account whose state is unknown is tried: a denial is reported, a skipped account would not be.
+    let left_out = state.filter(|state| state != "ACTIVE").map(|state| format!("the account is {state}"));
+    Some(Member { account_id: account.id?, name: account.name, left_out })
 }
 
 /// Reads a target: the clusters that it names, or all that are found, and those of `also`.
@@ -189,13 +150,11 @@ async fn read_target(
     let caller = Caller::new(&request);
     let failed = |error: &Error| match &role {
         Some(role) => Gap { account_id: Some(target.account_id.clone()), ..unassumed(role, error) },
-        None => refused(target, "Unreachable", error.causes.first().unwrap_or(&error.message)),
+        None => unread_target(target, "Unreachable", error.causes.first().unwrap_or(&error.message)),
     };
     let identity = identity(session, &caller).await.map_err(|error| failed(&error))?;
     if identity.0 != target.account_id {
-        let message =
-            format!("the credentials are of account {}, and no role is named to assume in this one", identity.0);
-        return Err(refused(target, "OtherAccount", &message));
+        return Err(of_other_account(target, &identity.0));
     }
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
     let now = jiff::Timestamp::now();
@@ -203,7 +162,7 @@ async fn read_target(
     inventory.profile = session.profile().map(str::to_owned);
     let (account, gaps) = read_known_account(&request, session, &caller, identity).await.map_err(|error| {
         // Only the list of regions can fail as a whole.
-        let reason = refused(target, "Unreachable", error.causes.first().unwrap_or(&error.message));
+        let reason = unread_target(target, "Unreachable", error.causes.first().unwrap_or(&error.message));
         Gap { read: Read::DescribeRegions, ..reason }
     })?;
     inventory.accounts.push(account);
@@ -213,16 +172,4 @@ async fn read_target(
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
     inventory.set_collected_until(jiff::Timestamp::now());
     Ok(inventory)
-}
-
-fn refused(target: &Target, reason: &str, message: &str) -> Gap {
-    Gap {
-        read: Read::GetCallerIdentity,
-        account_id: Some(target.account_id.clone()),
-        region: None,
-        resource: None,
-        policy: None,
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-    }
 }

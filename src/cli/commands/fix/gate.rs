@@ -9,7 +9,6 @@ use crate::audit::Purpose;
 use crate::cli::io::failure::{Exit, Failure, provider_failure};
 use crate::cli::io::terminal::line;
 use crate::cli::session::Scope;
-use crate::clusters::Clusters;
 use crate::estate::Estate;
 use crate::finding::{Finding, Severity};
 use crate::fix::plan::{self, Approvals, LeftOut, Plan, Planned};
@@ -172,9 +171,5 @@ pub(super) fn tell_created(
 
 /// Clusters that an account names.
 fn named_clusters(estate: &Estate) -> BTreeSet<String> {
-    let clusters = match estate {
-        Estate::Aws(inventory) => Clusters::from_inventory(inventory),
-        Estate::Alibaba(inventory) => Clusters::from_alibaba(inventory),
-    };
-    clusters.clusters.into_iter().map(|cluster| cluster.cluster_id).collect()
+    estate.as_ref().clusters().clusters.into_iter().map(|cluster| cluster.cluster_id).collect()
 }

@@ -167,7 +167,7 @@ fn nonce() -> String {
 }
 
 /// Limits that all calls of a run share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Limits {
     /// Time limit for a run of calls.
     pub(super) timeout: Duration,
@@ -222,6 +222,11 @@ impl Client {
             free: Mutex::new(AT_ONCE),
             freed: Condvar::new(),
         }
+    }
+
+    /// A client for another account: its time, its limits and its requests in flight are its own.
+    pub(super) fn again(&self) -> Self {
+        Self::new(self.transport.clone(), self.limits.clone())
     }
 
     /// Restarts the time limit for the calls that follow.
@@ -435,6 +440,7 @@ pub(super) fn api_for_read(read: Read) -> Option<(Product, &'static str)> {
         // RAM authorises it, but another product answers.
         "ram" if action == "ListPolicyAttachments" => Product::ResourceManager,
         "ram" => Product::Ram,
+        "resourcemanager" => Product::ResourceManager,
         "slb" => Product::Slb,
         "nlb" => Product::Nlb,
         _ => return None,

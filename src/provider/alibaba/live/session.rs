@@ -1,7 +1,7 @@
 //! One account: its keys, and reading everything in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::alibaba::{Account, Attachment, Policy, PolicyType, Principal, PrincipalKind, Region, grant};
@@ -42,6 +42,8 @@ pub(super) struct Session {
     /// Its keys, and the time until which they are used.
     assumed: Mutex<Option<(Keys, Instant)>>,
     home: String,
+    /// Identity of the keys, once it was read.
+    identity: OnceLock<CallerIdentity>,
     gaps: Mutex<Vec<Gap>>,
     /// Number of calls of a region that failed as in a region that does not exist: refused, or on the way to its host.
     without_region: Mutex<BTreeMap<String, usize>>,
@@ -66,6 +68,7 @@ impl Session {
             role,
             assumed: Mutex::new(None),
             home,
+            identity: OnceLock::new(),
             gaps: Mutex::default(),
             without_region: Mutex::default(),
         }
@@ -174,6 +177,9 @@ impl Session {
 
     /// Identity of the caller, with its account.
     pub(super) fn identity(&self) -> Result<CallerIdentity, Error> {
+        if let Some(known) = self.identity.get() {
+            return Ok(known.clone());
+        }
         let identity: CallerIdentity = self
             .call(&Self::call_for_read(Read::GetCallerIdentity, &self.home))
             .map_err(|error| unreachable(&error))?;
@@ -186,7 +192,7 @@ impl Session {
                 format!("the answer names the account `{}` and the caller `{}`", identity.account_id, identity.arn);
             return Err(Error::new(ErrorKind::Unreachable, message).cause(cause));
         }
-        Ok(identity)
+        Ok(self.identity.get_or_init(|| identity).clone())
     }
 
     /// Reads everything of the account. Only the roles of nodes wait for the instances; all else is read concurrently.

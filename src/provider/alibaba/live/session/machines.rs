@@ -15,8 +15,12 @@ pub(super) fn named_principals(account_id: &str, request: &Request<'_>) -> BTree
 
 /// Roles of an account that ServiceAccounts give controllers.
 fn rrsa_roles<'r>(account_id: &'r str, request: &'r Request<'_>) -> impl Iterator<Item = &'r str> {
-    let named = request.cluster.iter().flat_map(|cluster| &cluster.rrsa_roles);
-    named.filter(move |one| one.account_id.is_none_or(|id| id == account_id)).map(|one| one.name)
+    request
+        .principals
+        .rrsa_roles
+        .iter()
+        .filter(move |one| one.account_id.is_none_or(|id| id == account_id))
+        .map(|one| one.name)
 }
 
 /// True for a role that only a ServiceAccount names: it may not exist.
@@ -28,8 +32,12 @@ pub(super) fn is_of_service_account(account_id: &str, request: &Request<'_>, rol
 
 /// Principals of an account that the operator names as the cloud controller's.
 fn controller_principals(account_id: &str, request: &Request<'_>) -> BTreeSet<(PrincipalKind, String)> {
-    let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
-    let named = named.filter_map(|arn| roles::named(arn)).filter(|(of, ..)| *of == account_id);
+    let named = request
+        .principals
+        .controller_roles
+        .iter()
+        .filter_map(|arn| roles::named(arn))
+        .filter(|(of, ..)| *of == account_id);
     named.map(|(_, kind, name)| (kind, name.to_owned())).collect()
 }
 
@@ -45,7 +53,7 @@ pub(super) fn count_machines(account: &Account) -> usize {
 
 /// Names of the roles of the cluster's instances; of all instances if no cluster is given.
 pub(super) fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
-    let Some(cluster) = &request.cluster else {
+    let Some(cluster) = &request.principals.cluster else {
         let instances = account.regions.iter().flat_map(|region| &region.instances);
         return instances.filter_map(|instance| instance.ram_role.clone()).collect();
     };
