@@ -15,13 +15,14 @@ pub(crate) mod role_overview;
 pub(crate) mod roles;
 pub(crate) mod rrsa;
 pub(crate) mod topology;
+pub(crate) mod trail;
 pub(crate) mod view;
 
 #[cfg(feature = "alibaba")]
 pub(crate) use inventory::unlisted;
 pub use inventory::{
-    Account, Attachment, Disk, Instance, Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy,
-    PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc,
+    Account, Attachment, ControllerCalls, Disk, Instance, Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface,
+    Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc,
 };
 pub use roles::PrincipalOptions;
 pub(crate) use roles::{PrincipalAudit, PrincipalAudits, Use};

@@ -4,7 +4,7 @@ mod alibaba;
 mod aws;
 mod kubernetes;
 
-pub(crate) use alibaba::{DIRECTORY_ALIBABA, TARGETS_ALIBABA};
+pub(crate) use alibaba::ReadsAlibaba;
 pub use alibaba::{FIX_ALIBABA, SCAN_ALIBABA, fix_policy_alibaba, organization_policy_alibaba, scan_policy_alibaba};
 pub use aws::{FIX, LEFTOVERS, SCAN, fix_policy, leftovers_policy, organization_policy, scan_policy};
 pub(crate) use aws::{MULTI_ACCOUNT, WHY, why_policy};

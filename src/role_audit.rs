@@ -26,6 +26,8 @@ pub struct RoleAuditOptions {
     pub target_controller: Option<ControllerVersion>,
     /// `--controller-role`: ARNs of the roles that the controller uses.
     pub controller_roles: Vec<String>,
+    /// True if those come from the audit trail, not from the operator.
+    pub is_controller_seen: bool,
     /// `--controller-credentials elsewhere`: the controller does not use the credentials of its nodes.
     pub credentials_elsewhere: bool,
     /// `--without`: controllers that are switched off.

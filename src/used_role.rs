@@ -15,6 +15,8 @@ pub enum RoleSource {
     InstanceRole,
     /// `--controller-role`.
     Option,
+    /// Its calls in the audit trail.
+    AuditTrail,
     /// Its trust policy, or `--controller-role`.
     TrustPolicy,
     /// The annotation of the ServiceAccount.
@@ -39,6 +41,7 @@ impl RoleSource {
             Self::InstanceProfile => "instance profile",
             Self::InstanceRole => "RAM role of the instances",
             Self::Option => "option",
+            Self::AuditTrail => "audit trail",
             Self::TrustPolicy => "trust policy or option",
             Self::ServiceAccount => "ServiceAccount",
             Self::Environment => "environment",
@@ -137,13 +140,14 @@ mod tests {
     #[test]
     fn sources_are_in_the_schemas() {
         use RoleSource::{
-            AccessKeys, Environment, InstanceProfile, InstanceRole, NodeMetadata, Option, PodIdentity, ServiceAccount,
-            TrustPolicy, Unknown,
+            AccessKeys, AuditTrail, Environment, InstanceProfile, InstanceRole, NodeMetadata, Option, PodIdentity,
+            ServiceAccount, TrustPolicy, Unknown,
         };
         let all = [
             InstanceProfile,
             InstanceRole,
             Option,
+            AuditTrail,
             TrustPolicy,
             ServiceAccount,
             Environment,

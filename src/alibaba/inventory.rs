@@ -14,11 +14,13 @@ mod check;
 mod instance;
 mod network;
 mod principal;
+mod trail;
 mod unlisted;
 
 pub use instance::{Disk, Instance};
 pub use network::{LoadBalancer, LoadBalancerKind, NetworkInterface, RouteTable, SecurityGroup, VSwitch, Vpc};
 pub use principal::{Attachment, Policy, PolicyType, Principal, PrincipalKind};
+pub use trail::ControllerCalls;
 #[cfg(feature = "alibaba")]
 pub(crate) use unlisted::unlisted;
 
@@ -86,6 +88,9 @@ pub struct Region {
     /// Load balancers, classic and network; absent if they were not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_balancers: Option<Vec<LoadBalancer>>,
+    /// Calls of cloud controllers in the audit trail; absent if it was not requested or not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller_calls: Option<Vec<ControllerCalls>>,
     /// Ids that other resources name, that were requested by id, and that no longer exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
@@ -259,6 +264,10 @@ impl Region {
             for one in load_balancers {
                 one.tags.sort();
             }
+        }
+        if let Some(calls) = &mut self.controller_calls {
+            calls.sort();
+            calls.dedup();
         }
         self.gone.sort();
         self.gone.dedup();

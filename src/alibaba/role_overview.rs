@@ -20,7 +20,7 @@ pub(crate) fn overview(
     options: &RoleAuditOptions,
     gaps: &[Gap],
 ) -> RoleOverview {
-    let mut roles: Vec<UsedRole> = audits.audits.iter().map(principal).collect();
+    let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| principal(audit, options)).collect();
     let rrsa = rrsa_roles(view, evidence, options);
     roles.extend(controllers(&companions_on_nodes(view, evidence, options), &rrsa, evidence));
     let mut not_audited: Vec<Gap> = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
@@ -47,9 +47,12 @@ pub(crate) fn controllers(on_nodes: &[OnNodes<'_>], rrsa: &RrsaRoles<'_>, eviden
 }
 
 /// A principal of the nodes, or one that the operator names for the cloud controller.
-fn principal(audit: &PrincipalAudit<'_>) -> UsedRole {
+fn principal(audit: &PrincipalAudit<'_>, options: &RoleAuditOptions) -> UsedRole {
     let (controller, role_source) = match audit.used_by {
-        Use::Controller => ("cloud controller".to_owned(), RoleSource::Option),
+        Use::Controller => {
+            let source = if options.is_controller_seen { RoleSource::AuditTrail } else { RoleSource::Option };
+            ("cloud controller".to_owned(), source)
+        }
         Use::ControlplaneNodes | Use::OtherNodes | Use::UnknownNodes => {
             (nodes(audit.node_roles), RoleSource::InstanceRole)
         }

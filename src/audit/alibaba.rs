@@ -7,6 +7,7 @@ use crate::alibaba::provider_id::{self, ProviderId};
 use crate::alibaba::role_overview;
 use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
 use crate::alibaba::rrsa::{RrsaRoles, rrsa_roles};
+use crate::alibaba::trail::{CallerName, SeenController, seen_controller};
 use crate::alibaba::{ClusterView, Inventory, RegionView};
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
@@ -31,7 +32,7 @@ pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apar
 
 pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
     let view = view(auditor, inventory);
-    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
+    let options = with_evidence(auditor.role_audit, &view, auditor.kubernetes);
     let companions = Companions::new(&view, auditor.kubernetes, &options);
     Ok(run(auditor, &options, &view, &companions, &gaps(auditor, &view))?.1.findings)
 }
@@ -39,7 +40,7 @@ pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<V
 pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
     let view = view(auditor, inventory);
     let gaps = gaps(auditor, &view);
-    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
+    let options = with_evidence(auditor.role_audit, &view, auditor.kubernetes);
     let companions = Companions::new(&view, auditor.kubernetes, &options);
     let (compared, outcomes) = run(auditor, &options, &view, &companions, &gaps)?;
     Ok(Examined {
@@ -60,7 +61,7 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
 
 pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<RoleOverview, BaselineError> {
     let view = view(auditor, inventory);
-    let options = with_evidence(auditor.role_audit, auditor.kubernetes);
+    let options = with_evidence(auditor.role_audit, &view, auditor.kubernetes);
     let compared = roles::audit(&view, &options)?;
     Ok(role_overview::overview(&view, auditor.kubernetes, &compared, &options, &gaps(auditor, &view)))
 }
@@ -95,6 +96,7 @@ fn run<'v>(
         principals: &compared,
         on_nodes: &companions.on_nodes,
         rrsa: &companions.rrsa,
+        seen: &seen(view, auditor.kubernetes),
         options,
         cloud_routes: auditor.cloud_routes || auditor.kubernetes.alibaba_writes_routes(),
         installer: auditor.installer,
@@ -116,12 +118,33 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     gaps
 }
 
-/// Options, with gaps filled from the evidence: the version of the controller, the controllers that it runs, and
-/// credentials other than those of its nodes.
-pub(crate) fn with_evidence(given: &PrincipalOptions, evidence: &Evidence) -> PrincipalOptions {
+/// The cloud controller as the audit trail shows it, by the cluster id and by that of its configuration.
+fn seen(view: &ClusterView<'_>, evidence: &Evidence) -> SeenController {
+    let configured = evidence.alibaba_cloud_configs();
+    let mut ids: Vec<&str> = configured.iter().filter_map(|(_, config)| config.cluster_id.as_deref()).collect();
+    ids.push(view.cluster_id);
+    seen_controller(view.inventory, &ids)
+}
+
+/// Options, with gaps filled from the evidence: the version of the controller, the controllers that it runs, its
+/// principals in the audit trail, and credentials other than those of its nodes.
+pub(crate) fn with_evidence(given: &PrincipalOptions, view: &ClusterView<'_>, evidence: &Evidence) -> PrincipalOptions {
     let mut options = given.clone();
+    let seen = seen(view, evidence);
     let controllers = evidence.alibaba_controllers();
-    options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
+    let of_images = controllers.filter_map(|one| one.version).min();
+    options.controller_version = options.controller_version.or(of_images).or(seen.version);
+    if options.controller_roles.is_empty() {
+        for caller in seen.callers {
+            match caller {
+                CallerName::Principal(arn) => {
+                    options.controller_roles.push(arn);
+                    options.is_controller_seen = true;
+                }
+                CallerName::Root(_) => options.credentials_elsewhere = true,
+            }
+        }
+    }
     options.alibaba_running = evidence.alibaba_running();
     options.alibaba_companion_actions = companions(evidence).iter().flat_map(CompanionRun::may_need).collect();
     options.credentials_elsewhere |= evidence.own_credentials(Provider::Alibaba).is_some()

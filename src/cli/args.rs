@@ -44,6 +44,10 @@ pub(in crate::cli) struct SourceArgs {
     /// Read all regions that are enabled for the account
     #[arg(long, help_heading = "Scope", conflicts_with_all = ["region", "inventory"])]
     pub(in crate::cli) all_regions: bool,
+    /// Also read the audit trail for the principal and the version of the cloud controller (Alibaba Cloud only): up to
+    /// twelve requests for each region, two per second
+    #[arg(long, help_heading = "Source", conflicts_with = "inventory")]
+    pub(in crate::cli) audit_trail: bool,
     /// Method of reading roles: `auto` picks the one with fewer calls
     #[arg(long, value_enum, default_value_t = IamReadsName::Auto, help_heading = "Source", conflicts_with = "inventory")]
     pub(in crate::cli) iam_reads: IamReadsName,

@@ -93,11 +93,59 @@ pub static SCAN_ALIBABA: &[Permission] = &[
     Permission { action: "vpc:DescribeVpcs", purpose: "the VPCs of the nodes", without: Some("VPCs") },
 ];
 
+/// The further call of `--audit-trail`.
+pub(crate) static TRAIL_ALIBABA: &[Permission] = &[Permission {
+    action: "actiontrail:LookupEvents",
+    purpose: "the calls of the cloud controller in the audit trail (`--audit-trail`)",
+    without: Some("the principal and the version of the controller by its calls"),
+}];
+
 /// The RAM policy for a scan of Alibaba Cloud, to attach at account level: attached in a resource group it shows only a
 /// part.
 #[must_use]
 pub fn scan_policy_alibaba() -> String {
-    ram_document(&[ram_scan_statement()])
+    ReadsAlibaba::default().policy()
+}
+
+/// Reads that a policy allows in addition to those of a scan of one account.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReadsAlibaba<'r> {
+    /// True to read the audit trail.
+    pub(crate) audit_trail: bool,
+    /// Name of the role in each account.
+    pub(crate) target_role: Option<&'r str>,
+    /// True to list the accounts of the Resource Directory.
+    pub(crate) organization: bool,
+}
+
+impl ReadsAlibaba<'_> {
+    /// All calls, for a table.
+    pub(crate) fn listed(self) -> impl Iterator<Item = &'static Permission> {
+        let trail = TRAIL_ALIBABA.iter().filter(move |_| self.audit_trail);
+        let targets = TARGETS_ALIBABA.iter().filter(move |_| self.target_role.is_some());
+        let directory = DIRECTORY_ALIBABA.iter().filter(move |_| self.organization);
+        SCAN_ALIBABA.iter().chain(trail).chain(directory).chain(targets)
+    }
+
+    /// The policy.
+    pub(crate) fn policy(self) -> String {
+        let mut statements = vec![ram_scan_statement()];
+        let allow = |listed: &[Permission], resource: &str| {
+            let actions: Vec<&str> = listed.iter().map(|permission| permission.action).collect();
+            json!({"Effect": "Allow", "Action": actions, "Resource": resource})
+        };
+        if self.audit_trail {
+            statements.push(allow(TRAIL_ALIBABA, "*"));
+        }
+        if let Some(role) = self.target_role {
+            let role = format!("acs:ram:*:*:role/{}", role.trim_start_matches('/'));
+            statements.push(allow(TARGETS_ALIBABA, &role));
+        }
+        if self.organization {
+            statements.push(allow(DIRECTORY_ALIBABA, "*"));
+        }
+        ram_document(&statements)
+    }
 }
 
 /// Further calls of a scan of many accounts.
@@ -125,14 +173,7 @@ pub(crate) static DIRECTORY_ALIBABA: &[Permission] = &[
 /// in each account and, for a Resource Directory, listing the accounts. The role itself needs [`scan_policy_alibaba`].
 #[must_use]
 pub fn organization_policy_alibaba(target_role: &str, organization: bool) -> String {
-    let role = format!("acs:ram:*:*:role/{}", target_role.trim_start_matches('/'));
-    let mut statements =
-        vec![ram_scan_statement(), json!({"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": role})];
-    if organization {
-        let actions: Vec<&str> = DIRECTORY_ALIBABA.iter().map(|permission| permission.action).collect();
-        statements.push(json!({"Effect": "Allow", "Action": actions, "Resource": "*"}));
-    }
-    ram_document(&statements)
+    ReadsAlibaba { target_role: Some(target_role), organization, ..ReadsAlibaba::default() }.policy()
 }
 
 fn ram_scan_statement() -> Value {

@@ -4,6 +4,8 @@ mod answers;
 pub(crate) mod folder;
 #[cfg(feature = "alibaba")]
 pub(crate) mod live;
+#[cfg(feature = "alibaba")]
+mod trail;
 
 use std::collections::BTreeSet;
 

@@ -45,6 +45,7 @@ macro_rules! reads {
 }
 
 reads! {
+    LookupEvents = "actiontrail:LookupEvents" [];
     DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [AutoScalingGroup];
     DescribeAccountAttributes = "ec2:DescribeAccountAttributes" [];
     DescribeAddresses = "ec2:DescribeAddresses" [];

@@ -2,6 +2,7 @@
 
 use crate::alibaba::companions::OnNodes;
 use crate::alibaba::rrsa::RrsaRoles;
+use crate::alibaba::trail::SeenController;
 use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
 use crate::finding::{Cause, Fix, Key, ResourceRef, Severity};
 use crate::inventory::{Gap, Provider};
@@ -37,6 +38,8 @@ pub struct Context<'a> {
     pub(crate) on_nodes: &'a [OnNodes<'a>],
     /// Roles that controllers assume by RRSA.
     pub(crate) rrsa: &'a RrsaRoles<'a>,
+    /// The cloud controller as the audit trail shows it.
+    pub(crate) seen: &'a SeenController,
     /// Options of the comparison.
     pub options: &'a PrincipalOptions,
     pub cloud_routes: bool,

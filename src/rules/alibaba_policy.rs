@@ -16,6 +16,7 @@ mod ram_action_excess;
 mod ram_action_missing;
 mod ram_action_partial;
 mod ram_controller_principal_assumed;
+mod ram_controller_principal_differs;
 mod ram_controller_rights_on_worker;
 mod ram_node_rights_missing;
 mod ram_policy_near_quota;

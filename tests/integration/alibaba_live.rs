@@ -94,6 +94,71 @@ fn recording_a_world_of_alibaba_gives_its_fixture_whatever_the_pages() {
     }
 }
 
+/// An event of the audit trail, as ActionTrail documents it.
+fn event(service: &str, name: &str, agent: &str, identity: &Value) -> Value {
+    let kind = if name.starts_with("Describe") { "Read" } else { "Write" };
+    serde_json::json!({"eventId": "68D4", "eventVersion": 1, "serviceName": service, "eventName": name, "eventRW": kind,
+        "userAgent": agent, "eventTime": "2026-11-02T10:00:00Z", "acsRegion": "cn-hangzhou", "userIdentity": identity})
+}
+
+#[test]
+fn the_audit_trail_names_the_principal_and_the_version_of_the_controller() {
+    let mut world = world("clean-handmade");
+    let account = &mut world.inventory.accounts[0];
+    let mut own = account.principals.iter().find(|one| one.name == "k8s-master").unwrap().clone();
+    own.name = "CCM-Role".to_owned();
+    account.principals.push(own);
+    let agent = "AlibabaCloud (linux; amd64) Golang/1.25.1 Core/1.63.22 ClusterId/prod ack.ccm/v2.8.0";
+    let role = serde_json::json!({"type": "assumed-role", "accountId": ACCOUNT, "principalId": "3:i-bp1master1",
+        "userName": "ccm-role:i-bp1master1"});
+    let user = serde_json::json!({"type": "ram-user", "accountId": ACCOUNT, "userName": "admin"});
+    let mut events = vec![event("Slb", "DeleteLoadBalancer", "aliyun-cli/3", &user); 60];
+    events.push(event("Slb", "AddBackendServers", agent, &role));
+    events.push(event("Ecs", "RunInstances", "aliyun-cli/3", &user));
+    let mock = Mock::serve(&world.inventory).events(events);
+    let output = run(&mock, &["roles", "--cluster-id", world.cluster_id, "--audit-trail", "--format", "json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of_controller =
+        found["roles"].as_array().unwrap().iter().find(|one| one["controller"] == "cloud controller").cloned();
+    let of_controller = of_controller.unwrap_or_else(|| panic!("{found:#}"));
+    assert_eq!(of_controller["role"], format!("acs:ram::{ACCOUNT}:role/CCM-Role"));
+    assert_eq!(of_controller["role_source"], "audit-trail");
+    // Two pages of load balancers, one of each other product, never more than two in a second.
+    assert_eq!(mock.count("actiontrail:LookupEvents"), 5);
+    assert!(mock.lookups_per_second() <= 2, "{}", mock.lookups_per_second());
+    // The operator names another one.
+    let named = format!("acs:ram::{ACCOUNT}:role/k8s-master");
+    let (code, report) = scan(&mock, &world, &["--audit-trail", "--controller-role", &named]);
+    let rules: Vec<&str> =
+        report["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap()).collect();
+    assert!(rules.contains(&"ram-controller-principal-differs"), "{rules:?}");
+    assert_eq!(code, Some(0));
+    // A recording keeps it, and nothing is asked without the option.
+    let recorded = record(&mock, &["--audit-trail"]);
+    let calls = recorded.accounts[0].regions[0].controller_calls.as_ref().unwrap();
+    assert_eq!((calls.len(), calls[0].version.as_deref()), (1, Some("v2.8.0")));
+    let before = mock.count("actiontrail:LookupEvents");
+    assert!(record(&mock, &[]).accounts[0].regions[0].controller_calls.is_none());
+    assert_eq!(mock.count("actiontrail:LookupEvents"), before);
+}
+
+#[test]
+fn an_audit_trail_that_is_refused_is_a_gap_only_if_it_is_asked_for() {
+    let world = world("clean-handmade");
+    let refused = Fault::Error(403, "NoPermission", "You are not authorized to do this action.");
+    let mock = Mock::serve(&world.inventory).fault("actiontrail:LookupEvents", refused);
+    let (code, report) = scan(&mock, &world, &["--audit-trail"]);
+    assert_eq!(code, Some(3));
+    assert_eq!(not_audited(&report), ["actiontrail:LookupEvents: NoPermission"]);
+    assert_eq!(mock.count("actiontrail:LookupEvents"), 1);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, not_audited(&report)), (Some(0), Vec::new()));
+    // An event that says nothing about the controller is no evidence that it has another principal.
+    let mock = Mock::serve(&world.inventory).events(vec![event("Slb", "AddBackendServers", "", &Value::Null)]);
+    let (code, report) = scan(&mock, &world, &["--audit-trail"]);
+    assert_eq!((code, not_audited(&report)), (Some(0), Vec::new()));
+}
+
 #[test]
 fn a_scan_of_a_live_account_is_that_of_its_recording() {
     let world = world("broken");

@@ -119,6 +119,10 @@ struct World {
     session_accounts: HashMap<String, String>,
     /// Account of the call that is answered; that of the keys without one.
     current: Option<String>,
+    /// Events of the audit trail, the newest first.
+    events: Vec<Value>,
+    /// Times of lookups.
+    lookups: Vec<std::time::Instant>,
     /// The Resource Directory: its management account and its members.
     directory: Option<(String, Vec<Value>)>,
 }
@@ -175,6 +179,20 @@ impl Mock {
     /// Lists leave an id out unless they are asked for it: its resource came after the list was made.
     pub(crate) fn unlisted(self, id: &str) -> Self {
         self.change(|world| world.hidden.push(id.to_owned()))
+    }
+
+    /// Events of the audit trail, the newest first.
+    pub(crate) fn events(self, events: Vec<Value>) -> Self {
+        self.change(|world| world.events = events)
+    }
+
+    /// The most lookups of events within any second.
+    pub(crate) fn lookups_per_second(&self) -> usize {
+        let lookups = self.world.lock().unwrap().lookups.clone();
+        let within = |from: &std::time::Instant| {
+            lookups.iter().filter(|at| **at >= *from && at.duration_since(*from) < Duration::from_millis(990)).count()
+        };
+        lookups.iter().map(within).max().unwrap_or_default()
     }
 
     /// The Resource Directory of the account: its management account, and members as `ListAccounts` tells them.
@@ -489,7 +507,7 @@ fn api() -> &'static Value {
 }
 
 fn product_of(host_version: &str, action: &str) -> Option<String> {
-    let products = ["ecs", "vpc", "ram", "sts", "resourcemanager", "slb", "nlb"];
+    let products = ["actiontrail", "ecs", "vpc", "ram", "sts", "resourcemanager", "slb", "nlb"];
     products.iter().map(|product| format!("{product}:{action}")).find(|name| api()[name]["version"] == host_version)
 }
 
@@ -918,6 +936,28 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             200,
             json!({"IdentityType": "RAMUser", "AccountId": account.account_id, "Arn": account.caller_arn, "PrincipalId": "2", "UserId": "2"}),
         ),
+        "actiontrail:LookupEvents" => {
+            world.lookups.push(std::time::Instant::now());
+            let wanted = |key: &str| {
+                let keys = (1..=2).filter(|index| text(&format!("LookupAttribute.{index}.Key")) == key);
+                keys.map(|index| text(&format!("LookupAttribute.{index}.Value")).to_owned()).next()
+            };
+            let is_it = |event: &&Value| {
+                [("ServiceName", "serviceName"), ("EventRW", "eventRW"), ("EventName", "eventName")]
+                    .iter()
+                    .all(|(key, field)| wanted(key).is_none_or(|value| event[field] == value.as_str()))
+            };
+            let found: Vec<Value> = world.events.iter().filter(is_it).cloned().collect();
+            let start: usize = text("NextToken").parse().unwrap_or_default();
+            let size: usize = text("MaxResults").parse().unwrap();
+            assert!((1..=50).contains(&size), "at most fifty events a page");
+            let end = (start + size.min(world.page.unwrap_or(size))).min(found.len());
+            let mut body = json!({"StartTime": "2026-01-01T00:00:00Z", "EndTime": "2026-01-08T00:00:00Z", "Events": found[start..end]});
+            if end < found.len() {
+                body["NextToken"] = json!(end.to_string());
+            }
+            (200, body)
+        }
         "resourcemanager:ListAccounts" | "resourcemanager:GetResourceDirectory" => {
             let Some((manager, members)) = world.directory.clone() else {
                 return (404, refusal("EntityNotExists.ResourceDirectory", "The resource directory does not exist."));

@@ -169,6 +169,9 @@ pub(crate) struct PermissionsArgs {
     /// Allow the scan to list the accounts of the organization, or of the Resource Directory
     #[arg(long, requires = "target_role")]
     pub(crate) organization: bool,
+    /// Allow the scan to read the audit trail (`scan --audit-trail`, Alibaba Cloud only)
+    #[arg(long, conflicts_with_all = ["fixing", "kubernetes", "why"])]
+    pub(crate) audit_trail: bool,
     /// Limit the fix to the tags of this cluster; repeatable, for answers that also change a neighbour's tags
     #[arg(long, value_name = "ID", requires = "fixing", value_parser = cluster_id)]
     pub(crate) cluster_id: Vec<String>,

@@ -231,6 +231,9 @@ pub(in crate::cli) fn permissions(
     }
     check_roles(args)?;
     match args.provider {
+        ProviderName::Aws if args.audit_trail => {
+            Err(Failure::usage("--audit-trail is for Alibaba Cloud").help("omit it, or add --provider alibaba"))
+        }
         ProviderName::Aws => Ok(aws_permissions(args, width, out)),
         ProviderName::Alibaba if args.fix_leftovers => Err(Failure::usage("--fix-leftovers supports only AWS so far")),
         ProviderName::Alibaba if !args.cluster_id.is_empty() => Err(Failure::usage(
@@ -267,24 +270,18 @@ fn check_roles(args: &PermissionsArgs) -> Result<(), Failure> {
 }
 
 fn alibaba_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let reads = permissions::ReadsAlibaba {
+        audit_trail: args.audit_trail,
+        target_role: args.target_role.as_deref(),
+        organization: args.organization,
+    };
     match (args.format, args.fix) {
         (PermissionsFormat::Policy, true) => out.write_all(permissions::fix_policy_alibaba(&limits(args)).as_bytes()),
-        (PermissionsFormat::Policy, false) => {
-            let policy = match &args.target_role {
-                Some(role) => permissions::organization_policy_alibaba(role, args.organization),
-                None => permissions::scan_policy_alibaba(),
-            };
-            out.write_all(policy.as_bytes())
-        }
+        (PermissionsFormat::Policy, false) => out.write_all(reads.policy().as_bytes()),
         (PermissionsFormat::Table, true) => {
             permissions_table(permissions::FIX_ALIBABA.iter(), "not fixed without it", width, out)
         }
-        (PermissionsFormat::Table, false) => {
-            let targets = permissions::TARGETS_ALIBABA.iter().filter(|_| args.target_role.is_some());
-            let directory = permissions::DIRECTORY_ALIBABA.iter().filter(|_| args.organization);
-            let listed = permissions::SCAN_ALIBABA.iter().chain(directory).chain(targets);
-            permissions_table(listed, "not audited without it", width, out)
-        }
+        (PermissionsFormat::Table, false) => permissions_table(reads.listed(), "not audited without it", width, out),
     }
 }
 

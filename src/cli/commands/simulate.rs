@@ -62,7 +62,7 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
             // All actions of all versions, of which each decision asks for its own.
             let of_principals = RoleAuditOptions {
                 controller_version: None,
-                ..audit::alibaba::with_evidence(&scope.baselines, &objects.evidence)
+                ..audit::alibaba::with_evidence(&scope.baselines, &view, &objects.evidence)
             };
             let principals = alibaba::roles::audit(&view, &of_principals);
             let principals = principals.map_err(|error| Failure::from_error(Exit::Usage, &error))?;

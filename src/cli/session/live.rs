@@ -36,6 +36,7 @@ pub(in crate::cli) fn collect(
     terminal: &TerminalArgs,
     scope: Option<&Scope<'_>>,
 ) -> Result<Estate, Failure> {
+    check_trail(source)?;
     match &source.inventory {
         Some(path) => input::estate(path, source),
         None if is_alibaba(source) => live_alibaba(source, terminal, scope, false).map(Estate::Alibaba),
@@ -58,11 +59,21 @@ pub(in crate::cli) fn collect_all(
     scope: &Scope<'_>,
     fleet: &Fleet,
 ) -> Result<Estate, Failure> {
+    check_trail(source)?;
     match &source.inventory {
         Some(path) => input::estate(path, source),
         None if is_alibaba(source) => all_of_alibaba(source, terminal, scope, fleet).map(Estate::Alibaba),
         None => live_all(source, terminal, scope, fleet).map(Estate::Aws),
     }
+}
+
+/// Checks that only a trail that is read is asked for.
+fn check_trail(source: &SourceArgs) -> Result<(), Failure> {
+    if source.audit_trail && !is_alibaba(source) {
+        return Err(Failure::usage("--audit-trail is for Alibaba Cloud, but AWS is read")
+            .help("omit it, or add --provider alibaba"));
+    }
+    Ok(())
 }
 
 fn is_alibaba(source: &SourceArgs) -> bool {
@@ -88,6 +99,7 @@ pub(in crate::cli) fn collect_each(
     fleet: &Fleet,
     controller_roles: &[String],
 ) -> Result<(), Failure> {
+    check_trail(&args.source)?;
     match provider {
         Provider::Aws => each_of_aws(args, many, fleet, controller_roles),
         Provider::Alibaba => each_of_alibaba(args, many, fleet, controller_roles),
@@ -124,6 +136,7 @@ fn each_of_alibaba(
 ) -> Result<(), Failure> {
     let request = alibaba_live::Request {
         all_regions: args.source.all_regions,
+        audit_trail: args.source.audit_trail,
         ..request_of_fleet(&args.source.connection, &args.output.terminal, fleet, controller_roles)
     };
     alibaba_live::collect_each(&request, &mut many).map_err(provider_failure)
@@ -214,7 +227,12 @@ fn live_alibaba(
 ) -> Result<alibaba::Inventory, Failure> {
     let request = request_alibaba(&source.connection, terminal, scope);
     let load_balancers = request.load_balancers || is_whole;
-    let request = alibaba_live::Request { all_regions: source.all_regions, load_balancers, ..request };
+    let request = alibaba_live::Request {
+        all_regions: source.all_regions,
+        audit_trail: source.audit_trail,
+        load_balancers,
+        ..request
+    };
     alibaba_live::collect(&request).map_err(provider_failure)
 }
 
@@ -226,7 +244,7 @@ fn all_of_alibaba(
     fleet: &Fleet,
 ) -> Result<alibaba::Inventory, Failure> {
     let request = request_of_fleet(&source.connection, terminal, fleet, &scope.baselines.controller_roles);
-    let request = alibaba_live::Request { all_regions: source.all_regions, ..request };
+    let request = alibaba_live::Request { all_regions: source.all_regions, audit_trail: source.audit_trail, ..request };
     alibaba_live::collect(&request).map_err(provider_failure)
 }
 
@@ -253,6 +271,7 @@ pub(in crate::cli) fn request_alibaba<'a>(
             rrsa_roles: alibaba::rrsa::named_roles(&scope.kubernetes),
         }),
         load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
+        audit_trail: false,
         verbose: terminal.verbose,
         progress: display(terminal),
     }

@@ -35,6 +35,7 @@ mod regions;
 mod session;
 mod sign;
 mod targets;
+mod trail;
 mod transport;
 mod unlisted;
 mod write;
@@ -68,6 +69,8 @@ pub(crate) struct Request<'a> {
     pub principals: Principals<'a>,
     /// True to read load balancers, which only matter if Services are known or a recording is made.
     pub load_balancers: bool,
+    /// True to read the audit trail for the calls of cloud controllers.
+    pub audit_trail: bool,
     /// True to log every request to standard error.
     pub verbose: bool,
     /// Display of the progress on standard error.

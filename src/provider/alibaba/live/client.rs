@@ -36,6 +36,9 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Writes per second for one API: the cluster's controllers share its quota.
 const WRITES_PER_SECOND: u32 = 2;
 
+/// Lookups of events per second. Source: ActionTrail 2020-07-06, `LookupEvents`.
+const LOOKUPS_PER_SECOND: u32 = 2;
+
 /// Requests in flight at the same time.
 const AT_ONCE: usize = 16;
 
@@ -260,9 +263,13 @@ impl Client {
             if left.is_zero() {
                 break;
             }
-            // RAM, STS and Resource Manager have no limits per region.
-            if matches!(call.product, Product::Ecs | Product::Vpc | Product::Slb | Product::Nlb) {
-                self.paced(call, self.limits.requests_per_second);
+            match call.product {
+                Product::Ecs | Product::Vpc | Product::Slb | Product::Nlb => {
+                    self.paced(call, self.limits.requests_per_second);
+                }
+                Product::ActionTrail => self.paced_evenly(call),
+                // They have no limits per region.
+                Product::Ram | Product::Sts | Product::ResourceManager => {}
             }
             let answered = self.attempt(keys, call, left.min(ATTEMPT_TIMEOUT));
             let (error, asked) = match answered.and_then(|answer| read(answer, call)) {
@@ -300,14 +307,23 @@ impl Client {
         }))
     }
 
-    /// Waits until the API of a region may be called again.
+    /// Waits until the API of a region may be called again. A burst of a few requests is free, such as the pages of a
+    /// small list.
     fn paced(&self, call: &ApiCall<'_>, per_second: u32) {
+        self.paced_from(call, call.region, per_second, 4);
+    }
+
+    /// Waits until the audit trail may be called again: its limit counts for the account, and no burst is free.
+    fn paced_evenly(&self, call: &ApiCall<'_>) {
+        self.paced_from(call, "", LOOKUPS_PER_SECOND, 0);
+    }
+
+    fn paced_from(&self, call: &ApiCall<'_>, place: &str, per_second: u32, burst: u32) {
         let step = Duration::from_secs(1) / per_second.max(1);
         let at = {
             let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-            let key = (call.product, call.action, call.region.to_owned());
-            // A burst of a few requests is free, such as the pages of a small list.
-            let free = now().checked_sub(step * 4).unwrap_or_else(now);
+            let key = (call.product, call.action, place.to_owned());
+            let free = now().checked_sub(step * burst).unwrap_or_else(now);
             let bucket = buckets.entry(key).or_insert(Bucket { next: free });
             let at = bucket.next.max(free);
             bucket.next = at + step;
@@ -443,6 +459,7 @@ pub(super) fn api_for_read(read: Read) -> Option<(Product, &'static str)> {
         "resourcemanager" => Product::ResourceManager,
         "slb" => Product::Slb,
         "nlb" => Product::Nlb,
+        "actiontrail" => Product::ActionTrail,
         _ => return None,
     };
     Some((product, action))

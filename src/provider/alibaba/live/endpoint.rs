@@ -1,5 +1,5 @@
 //! Hosts of the products. Source: the maps of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, sts
-//! 2015-04-01, resourcemanager 2020-03-31, slb 2014-05-15 and nlb 2022-04-30; hosts inside VPCs:
+//! 2015-04-01, resourcemanager 2020-03-31, slb 2014-05-15, nlb 2022-04-30 and actiontrail 2020-07-06; hosts inside VPCs:
 //! aliyun/aliyun-openapi-meta `metadatas/products.json#regional_vpc_endpoints`.
 
 use std::collections::BTreeMap;
@@ -26,11 +26,14 @@ pub(super) enum Product {
     Slb,
     /// Network Load Balancer.
     Nlb,
+    /// The audit trail.
+    ActionTrail,
 }
 
 impl Product {
     /// Each product.
-    const ALL: [Self; 7] = [Self::Ecs, Self::Vpc, Self::Ram, Self::Sts, Self::ResourceManager, Self::Slb, Self::Nlb];
+    const ALL: [Self; 8] =
+        [Self::Ecs, Self::Vpc, Self::Ram, Self::Sts, Self::ResourceManager, Self::Slb, Self::Nlb, Self::ActionTrail];
 
     /// Code of the product, as its hosts have it.
     fn code(self) -> &'static str {
@@ -42,6 +45,7 @@ impl Product {
             Self::ResourceManager => "resourcemanager",
             Self::Slb => "slb",
             Self::Nlb => "nlb",
+            Self::ActionTrail => "actiontrail",
         }
     }
 
@@ -49,7 +53,7 @@ impl Product {
     fn vpc_host(self, region: &str) -> String {
         match self {
             Self::Ram | Self::ResourceManager => format!("{}.vpc-proxy.aliyuncs.com", self.code()),
-            Self::Ecs | Self::Vpc | Self::Sts | Self::Slb | Self::Nlb => {
+            Self::Ecs | Self::Vpc | Self::Sts | Self::Slb | Self::Nlb | Self::ActionTrail => {
                 format!("{}-vpc.{region}.aliyuncs.com", self.code())
             }
         }
@@ -65,6 +69,7 @@ impl Product {
             Self::ResourceManager => "2020-03-31",
             Self::Slb => "2014-05-15",
             Self::Nlb => "2022-04-30",
+            Self::ActionTrail => "2020-07-06",
         }
     }
 
@@ -114,6 +119,7 @@ impl Product {
             )
             .unwrap_or_else(|| format!("slb.{region}.aliyuncs.com")),
             Self::Nlb => format!("nlb.{region}.aliyuncs.com"),
+            Self::ActionTrail => format!("actiontrail.{region}.aliyuncs.com"),
         }
     }
 }

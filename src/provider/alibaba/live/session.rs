@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::alibaba::{Account, Attachment, Policy, PolicyType, Principal, PrincipalKind, Region, grant};
+use crate::alibaba::trail::CallerName;
+use crate::alibaba::{
+    Account, Attachment, ControllerCalls, Policy, PolicyType, Principal, PrincipalKind, Region, grant, roles,
+};
 use crate::inventory::{Gap, Provider, Read};
 use crate::provider::alibaba::answers::{
     AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, LoadBalancers, NetworkInterfaces,
-    NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches,
-    Vpcs,
+    NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, RawRole, RoleAnswer, RouteTables, SecurityGroupAnswer,
+    VSwitches, Vpcs,
 };
 use crate::provider::error::{Error, ErrorKind};
 
@@ -202,6 +205,11 @@ impl Session {
         std::thread::scope(|scope| {
             let others: Vec<_> =
                 regions.iter().map(|name| scope.spawn(|| self.lists(name, request.load_balancers))).collect();
+            let trails: Vec<_> = if request.audit_trail {
+                regions.iter().map(|name| scope.spawn(|| self.controller_calls(name))).collect()
+            } else {
+                Vec::new()
+            };
             let machines: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.instances(name))).collect();
             let identity = self.identity()?;
             (account.account_id, account.caller_arn) = (identity.account_id, identity.arn);
@@ -225,6 +233,10 @@ impl Session {
             let instances = account.regions.iter_mut().map(|region| std::mem::take(&mut region.instances));
             let complete = others.into_iter().map(joined).zip(instances.collect::<Vec<_>>());
             account.regions = complete.map(|(region, instances)| Region { instances, ..region }).collect();
+            for (region, trail) in account.regions.iter_mut().zip(trails) {
+                region.controller_calls = joined(trail);
+            }
+            self.read_seen_principals(&mut account, request);
             Ok::<(), Error>(())
         })?;
         self.check_regions(&account.regions, request)?;
@@ -238,6 +250,29 @@ impl Session {
             gap.account_id = Some(account.account_id.clone());
         }
         Ok(account)
+    }
+
+    /// Reads the principals that the audit trail names, and that no node has.
+    fn read_seen_principals(&self, account: &mut Account, request: &Request<'_>) {
+        let calls = account.regions.iter().flat_map(|region| region.controller_calls.iter().flatten());
+        let callers = calls.filter_map(ControllerCalls::caller);
+        let wanted: BTreeSet<(PrincipalKind, String)> = callers
+            .filter_map(|caller| match caller {
+                CallerName::Principal(arn) => {
+                    let (account_id, kind, name) = roles::named(&arn)?;
+                    (account_id == account.account_id).then(|| (kind, name.to_owned()))
+                }
+                CallerName::Root(_) => None,
+            })
+            .filter(|(kind, name)| account.principal(*kind, name).is_none())
+            .collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let Attached { found, policies, absent } = self.principals(&account.account_id, &wanted, request);
+        account.policies.extend(policies);
+        account.principals.extend(found);
+        account.absent_roles.extend(absent);
     }
 
     /// Reads the roles of instances that were found after the roles of the others had been read.
@@ -429,16 +464,16 @@ impl Session {
         let mut failed = |read: Read, error: CallError| failures.push((read, error));
         let ask = |read: Read| Self::call_for_read(read, &self.home).with(parameter, name);
         std::thread::scope(|scope| {
-            let trust = scope.spawn(|| -> Result<(Option<String>, Option<String>), CallError> {
+            let trust = scope.spawn(|| -> Result<Option<RawRole>, CallError> {
                 if kind != PrincipalKind::Role {
-                    return Ok((None, None));
+                    return Ok(None);
                 }
                 let role = self.call::<RoleAnswer>(&ask(Read::RamGetRole))?.role;
                 if !role.role_name.eq_ignore_ascii_case(name) {
                     let message = format!("the answer is about the role `{}`", role.role_name);
                     return Err(CallError::new(CallErrorKind::Protocol, "Protocol", message));
                 }
-                Ok((role.role_id, role.assume_role_policy_document))
+                Ok(Some(role))
             });
             let groups = scope.spawn(|| -> Result<Option<Vec<String>>, CallError> {
                 if kind != PrincipalKind::User {
@@ -465,7 +500,12 @@ impl Session {
                 Err(error) => failed(list, error),
             }
             match joined(trust) {
-                Ok((id, trust)) => (principal.id, principal.trust_policy) = (id, trust),
+                Ok(Some(role)) => {
+                    // The audit trail names it in lower case.
+                    principal.name = role.role_name;
+                    (principal.id, principal.trust_policy) = (role.role_id, role.assume_role_policy_document);
+                }
+                Ok(None) => {}
                 Err(error) => failed(Read::RamGetRole, error),
             }
             match joined(groups) {
