@@ -16,6 +16,8 @@ use crate::rules::Rule;
 use crate::text;
 use crate::used_role::RoleOverview;
 
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
+mod display;
 pub(super) mod fleet;
 pub(super) mod kubernetes;
 mod live;
@@ -30,8 +32,6 @@ use crate::cli::io::input;
 use kubernetes as cluster;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(super) use live::collect_each;
-#[cfg(feature = "kubernetes")]
-pub(super) use live::display;
 #[cfg(not(feature = "aws"))]
 pub(super) use live::not_live;
 #[cfg(feature = "aws")]

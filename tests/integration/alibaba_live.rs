@@ -94,7 +94,7 @@ fn recording_a_world_of_alibaba_gives_its_fixture_whatever_the_pages() {
     }
 }
 
-/// An event of the audit trail, as ActionTrail documents it.
+/// An event of the audit trail, as `ActionTrail` documents it.
 fn event(service: &str, name: &str, agent: &str, identity: &Value) -> Value {
     let kind = if name.starts_with("Describe") { "Read" } else { "Write" };
     serde_json::json!({"eventId": "68D4", "eventVersion": 1, "serviceName": service, "eventName": name, "eventRW": kind,

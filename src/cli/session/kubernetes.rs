@@ -104,7 +104,7 @@ pub(in crate::cli) fn pod(
     connection: &ConnectionArgs,
     terminal: &TerminalArgs,
 ) -> Result<Option<PodObjects>, Failure> {
-    use crate::cli::session::display;
+    use super::display::display;
     use crate::provider::kubernetes;
     let contexts = contexts(&audit.evidence.kube_context)?;
     let [context] = contexts.as_slice() else { return Ok(None) };
@@ -133,7 +133,7 @@ pub(in crate::cli) fn read(
     connection: &ConnectionArgs,
     terminal: &TerminalArgs,
 ) -> Result<Recording, Failure> {
-    use crate::cli::session::display;
+    use super::display::display;
     use crate::provider::kubernetes;
     let timeout = std::time::Duration::from_secs(connection.timeout);
     let request = kubernetes::Request { context, timeout, verbose: terminal.verbose, progress: display(terminal) };

@@ -1,8 +1,5 @@
 //! Evidence of live accounts and recordings: the requests that the options of a command make.
 
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-use std::io::{self, IsTerminal};
-
 use crate::alibaba;
 use crate::aws::Inventory;
 use crate::estate::Estate;
@@ -12,12 +9,12 @@ use crate::inventory::Provider;
 use crate::provider::alibaba::live as alibaba_live;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-use crate::provider::progress::{Display, INTERVAL};
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 use crate::provider::targets::ManyTargets;
 
 use super::Scope;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+use super::display::display;
 use super::fleet::Fleet;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 use crate::cli::args::ConnectionArgs;
@@ -78,16 +75,6 @@ fn check_trail(source: &SourceArgs) -> Result<(), Failure> {
 
 fn is_alibaba(source: &SourceArgs) -> bool {
     source.provider == Some(ProviderName::Alibaba)
-}
-
-/// Display of the progress: none next to the requests themselves.
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-pub(in crate::cli) fn display(terminal: &TerminalArgs) -> Display {
-    match (terminal.quiet || terminal.verbose, io::stderr().is_terminal()) {
-        (true, _) => Display::Hidden,
-        (false, true) => Display::Terminal,
-        (false, false) => Display::Lines(INTERVAL),
-    }
 }
 
 /// Reads many accounts of a cloud, and hands each over.

@@ -1,4 +1,4 @@
-//! Events of the audit trail. Source: ActionTrail 2020-07-06, `LookupEvents`.
+//! Events of the audit trail. Source: `ActionTrail` 2020-07-06, `LookupEvents`.
 
 use std::collections::BTreeMap;
 

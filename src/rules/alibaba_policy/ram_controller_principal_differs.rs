@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Cluster],
     condition: "The audit trail, which `--audit-trail` reads, has calls of the cloud controller with the cluster id, made by a principal that `--controller-role` does not name, or by the account itself.",
-    impact: "the policies of another principal are compared than the one whose rights decide; the account itself has every right, and so has everybody who reads its access key",
+    impact: "the policies of a principal are compared that the controller does not use; calls by the account itself are limited by no policy, nor are those of anybody who reads its access key",
     fix: "Name the principal of the audit trail with --controller-role, or omit the option. Replace an access key of the account by that of a RAM user or by the role of the instances.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/clientMgr.go#NewClientMgr",

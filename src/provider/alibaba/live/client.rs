@@ -36,7 +36,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Writes per second for one API: the cluster's controllers share its quota.
 const WRITES_PER_SECOND: u32 = 2;
 
-/// Lookups of events per second. Source: ActionTrail 2020-07-06, `LookupEvents`.
+/// Lookups of events per second. Source: `ActionTrail` 2020-07-06, `LookupEvents`.
 const LOOKUPS_PER_SECOND: u32 = 2;
 
 /// Requests in flight at the same time.

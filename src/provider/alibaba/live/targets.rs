@@ -75,7 +75,7 @@ pub(crate) fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) ->
     Ok(())
 }
 
-/// Reads a target with a client of its own: limits of requests and time count for each account.
+/// Reads a target with a separate client: limits of requests and time count for each account.
 fn read_target(
     request: &Request<'_>,
     connection: &Connection,

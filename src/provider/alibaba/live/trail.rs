@@ -1,6 +1,6 @@
 //! Reads the audit trail for the calls of cloud controllers. `LookupEvents` has no filter by user agent: the events are
 //! asked for by the products that a controller calls, the newest first, and only some pages of each.
-//! Sources: ActionTrail 2020-07-06, `LookupEvents` (parameters, two calls per second);
+//! Sources: `ActionTrail` 2020-07-06, `LookupEvents` (parameters, two calls per second);
 //! <https://help.aliyun.com/zh/actiontrail/support/how-to-set-the-lookupattribute-parameter> (pairs of attributes).
 
 use crate::alibaba::ControllerCalls;
