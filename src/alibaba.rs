@@ -21,8 +21,9 @@ pub(crate) mod view;
 #[cfg(feature = "alibaba")]
 pub(crate) use inventory::unlisted;
 pub use inventory::{
-    Account, Attachment, ControllerCalls, Disk, Instance, Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface,
-    Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc,
+    Account, Attachment, ControlPolicyLevel, ControllerCalls, Disk, Instance, Inventory, LoadBalancer,
+    LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable,
+    SecurityGroup, VSwitch, Vpc,
 };
 pub use roles::PrincipalOptions;
 pub(crate) use roles::{PrincipalAudit, PrincipalAudits, Use};

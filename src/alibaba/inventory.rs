@@ -19,7 +19,7 @@ mod unlisted;
 
 pub use instance::{Disk, Instance};
 pub use network::{LoadBalancer, LoadBalancerKind, NetworkInterface, RouteTable, SecurityGroup, VSwitch, Vpc};
-pub use principal::{Attachment, Policy, PolicyType, Principal, PrincipalKind};
+pub use principal::{Attachment, ControlPolicyLevel, Policy, PolicyType, Principal, PrincipalKind};
 pub use trail::ControllerCalls;
 #[cfg(feature = "alibaba")]
 pub(crate) use unlisted::unlisted;
@@ -66,6 +66,10 @@ pub struct Account {
     pub principals: Vec<Principal>,
     /// Policies that are attached to them, and those that have tagaudit's own names for them, attached or not.
     pub policies: Vec<Policy>,
+    /// Control policies of the Resource Directory, from its root to the account; absent if they were not requested, or not
+    /// read. Empty if none apply: they are disabled, or the account manages the directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_policies: Option<Vec<ControlPolicyLevel>>,
     /// Roles that ServiceAccounts name, that were requested, and that do not exist; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent_roles: Vec<String>,

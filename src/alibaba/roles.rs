@@ -22,7 +22,8 @@ use crate::policy::{
 use crate::resource::ResourceKind;
 use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
 
-use super::inventory::{Account, Attachment, Principal, PrincipalKind};
+use super::grant;
+use super::inventory::{Account, Attachment, Policy, Principal, PrincipalKind};
 use super::view::{ClusterView, Member, RegionView};
 
 /// Options of the comparison, as for AWS.
@@ -259,7 +260,7 @@ fn compare<'a>(
         audits.gaps.extend(gaps);
         return Ok(());
     }
-    let set = set.with_control_policies(control_levels(&options.scps));
+    let set = set.with_control_policies(control_policies(account, principal, options));
     let roles = used.members.iter().map(|member| member.roles);
     let node_roles = roles.fold(RoleSet::UNKNOWN, |set, one| set.union(one.roles));
     let is_reliable = used.members.iter().all(|member| member.roles.is_reliable());
@@ -432,7 +433,25 @@ pub(crate) fn checked_policies(
     let mut gaps = Vec::new();
     let arn = account.principal_arn(principal);
     let set = policies(account, principal, &arn, principal.kind.policies_read(), &mut gaps);
-    if gaps.is_empty() { Ok(set.with_control_policies(control_levels(&options.scps))) } else { Err(gaps) }
+    let control = control_policies(account, principal, options);
+    if gaps.is_empty() { Ok(set.with_control_policies(control)) } else { Err(gaps) }
+}
+
+/// Control policies that apply to a principal: those of the operator, and each level of the Resource Directory.
+/// Service-linked roles are exempt.
+/// Source: Resource Management documentation, "Overview of access control policies", how they work and limits.
+fn control_policies(account: &Account, principal: &Principal, options: &PrincipalOptions) -> Vec<Vec<NamedDocument>> {
+    let mut levels = control_levels(&options.scps);
+    if principal.kind == PrincipalKind::Role && grant::is_protected(&principal.name) {
+        return levels;
+    }
+    let named = |policy: &Policy| {
+        let document = Document::parse_as(policy.document.as_deref()?, &RAM).ok()?;
+        Some(NamedDocument { name: policy.name.clone(), document })
+    };
+    let of_directory = account.control_policies.iter().flatten();
+    levels.extend(of_directory.map(|level| level.policies.iter().filter_map(named).collect::<Vec<_>>()));
+    levels
 }
 
 /// Policies that apply to a principal.

@@ -158,6 +158,11 @@ pub(crate) static TARGETS_ALIBABA: &[Permission] = &[Permission {
 /// Further calls of a scan of a Resource Directory.
 pub(crate) static DIRECTORY_ALIBABA: &[Permission] = &[
     Permission {
+        action: "resourcemanager:GetControlPolicy",
+        purpose: "the documents of control policies",
+        without: Some("ram-action-missing and ram-action-denied where control policies are enabled"),
+    },
+    Permission {
         action: "resourcemanager:GetResourceDirectory",
         purpose: "the management account, which the list of members does not hold",
         without: Some("the management account, unless the scan starts there"),
@@ -166,6 +171,11 @@ pub(crate) static DIRECTORY_ALIBABA: &[Permission] = &[
         action: "resourcemanager:ListAccounts",
         purpose: "the accounts of `--organization`",
         without: Some("--organization"),
+    },
+    Permission {
+        action: "resourcemanager:ListControlPolicyAttachmentsForTarget",
+        purpose: "the control policies of the root, the folders and the accounts",
+        without: Some("ram-action-missing and ram-action-denied where control policies are enabled"),
     },
 ];
 

@@ -7,13 +7,14 @@ use std::time::Duration;
 use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
-use crate::aws::fleet::{NodesPlace, place_of_nodes};
+use crate::aws::fleet::place_of_nodes;
 use crate::aws::launches::name_of_profile;
 use crate::aws::scaling_groups::{LaunchNeeds, all_launch_needs, launch_needs, launch_needs_of_neighbours};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Inventory, Region, unlisted, unlisted_of_launches};
 use crate::clusters::Clusters;
 use crate::inventory::{Gap, Provider, Read};
+use crate::membership::NodesPlace;
 use crate::nodes::KubernetesNode;
 
 use super::IamReads;

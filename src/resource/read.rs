@@ -98,9 +98,11 @@ reads! {
     ListPoliciesForRole = "ram:ListPoliciesForRole" [];
     ListPoliciesForUser = "ram:ListPoliciesForUser" [RamUser];
     ListPolicyAttachments = "ram:ListPolicyAttachments" [];
+    GetControlPolicy = "resourcemanager:GetControlPolicy" [];
     // The accounts of the Resource Directory determine what is read.
     GetResourceDirectory = "resourcemanager:GetResourceDirectory" [];
     ResourceManagerListAccounts = "resourcemanager:ListAccounts" [];
+    ListControlPolicyAttachments = "resourcemanager:ListControlPolicyAttachmentsForTarget" [];
     SlbDescribeLoadBalancers = "slb:DescribeLoadBalancers" [LoadBalancer];
     AssumeRole = "sts:AssumeRole" [];
     GetCallerIdentity = "sts:GetCallerIdentity" [];

@@ -16,7 +16,11 @@ use super::binary::command;
 
 /// As many accounts as asked for: the first is that of the credentials, and all hold the same clean cluster.
 fn accounts(number: usize) -> (Inventory, &'static str) {
-    let world = alibaba_worlds::all().into_iter().find(|world| world.name == "clean-gardener").unwrap();
+    accounts_of("clean-gardener", number)
+}
+
+fn accounts_of(world: &str, number: usize) -> (Inventory, &'static str) {
+    let world = alibaba_worlds::all().into_iter().find(|one| one.name == world).unwrap();
     let mut inventory = world.inventory;
     let first = inventory.accounts.remove(0);
     let text = serde_json::to_string(&first).unwrap();
@@ -32,7 +36,8 @@ fn id(index: usize) -> String {
 
 /// An account as `ListAccounts` tells it.
 fn member(index: usize, status: &str) -> Value {
-    json!({"AccountId": id(index), "DisplayName": format!("team-{index}"), "Status": status, "Type": "ResourceAccount", "FolderId": "fd-1"})
+    json!({"AccountId": id(index), "DisplayName": format!("team-{index}"), "Status": status, "Type": "ResourceAccount", "FolderId": "fd-1",
+        "ResourceDirectoryPath": format!("rd-1/r-1/fd-1/{}", id(index))})
 }
 
 fn run(mock: &Mock, folder: &Path, arguments: &[&str]) -> Output {
@@ -120,6 +125,59 @@ fn a_resource_directory_is_read_with_its_management_account() {
     let role = |account: usize, name: &str| format!("acs:ram::{}:role/{name}", id(account));
     assert_eq!(decision(&start, "sts:AssumeRole", &role(3, "audit")), Decision::Allowed);
     assert_ne!(decision(&start, "sts:AssumeRole", &role(3, "admin")), Decision::Allowed);
+}
+
+/// Every call.
+const FULL: &str = r#"{"Version": "1", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}"#;
+
+#[test]
+fn control_policies_decide_about_the_roles_of_members_alone() {
+    let (mut inventory, _) = accounts_of("clean-handmade", 3);
+    let role = inventory.accounts[0].principals[0].name.clone();
+    for account in &mut inventory.accounts {
+        account.principals.retain(|one| one.name == role);
+        for policy in &mut account.policies {
+            policy.document = Some(FULL.to_owned());
+        }
+    }
+    let deny =
+        r#"{"Version": "1", "Statement": [{"Effect": "Deny", "Action": "ecs:DescribeInstances", "Resource": "*"}]}"#;
+    let serve = || {
+        let mock =
+            Mock::serve(&inventory).directory(&id(0), vec![member(1, "CreateSuccess"), member(2, "CreateSuccess")]);
+        let mock = mock.control("r-1", "FullAliyunAccess", FULL).control("fd-1", "FullAliyunAccess", FULL);
+        let mock = mock.control(&id(1), "FullAliyunAccess", FULL).control(&id(2), "FullAliyunAccess", FULL);
+        mock.control(&id(2), "no-instances", deny)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let named = |index: usize| format!("acs:ram::{}:role/{role}", id(index));
+    let names: Vec<String> = (0..3).map(named).collect();
+    let mut scan = ORGANIZATION.to_vec();
+    names.iter().for_each(|name| scan.extend(["--controller-role", name]));
+    let mock = serve();
+    let found = set(&run(&mock, folder.path(), &scan));
+    let denied = |set: &Value, index: usize| {
+        let findings = set["targets"][index]["reports"][0]["findings"].as_array().unwrap().iter();
+        findings.filter(|one| one["rule"] == "ram-action-denied").count()
+    };
+    // A Deny on one member concerns that member: not its neighbour, and never the management account.
+    assert_eq!([0, 1, 2].map(|index| denied(&found, index)), [0, 0, 1], "{found:#}");
+    let text = found["targets"][2].to_string();
+    assert!(text.contains("no-instances"), "{text}");
+    // Four nodes, and each policy once.
+    assert_eq!(mock.count("resourcemanager:ListControlPolicyAttachmentsForTarget"), 4);
+    assert_eq!(mock.count("resourcemanager:GetControlPolicy"), 2);
+    // What was not read is not audited, where control policies apply.
+    let refused = Fault::Error(403, "NoPermission", "no");
+    let mock = serve().fault("resourcemanager:ListControlPolicyAttachmentsForTarget", refused);
+    let output = run(&mock, folder.path(), &scan);
+    assert_eq!(output.status.code(), Some(3));
+    let found = set(&output);
+    let gaps = |index: usize| {
+        let gaps = found["targets"][index]["reports"][0]["not_audited"].as_array().unwrap().iter();
+        gaps.filter(|one| one["what"] == "resourcemanager:ListControlPolicyAttachmentsForTarget").count()
+    };
+    assert_eq!([0, 1, 2].map(gaps), [0, 1, 1], "{found:#}");
 }
 
 #[test]

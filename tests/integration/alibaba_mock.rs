@@ -123,6 +123,8 @@ struct World {
     events: Vec<Value>,
     /// Times of lookups.
     lookups: Vec<std::time::Instant>,
+    /// Control policies: node, name, document.
+    control: Vec<(String, String, String)>,
     /// The Resource Directory: its management account and its members.
     directory: Option<(String, Vec<Value>)>,
 }
@@ -179,6 +181,11 @@ impl Mock {
     /// Lists leave an id out unless they are asked for it: its resource came after the list was made.
     pub(crate) fn unlisted(self, id: &str) -> Self {
         self.change(|world| world.hidden.push(id.to_owned()))
+    }
+
+    /// Attaches a control policy to a node of the Resource Directory.
+    pub(crate) fn control(self, node: &str, name: &str, document: &str) -> Self {
+        self.change(|world| world.control.push((node.to_owned(), name.to_owned(), document.to_owned())))
     }
 
     /// Events of the audit trail, the newest first.
@@ -957,6 +964,24 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
                 body["NextToken"] = json!(end.to_string());
             }
             (200, body)
+        }
+        "resourcemanager:ListControlPolicyAttachmentsForTarget" => {
+            let node = text("TargetId");
+            let attached = world.control.iter().filter(|(of, ..)| of == node);
+            let items: Vec<Value> = attached
+                .map(|(_, name, _)| json!({"PolicyId": format!("cp-{name}"), "PolicyName": name, "PolicyType": "Custom", "EffectScope": "RAM"}))
+                .collect();
+            (200, json!({"ControlPolicyAttachments": {"ControlPolicyAttachment": items}}))
+        }
+        "resourcemanager:GetControlPolicy" => {
+            let found = world.control.iter().find(|(_, name, _)| format!("cp-{name}") == text("PolicyId"));
+            match found {
+                Some((_, name, document)) => (
+                    200,
+                    json!({"ControlPolicy": {"PolicyId": text("PolicyId"), "PolicyName": name, "PolicyDocument": document}}),
+                ),
+                None => (404, refusal("EntityNotExists.ControlPolicy", "The policy does not exist.")),
+            }
         }
         "resourcemanager:ListAccounts" | "resourcemanager:GetResourceDirectory" => {
             let Some((manager, members)) = world.directory.clone() else {

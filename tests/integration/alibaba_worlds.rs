@@ -136,7 +136,7 @@ fn inventory(region: Region, principals: Vec<Principal>, mut policies: Vec<Polic
         regions: vec![region],
         principals,
         policies,
-        absent_roles: Vec::new(),
+        ..Account::default()
     });
     inventory.canonicalise();
     inventory

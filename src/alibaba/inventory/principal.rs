@@ -125,3 +125,13 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachment_count: Option<u64>,
 }
+
+/// Control policies of one node of the Resource Directory: its root, a folder or the account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlPolicyLevel {
+    /// Id of the node.
+    pub node_id: String,
+    /// Policies that are attached to it, by name.
+    pub policies: Vec<Policy>,
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::alibaba::roles::named;
 use crate::config::{Config, Notice};
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 use crate::estate::Estate;
@@ -132,23 +133,29 @@ impl<'r> Run<'r> {
 
     /// Audits the requested clusters of an estate.
     fn audit(&mut self, mut target: TargetReport, estate: EstateRef<'_>, of: Option<&Target>, all: bool) {
-        let named = of.map_or(&[][..], |target| &target.cluster_ids);
+        let given = of.map_or(&[][..], |target| &target.cluster_ids);
         let found = if all { estate.clusters().ids() } else { BTreeSet::new() };
         let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, estate.provider());
         let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
         // Findings of regions that were not read stay as they were.
         let known = known.into_iter().filter(|report| is_read(report, estate));
         // A deleted cluster that is neither named nor found keeps only its earlier findings.
-        let is_named = |id: &String| found.contains(id) || named.contains(id);
+        let is_named = |id: &String| found.contains(id) || given.contains(id);
         let (gone, known): (Vec<&Report>, Vec<&Report>) =
             known.partition(|report| !is_named(&report.cluster_id) && is_gone(report, estate));
         target.gone_cluster_ids = gone.into_iter().map(|report| report.cluster_id.clone()).collect();
         let known = known.into_iter().map(|report| report.cluster_id.clone());
-        let ids: BTreeSet<String> = named.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
+        let ids: BTreeSet<String> = given.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
         target.collected_at = estate.collected_at();
         let mut placed = self.fleet.place(estate, of, &ids);
         for id in &ids {
-            let scope = self.scope.for_cluster(id, placed.clusters.remove(id).unwrap_or_default());
+            let mut scope = self.scope.for_cluster(id, placed.clusters.remove(id).unwrap_or_default());
+            if estate.provider() == Provider::Alibaba {
+                // A principal of another account is that of another cluster.
+                let is_here =
+                    |arn: &String| named(arn).is_none_or(|(id, ..)| target.account_ids.iter().any(|own| own == id));
+                scope.baselines.controller_roles.retain(is_here);
+            }
             match scope.audited(estate, self.rules, self.source) {
                 Ok((audit, notices)) => {
                     let report = scope.written(&audit);

@@ -91,11 +91,26 @@ shapes! {
     #[cfg(feature = "alibaba")]
     MemberList { #[serde(deserialize_with = "or_nothing")] account: Vec<MemberAccount> }
     #[cfg(feature = "alibaba")]
-    MemberAccount { account_id: String, display_name: Option<String>, status: Option<String> }
+    MemberAccount {
+        account_id: String,
+        display_name: Option<String>,
+        status: Option<String>,
+        resource_directory_path: Option<String>,
+    }
     #[cfg(feature = "alibaba")]
     DirectoryAnswer { resource_directory: Directory }
     #[cfg(feature = "alibaba")]
-    Directory { master_account_id: String, master_account_name: Option<String> }
+    Directory { master_account_id: String, master_account_name: Option<String>, control_policy_status: Option<String> }
+    #[cfg(feature = "alibaba")]
+    ControlAttachments { control_policy_attachments: ControlAttachmentList }
+    #[cfg(feature = "alibaba")]
+    ControlAttachmentList { #[serde(deserialize_with = "or_nothing")] control_policy_attachment: Vec<ControlAttachment> }
+    #[cfg(feature = "alibaba")]
+    ControlAttachment { policy_id: String, policy_name: String, policy_type: String }
+    #[cfg(feature = "alibaba")]
+    ControlPolicyAnswer { control_policy: ControlPolicyText }
+    #[cfg(feature = "alibaba")]
+    ControlPolicyText { policy_document: String }
 
     Instances { instances: InstanceList, next_token: Option<String>, total_count: Option<usize> }
     InstanceList { #[serde(deserialize_with = "or_nothing")] instance: Vec<RawInstance> }

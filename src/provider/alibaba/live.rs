@@ -25,6 +25,7 @@ use transport::Transport;
 mod client;
 mod credentials;
 mod credentials_file;
+mod directory;
 mod endpoint;
 mod environment;
 mod external;

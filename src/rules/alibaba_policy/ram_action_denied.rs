@@ -22,7 +22,12 @@ pub(super) const RULE: Rule = Rule {
     fix: "Remove the Deny, or exempt the controller from it.",
     sources: &["Alibaba Cloud RAM documentation, Policy evaluation process", "policies/alibaba-controller-calls.json"],
     example: "role `k8s-master` is denied 1 action of what the controllers call: slb:DeleteLoadBalancer",
-    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    reads: &[
+        Read::EcsDescribeInstances,
+        Read::DescribeInstanceRamRole,
+        Read::ListControlPolicyAttachments,
+        Read::GetControlPolicy,
+    ],
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 

@@ -29,7 +29,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/master.policy",
     ],
     example: "role `k8s-master` lacks 2 of 59 actions of what the controllers call: vpc:CreateRouteEntries, vpc:DeleteRouteEntries (route controller, from v2.11.2)",
-    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    reads: &[
+        Read::EcsDescribeInstances,
+        Read::DescribeInstanceRamRole,
+        Read::ListControlPolicyAttachments,
+        Read::GetControlPolicy,
+    ],
     ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 

@@ -7,18 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use crate::alibaba::Inventory;
 use crate::estate::Estate;
 use crate::inventory::{Gap, Provider, Read};
-use crate::provider::alibaba::answers::{DirectoryAnswer, MemberAccount, MemberAccounts};
-use crate::provider::error::{Error, ErrorKind};
+use crate::provider::error::Error;
 use crate::provider::progress::{Display, Progress};
 use crate::provider::targets::{Identity, ManyTargets, Members, of_other_account, unread_target};
-use crate::target::{Member, Target};
+use crate::target::Target;
 
-use super::client::CallErrorKind;
-use super::session::{Session, described};
+use super::directory::{Directory, Levels};
 use super::{Connection, Request};
-
-/// Accounts per page, the most that the API returns. Source: Resource Management 2020-03-31, `ListAccounts`.
-const ACCOUNT_PAGE: (&str, usize) = ("PageSize", 100);
 
 /// Reads many accounts, some concurrently.
 ///
@@ -31,7 +26,8 @@ pub(crate) fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) ->
     let account_id = session.identity()?.account_id;
     let own =
         Identity { account_id, partition: Provider::Alibaba.name().to_owned(), home_region: connection.region.clone() };
-    let members = if many.organization { session.members()? } else { Members::default() };
+    let (members, directory) =
+        if many.organization { session.directory()? } else { (Members::default(), Directory::default()) };
     // Reads of one account count against the same limits: one after the other.
     let mut accounts: BTreeMap<String, Vec<Target>> = BTreeMap::new();
     let mut number = 0;
@@ -42,6 +38,7 @@ pub(crate) fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) ->
         number += 1;
         accounts.entry(target.account_id.clone()).or_default().push(target);
     }
+    let control = session.control_policies(&directory, accounts.keys());
     let progress = Progress::of_targets(request.progress, number);
     let at_once = many.at_once.clamp(1, accounts.len().max(1));
     let waiting: Mutex<VecDeque<Vec<Target>>> = Mutex::new(accounts.into_values().collect());
@@ -50,13 +47,15 @@ pub(crate) fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) ->
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::scope(|scope| {
         for _ in 0..at_once {
-            let (sender, connection, quiet, own, progress) = (sender.clone(), &connection, &quiet, &own, &progress);
+            let (sender, control) = (sender.clone(), &control);
+            let (connection, quiet, own, progress) = (&connection, &quiet, &own, &progress);
             scope.spawn(move || {
                 while let Some(targets) = next() {
                     for target in targets {
                         let result = {
                             let _begun = progress.begin(format!("account {}", target.account_id));
-                            read_target(quiet, connection, own, &target)
+                            let read = read_target(quiet, connection, own, &target);
+                            read.map(|inventory| with_control_policies(inventory, control))
                         };
                         if sender.send((target, result)).is_err() {
                             return;
@@ -124,52 +123,17 @@ fn read_target(
     Ok(inventory)
 }
 
-impl Session {
-    /// Lists the accounts of the Resource Directory: its members, and the management account, which is none of them.
-    fn members(&self) -> Result<Members, Error> {
-        let call = Self::call_for_read(Read::ResourceManagerListAccounts, self.home());
-        let listed = self.keys().and_then(|keys| self.client().pages::<MemberAccounts>(&keys, &call, ACCOUNT_PAGE));
-        let listed = listed.map_err(|error| {
-            let help = match error.kind {
-                CallErrorKind::Denied => {
-                    "run it in the management account of the Resource Directory or that of a delegated administrator, and allow resourcemanager:ListAccounts; or name the accounts with --targets FILE"
-                }
-                _ => "name the accounts with --targets FILE",
-            };
-            let message = "cannot list the accounts of the Resource Directory";
-            Error::new(ErrorKind::Unreachable, message).cause(described(&error)).help(help)
-        })?;
-        let mut members: Vec<Member> = listed.into_iter().map(member).collect();
-        let call = Self::call_for_read(Read::GetResourceDirectory, self.home());
-        let gap = match self.call::<DirectoryAnswer>(&call) {
-            Ok(answer) => {
-                let manager = answer.resource_directory;
-                if members.iter().all(|member| member.account_id != manager.master_account_id) {
-                    let (account_id, name) = (manager.master_account_id, manager.master_account_name);
-                    members.push(Member { account_id, name, left_out: None });
-                }
-                None
+/// Adds the control policies of the account, or the gap if they were not read.
+fn with_control_policies(mut inventory: Inventory, control: &BTreeMap<String, Levels>) -> Inventory {
+    for account in &mut inventory.accounts {
+        match control.get(&account.account_id) {
+            Some(Ok(levels)) => account.control_policies = Some(levels.clone()),
+            Some(Err(gap)) => {
+                inventory.gaps.push(Gap { account_id: Some(account.account_id.clone()), ..Gap::clone(gap) });
             }
-            Err(error) => {
-                self.gap(Read::GetResourceDirectory, (None, None), error);
-                self.gaps().pop()
-            }
-        };
-        Ok(Members { members, gap })
+            None => {}
+        }
     }
-}
-
-/// States in which there is no account yet. The states of a promotion are those of accounts that exist. Sources:
-/// Resource Management 2020-03-31, `ListAccounts`, `Status`; aliyun/terraform-provider-alicloud
-/// `website/docs/d/resource_manager_accounts.html.markdown`.
-const NOT_CREATED: [&str; 4] = ["CreateVerifying", "CreateFailed", "CreateExpired", "CreateCancelled"];
-
-fn member(account: MemberAccount) -> Member {
-    // An account whose state is unknown is tried: a denial is reported, a skipped account would not be.
-    let left_out = account.status.filter(|status| NOT_CREATED.contains(&status.as_str()));
-    Member {
-        account_id: account.account_id,
-        name: account.display_name.filter(|name| !name.is_empty()),
-        left_out: left_out.map(|status| format!("the account is {status}")),
-    }
+    inventory.canonicalise();
+    inventory
 }
