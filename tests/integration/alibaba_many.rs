@@ -150,10 +150,11 @@ fn control_policies_decide_about_the_roles_of_members_alone() {
         mock.control(&id(2), "no-instances", deny)
     };
     let folder = tempfile::tempdir().unwrap();
-    let named = |index: usize| format!("acs:ram::{}:role/{role}", id(index));
-    let names: Vec<String> = (0..3).map(named).collect();
+    let roles: Vec<String> = (0..3).map(|index| format!("acs:ram::{}:role/{role}", id(index))).collect();
     let mut scan = ORGANIZATION.to_vec();
-    names.iter().for_each(|name| scan.extend(["--controller-role", name]));
+    for arn in &roles {
+        scan.extend(["--controller-role", arn]);
+    }
     let mock = serve();
     let found = set(&run(&mock, folder.path(), &scan));
     let denied = |set: &Value, index: usize| {

@@ -966,8 +966,8 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             (200, body)
         }
         "resourcemanager:ListControlPolicyAttachmentsForTarget" => {
-            let node = text("TargetId");
-            let attached = world.control.iter().filter(|(of, ..)| of == node);
+            let target = text("TargetId");
+            let attached = world.control.iter().filter(|(of, ..)| of == target);
             let items: Vec<Value> = attached
                 .map(|(_, name, _)| json!({"PolicyId": format!("cp-{name}"), "PolicyName": name, "PolicyType": "Custom", "EffectScope": "RAM"}))
                 .collect();
