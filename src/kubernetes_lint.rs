@@ -61,6 +61,7 @@ impl KubernetesLint {
                 evidence,
                 cloud: self.cloud,
                 controller_version: None,
+                alibaba_routes: evidence.alibaba_writes_routes(),
                 alibaba: None,
             };
             let outcomes = rules::run(&context, &on_files);

@@ -29,6 +29,8 @@ pub struct KubernetesNode {
     pub pod_cidrs: Vec<String>,
     /// `metadata.creationTimestamp`, if known.
     pub created_at: Option<Timestamp>,
+    /// Latest time that the object mentions: its creation, or the report of a condition.
+    pub seen_at: Option<Timestamp>,
     /// True if its condition `Ready` is `True`; `None` if it has no such condition.
     pub is_ready: Option<bool>,
     /// True if its condition `Ready` is `Unknown`: the control plane no longer hears from its kubelet.
@@ -240,6 +242,10 @@ struct RawCondition {
     status: String,
     #[serde(default, rename = "reason")]
     set_for: Option<RawReason>,
+    #[serde(default, rename = "lastHeartbeatTime")]
+    heard_at: Option<String>,
+    #[serde(default, rename = "lastTransitionTime")]
+    changed_at: Option<String>,
 }
 
 /// Reason of a condition.
@@ -300,6 +306,8 @@ impl From<RawNode> for KubernetesNode {
         pod_cidrs.extend(Some(raw.spec.pod_cidr).filter(|cidr| !cidr.is_empty()));
         pod_cidrs.sort();
         pod_cidrs.dedup();
+        let created_at = raw.metadata.created_at.as_ref().and_then(|time| time.parse().ok());
+        let times = raw.status.conditions.iter().flat_map(|one| one.heard_at.iter().chain(&one.changed_at));
         let ready = raw.status.conditions.iter().find(|one| one.kind == "Ready").map(|one| one.status.as_str());
         let (is_ready, is_readiness_unknown) = (ready.map(|ready| ready == "True"), ready == Some("Unknown"));
         let network = raw.status.conditions.iter().find(|one| one.kind == "NetworkUnavailable" && one.status == "True");
@@ -321,7 +329,8 @@ impl From<RawNode> for KubernetesNode {
             kubelet_version: raw.status.node_info.kubelet_version,
             internal_addresses: internal.map(|address| address.address).collect(),
             pod_cidrs,
-            created_at: raw.metadata.created_at.and_then(|time| time.parse().ok()),
+            created_at,
+            seen_at: times.filter_map(|time| time.parse().ok()).max().max(created_at),
             is_ready,
             is_readiness_unknown,
             network,

@@ -1,6 +1,7 @@
 //! Options of the comparison of roles and principals with their baselines, and its gaps, in the terms that both clouds
 //! share.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::baseline::Baseline;
@@ -34,6 +35,8 @@ pub struct RoleAuditOptions {
     pub without: Vec<Controller>,
     /// The controllers of Alibaba Cloud that run, if their flags are known.
     pub alibaba_running: Option<Vec<AlibabaController>>,
+    /// Instances on which the cloud controller of Alibaba Cloud runs, if its selector excludes the control plane.
+    pub alibaba_controller_nodes: Option<BTreeSet<String>>,
     /// Actions that the other controllers of Alibaba Cloud call, which run in the cluster.
     pub alibaba_companion_actions: Vec<&'static str>,
     /// `--scp`: service control policies, one level each.

@@ -67,6 +67,10 @@ fn principal(audit: &PrincipalAudit<'_>, options: &RoleAuditOptions) -> UsedRole
         lacking: lacking.map(|one| one.action.clone()).collect(),
         excess: Some(audit.beyond.unneeded()),
         shared_with: if audit.members.is_empty() { Vec::new() } else { vec![shared] },
+        version: options
+            .controller_version
+            .filter(|_| role_source == RoleSource::AuditTrail)
+            .map(|version| version.to_string()),
         ..UsedRole::new(controller, role_source)
     }
 }

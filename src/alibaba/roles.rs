@@ -6,7 +6,7 @@
 //! principal, the role of its nodes is compared, and the report states this assumption.
 //! Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::alibaba::{self, AlibabaCall, AlibabaController};
@@ -14,7 +14,9 @@ use crate::controller::alibaba_companion::{CLUSTER_AUTOSCALER, CSI_CONTROLLER, C
 use crate::controller::{Controller, ControllerVersion};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
+use crate::kubernetes::Evidence;
 use crate::membership::{NodeRole, RoleSet};
+use crate::nodes::KubernetesNode;
 use crate::policy::{
     self, Assessment, Caller, Catalogue, Decision, Document, Environment, ExcessGrants, NamedDocument, Need, PolicySet,
     PreparedPolicies, Question, RAM, Verdict, control_levels,
@@ -196,6 +198,41 @@ pub(crate) fn audit<'a>(
     Ok(audits)
 }
 
+/// True if the cloud controller runs on nodes with a role: on the control plane, unless its selector excludes that.
+fn runs_controller(used: &Used<'_>, node_roles: RoleSet, options: &PrincipalOptions) -> bool {
+    match &options.alibaba_controller_nodes {
+        Some(ids) => used.members.iter().any(|member| ids.contains(&member.instance.id)),
+        None => node_roles.contains(NodeRole::Controlplane),
+    }
+}
+
+/// Instances on which the cloud controller runs; `None` if it may run on the control plane, or if that is not known.
+pub(crate) fn controller_nodes(view: &ClusterView<'_>, evidence: &Evidence) -> Option<BTreeSet<String>> {
+    let controllers: Vec<_> = evidence.alibaba_controllers().collect();
+    let may_run_on = |node: &KubernetesNode| {
+        controllers.iter().any(|one| {
+            one.workload.selects(node) && !node.taints.iter().any(|taint| one.workload.is_kept_away_by(taint))
+        })
+    };
+    let members: Vec<_> = view.members().filter_map(|member| Some((member, member.node?))).collect();
+    let (here, elsewhere): (Vec<_>, Vec<_>) = members.into_iter().partition(|(_, node)| may_run_on(node));
+    let is_plane = |(member, _): &(&Member<'_>, &KubernetesNode)| member.roles.roles.contains(NodeRole::Controlplane);
+    let is_certain = !controllers.is_empty()
+        && !here.is_empty()
+        && !here.iter().any(is_plane)
+        && elsewhere.iter().any(is_plane)
+        && view.members().all(|member| member.node.is_some());
+    is_certain.then(|| here.iter().map(|(member, _)| member.instance.id.clone()).collect())
+}
+
+/// True if the principal of the controller is named for an account. The audit trail of one account says nothing of
+/// another.
+fn is_named_in(account: &Account, options: &PrincipalOptions) -> bool {
+    let is_here = |arn: &String| named(arn).is_some_and(|(id, ..)| id == account.account_id);
+    let mut roles = options.controller_roles.iter();
+    if options.is_controller_seen { roles.any(is_here) } else { roles.next().is_some() }
+}
+
 /// Account, kind and name of a principal: `acs:ram::ACCOUNT:role/NAME`.
 #[must_use]
 pub(crate) fn named(arn: &str) -> Option<(&str, PrincipalKind, &str)> {
@@ -266,7 +303,7 @@ fn compare<'a>(
     let is_reliable = used.members.iter().all(|member| member.roles.is_reliable());
     let used_by = if used.is_controllers {
         Use::Controller
-    } else if node_roles.contains(NodeRole::Controlplane) && options.controller_roles.is_empty() {
+    } else if runs_controller(used, node_roles, options) && !is_named_in(account, options) {
         Use::ControlplaneNodes
     } else if node_roles.is_unknown() || node_roles.contains(NodeRole::Controlplane) || !is_reliable {
         Use::UnknownNodes

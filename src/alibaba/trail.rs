@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::inventory::{ControllerCalls, Inventory, PrincipalKind};
 use super::principal_arn;
 use crate::controller::ControllerVersion;
+use crate::inventory::Provider;
 
 /// Time before the last call of a cluster within which its other calls are of the same controllers.
 const RECENT: SignedDuration = SignedDuration::from_hours(1);
@@ -33,8 +34,12 @@ pub(crate) enum CallerName {
 }
 
 impl ControllerCalls {
-    /// The caller; `None` for an identity of another type.
+    /// The caller; `None` for an identity of another type, or one without a name.
     pub(crate) fn caller(&self) -> Option<CallerName> {
+        let is_named = !self.user_name.is_empty() && self.user_name.len() <= 64;
+        if !is_named || !Provider::Alibaba.is_account_id(&self.account_id) {
+            return None;
+        }
         let kind = match self.identity_type.as_str() {
             "assumed-role" => PrincipalKind::Role,
             "ram-user" => PrincipalKind::User,
@@ -68,6 +73,8 @@ pub(crate) fn seen_controller(inventory: &Inventory, cluster_ids: &[&str]) -> Se
     let mut calls: Vec<(Timestamp, &ControllerCalls)> = regions
         .flat_map(|region| region.controller_calls.iter().flatten())
         .filter(is_its)
+        // A call that names nobody must not hide one that does.
+        .filter(|calls| calls.caller().is_some())
         .filter_map(|calls| Some((calls.last_at.parse().ok()?, calls)))
         .collect();
     calls.sort_by(|one, other| other.cmp(one));
@@ -130,6 +137,12 @@ mod tests {
             calls("staging", "v2.14.0", "ram-user", "other", "2026-11-03T10:00:00Z"),
             calls("clusterid", "v2.14.0", "ram-user", "default", "2026-11-03T10:00:00Z"),
             calls("prod", "v2.14.0", "ram-user", "broken", "yesterday"),
+            calls("prod", "v2.14.0", "cloudsso-user", "somebody", "2026-11-03T10:00:00Z"),
+            calls("prod", "v2.14.0", "assumed-role", "", "2026-11-03T10:00:00Z"),
+            ControllerCalls {
+                account_id: String::new(),
+                ..calls("prod", "v2.14.0", "ram-user", "nowhere", "2026-11-03T10:00:00Z")
+            },
         ]);
         let found = seen(&cluster, &["prod"]);
         let role = CallerName::Principal("acs:ram::1234567890123456:role/k8s-master".to_owned());

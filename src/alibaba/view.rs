@@ -168,6 +168,13 @@ impl<'a> ClusterView<'a> {
         here.flat_map(|view| &view.region.instances).find(|instance| instance.id == id)
     }
 
+    /// Region of an instance by its id, in the whole inventory.
+    #[must_use]
+    pub fn region_of(&self, id: &str) -> Option<&'a str> {
+        let holds = |view: &&RegionView<'a>| view.region.instances.iter().any(|instance| instance.id == id);
+        self.regions.iter().find(holds).map(|view| view.region.name.as_str())
+    }
+
     /// True if the region was read.
     #[must_use]
     pub fn has_region(&self, name: &str) -> bool {

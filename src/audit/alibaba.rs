@@ -145,6 +145,7 @@ pub(crate) fn with_evidence(given: &PrincipalOptions, view: &ClusterView<'_>, ev
             }
         }
     }
+    options.alibaba_controller_nodes = roles::controller_nodes(view, evidence);
     options.alibaba_running = evidence.alibaba_running();
     options.alibaba_companion_actions = companions(evidence).iter().flat_map(CompanionRun::may_need).collect();
     options.credentials_elsewhere |= evidence.own_credentials(Provider::Alibaba).is_some()
@@ -179,6 +180,7 @@ fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
     for node in view.nodes.into_iter().flatten() {
         if let Some(ProviderId::Instance { region, id, .. }) = provider_id::parse(&node.provider_id)
             && target::is_region(region)
+            && view.region_of(id).is_none_or(|own| own == region)
         {
             let entry = named.entry(region).or_default();
             entry.nodes += 1;

@@ -152,7 +152,7 @@ impl Evidence {
     /// Latest time that the evidence mentions: it was read at that moment, or later.
     #[must_use]
     pub fn known_time(&self) -> Option<Timestamp> {
-        let nodes = self.nodes.iter().flatten().filter_map(|node| node.created_at);
+        let nodes = self.nodes.iter().flatten().filter_map(|node| node.seen_at);
         let workloads = self.workloads.iter().filter_map(|workload| workload.created_at);
         nodes.chain(workloads).max().max(self.seen_at)
     }

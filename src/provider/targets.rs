@@ -68,6 +68,9 @@ pub(crate) fn unread_target(target: &Target, reason: &str, message: &str) -> Gap
 
 /// Gap of a target whose credentials belong to another account.
 pub(crate) fn of_other_account(target: &Target, account_id: &str) -> Gap {
-    let message = format!("the credentials are of account {account_id}, and no role is named to assume in this one");
+    let message = match &target.role {
+        Some(role) => format!("the role {role} gives credentials of account {account_id}"),
+        None => format!("the credentials are of account {account_id}, and no role is named to assume in this one"),
+    };
     unread_target(target, "OtherAccount", &message)
 }

@@ -61,6 +61,7 @@ impl Context<'_> {
             evidence: self.kubernetes,
             cloud: Some(Provider::Alibaba),
             controller_version: self.options.controller_version,
+            alibaba_routes: self.cloud_routes,
             alibaba: Some(self.view),
         }
     }

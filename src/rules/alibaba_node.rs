@@ -59,7 +59,7 @@ fn routed_range(node: &KubernetesNode) -> Option<&str> {
 /// `pkg/controller/route/manager.go#needSyncRoute`.
 fn routed<'a>(context: &KubernetesContext<'a>) -> Result<Vec<&'a KubernetesNode>, &'static str> {
     let nodes = context.alibaba_nodes()?;
-    if !context.evidence.alibaba_writes_routes() {
+    if !context.alibaba_routes {
         return Err("no controller that writes routes was given");
     }
     Ok(nodes.iter().filter(|node| named(node).is_some() && !is_excluded(node)).collect())

@@ -49,8 +49,14 @@ fn references(members: &[&Member<'_>]) -> Vec<ResourceRef> {
 }
 
 /// Grants actions in a policy that tagaudit names, if the principal can be changed at all.
-fn grant_fix(audit: &PrincipalAudit<'_>, actions: &[&str]) -> Fix {
+fn grant_fix(context: &Context<'_>, audit: &PrincipalAudit<'_>, actions: &[&str]) -> Fix {
     let what = format!("{} that it lacks", text::count(actions.len(), "action"));
+    // Anybody in the account can call with the user agent of the controller.
+    if audit.used_by == Use::Controller && context.options.is_controller_seen {
+        return Fix::none(format!(
+            "add the {what} by hand, or confirm the principal with --controller-role first: only the audit trail names it"
+        ));
+    }
     let is_guessed = audit.used_by != Use::Controller && !audit.members.iter().all(|one| one.roles.is_reliable());
     if audit.used_by == Use::UnknownNodes || is_guessed {
         return Fix::none(format!(

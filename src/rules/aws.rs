@@ -72,6 +72,7 @@ impl Context<'_> {
             evidence: self.kubernetes,
             cloud: Some(Provider::Aws),
             controller_version: self.controller_version,
+            alibaba_routes: false,
             alibaba: None,
         }
     }

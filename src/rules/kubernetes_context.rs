@@ -18,6 +18,8 @@ pub struct KubernetesContext<'a> {
     /// Cloud of the cluster, if it is known.
     pub cloud: Option<Provider>,
     pub controller_version: Option<ControllerVersion>,
+    /// True if the cloud controller of Alibaba Cloud writes routes, as its flags or the operator state.
+    pub alibaba_routes: bool,
     /// The cluster in an account of Alibaba Cloud, if one was read.
     pub alibaba: Option<&'a crate::alibaba::ClusterView<'a>>,
 }

@@ -50,6 +50,7 @@ fn assessed(evidence: &Evidence) -> Migration {
         evidence,
         cloud: Some(tagaudit::internals::inventory::Provider::Aws),
         controller_version: None,
+        alibaba_routes: false,
         alibaba: None,
     };
     let outcomes = rules::run(&context, &selected);

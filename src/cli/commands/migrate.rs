@@ -39,6 +39,7 @@ pub(in crate::cli) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
             evidence: &evidence,
             cloud: Some(Provider::Aws),
             controller_version: args.audit.cloud_controller_version(),
+            alibaba_routes: false,
             alibaba: None,
         };
         let outcomes = rules::run(&context, &selected);

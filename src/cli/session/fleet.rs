@@ -294,6 +294,9 @@ impl Piece {
                     )),
                 }
             }
+            NodesPlace::Unnamed if is_bound && is_of_another_cloud(estate.provider(), nodes) => {
+                Err((OTHER_ACCOUNT.to_owned(), "its Nodes are instances of another cloud".to_owned()))
+            }
             // What could not be read shows in the report of the cluster.
             NodesPlace::Unnamed if is_bound => match (only, self.nodes_gap()) {
                 (Some(id), _) => Ok(Some(id.clone())),
@@ -357,6 +360,15 @@ fn is_of(provider: Provider, node: &KubernetesNode) -> bool {
         Provider::Aws => node.provider_id.starts_with("aws:"),
         Provider::Alibaba => names_instances(provider, std::slice::from_ref(node)),
     }
+}
+
+/// True if every Node names an instance of another cloud.
+fn is_of_another_cloud(provider: Provider, nodes: &[KubernetesNode]) -> bool {
+    let other = match provider {
+        Provider::Aws => Provider::Alibaba,
+        Provider::Alibaba => Provider::Aws,
+    };
+    !nodes.is_empty() && nodes.iter().all(|node| is_of(other, node))
 }
 
 /// Message about Nodes that are not instances of an account.

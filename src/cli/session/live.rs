@@ -123,7 +123,7 @@ fn each_of_alibaba(
 ) -> Result<(), Failure> {
     let request = alibaba_live::Request {
         all_regions: args.source.all_regions,
-        audit_trail: args.source.audit_trail,
+        audit_trail: args.source.audit_trail.then(Vec::new),
         ..request_of_fleet(&args.source.connection, &args.output.terminal, fleet, controller_roles)
     };
     alibaba_live::collect_each(&request, &mut many).map_err(provider_failure)
@@ -216,11 +216,18 @@ fn live_alibaba(
     let load_balancers = request.load_balancers || is_whole;
     let request = alibaba_live::Request {
         all_regions: source.all_regions,
-        audit_trail: source.audit_trail,
+        audit_trail: source.audit_trail.then(|| scope.map(cluster_ids).unwrap_or_default()),
         load_balancers,
         ..request
     };
     alibaba_live::collect(&request).map_err(provider_failure)
+}
+
+/// Ids that the controller of a cluster may send.
+#[cfg(feature = "alibaba")]
+fn cluster_ids(scope: &Scope<'_>) -> Vec<String> {
+    let configured = scope.kubernetes.alibaba_cloud_configs().into_iter().filter_map(|(_, config)| config.cluster_id);
+    configured.chain([scope.cluster_id.to_owned()]).collect()
 }
 
 #[cfg(feature = "alibaba")]
@@ -231,7 +238,11 @@ fn all_of_alibaba(
     fleet: &Fleet,
 ) -> Result<alibaba::Inventory, Failure> {
     let request = request_of_fleet(&source.connection, terminal, fleet, &scope.baselines.controller_roles);
-    let request = alibaba_live::Request { all_regions: source.all_regions, audit_trail: source.audit_trail, ..request };
+    let request = alibaba_live::Request {
+        all_regions: source.all_regions,
+        audit_trail: source.audit_trail.then(Vec::new),
+        ..request
+    };
     alibaba_live::collect(&request).map_err(provider_failure)
 }
 
@@ -258,7 +269,7 @@ pub(in crate::cli) fn request_alibaba<'a>(
             rrsa_roles: alibaba::rrsa::named_roles(&scope.kubernetes),
         }),
         load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
-        audit_trail: false,
+        audit_trail: None,
         verbose: terminal.verbose,
         progress: display(terminal),
     }

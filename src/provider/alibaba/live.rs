@@ -70,8 +70,9 @@ pub(crate) struct Request<'a> {
     pub principals: Principals<'a>,
     /// True to read load balancers, which only matter if Services are known or a recording is made.
     pub load_balancers: bool,
-    /// True to read the audit trail for the calls of cloud controllers.
-    pub audit_trail: bool,
+    /// Clusters whose cloud controllers are looked up in the audit trail, by the ids in their calls; `None` if the trail
+    /// is not read, and no id for all of them.
+    pub audit_trail: Option<Vec<String>>,
     /// True to log every request to standard error.
     pub verbose: bool,
     /// Display of the progress on standard error.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::alibaba::{ControllerCalls, trail};
 
@@ -19,43 +21,40 @@ pub(super) struct EventPage {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Event {
-    user_agent: Option<String>,
-    event_time: Option<String>,
-    user_identity: Option<EventIdentity>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct EventIdentity {
-    #[serde(rename = "type")]
-    identity_type: Option<String>,
-    account_id: Option<String>,
-    user_name: Option<String>,
+    user_agent: Value,
+    event_time: Value,
+    user_identity: Value,
+    error_code: Value,
 }
 
 /// Calls of cloud controllers among events, each identity once.
 pub(super) fn controller_calls(events: impl IntoIterator<Item = Event>) -> Vec<ControllerCalls> {
-    let mut found: BTreeMap<ControllerCalls, String> = BTreeMap::new();
+    let mut found: BTreeMap<ControllerCalls, Timestamp> = BTreeMap::new();
     for event in events {
-        let Some((version, cluster_id)) = event.user_agent.as_deref().and_then(trail::controller_in) else { continue };
-        let (Some(identity), Some(at)) = (event.user_identity, event.event_time) else { continue };
-        let user_name = identity.user_name.unwrap_or_default();
+        // Anybody chooses a user agent: a call that was refused shows no right of a controller.
+        if event.error_code.as_str().is_some_and(|code| !code.is_empty()) {
+            continue;
+        }
+        let Some((version, cluster_id)) = event.user_agent.as_str().and_then(trail::controller_in) else { continue };
+        let Some(at) = event.event_time.as_str().and_then(|text| text.parse::<Timestamp>().ok()) else { continue };
+        let text = |field: &str| event.user_identity.get(field).and_then(Value::as_str).unwrap_or_default();
         // The name of a role is followed by that of its session.
-        let user_name = user_name.split(':').next().unwrap_or_default().to_owned();
+        let user_name = text("userName").split(':').next().unwrap_or_default().to_owned();
         let calls = ControllerCalls {
             cluster_id,
             version,
-            identity_type: identity.identity_type.unwrap_or_default(),
-            account_id: identity.account_id.unwrap_or_default(),
+            identity_type: text("type").to_owned(),
+            account_id: text("accountId").to_owned(),
             user_name,
             last_at: String::new(),
         };
-        let last = found.entry(calls).or_default();
-        if *last < at {
-            *last = at;
+        if calls.caller().is_none() {
+            continue;
         }
+        let last = found.entry(calls).or_insert(at);
+        *last = at.max(*last);
     }
-    found.into_iter().map(|(calls, last_at)| ControllerCalls { last_at, ..calls }).collect()
+    found.into_iter().map(|(calls, at)| ControllerCalls { last_at: format!("{at:.0}"), ..calls }).collect()
 }
 
 #[cfg(test)]
@@ -77,6 +76,12 @@ mod tests {
             event(turned, "k8s-master:i-2", "2026-11-02T10:00:00Z"),
             event("aliyun-cli", "k8s-master:i-1", "2026-11-03T10:00:00Z"),
             {"userAgent": agent, "eventTime": "2026-11-01T10:00:00Z"},
+            event(agent, "k8s-master:i-1", "zzz"),
+            event(agent, "", "2026-11-03T10:00:00Z"),
+            event(agent, "k8s-master:i-1", "2026-11-02T11:00:00+08:00"),
+            {"userAgent": 5, "eventTime": 7, "userIdentity": []},
+            {"userAgent": agent, "eventTime": "2026-11-03T10:00:00Z", "errorCode": "Forbidden.RAM",
+                "userIdentity": {"type": "ram-user", "accountId": "1234567890123456", "userName": "other"}},
             {"userAgent": null, "userIdentity": null},
             {}
         ]});

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::alibaba::RegionView;
 use crate::controller::ControllerVersion;
 use crate::kubernetes::alibaba_cloud_config::CloudConfig;
@@ -10,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud configuration names what the account does not have",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for `clusterID`"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap names, in `vpcid`, `vswitchid` or `region`, another network than that of the nodes; these are read only if both `vpcid` and `vswitchid` are set. Or the controller writes routes, and the region has no route table of an item of `routeTableIDs`. Or `clusterID` is not the audited id.",
+    condition: "`cloud-config.conf` of a ConfigMap names, in `vpcid`, `vswitchid` or `region`, another network than that of the nodes; these are read only if both `vpcid` and `vswitchid` are set. Or the controller writes routes, and the region has no route table of an item of `routeTableIDs`, or it is in another VPC than the nodes. Or `clusterID` is not the audited id.",
     impact: "the controller searches load balancers, vSwitches and routes in the wrong place: it creates none, or where the nodes cannot be reached; with another `clusterID` it tags what it creates for that cluster",
     fix: "Correct the value; without `vpcid` and `vswitchid` the controller asks the metadata service of its instance.",
     sources: &[
@@ -78,7 +80,7 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
             defects.push(("vswitchid", Severity::Error, message));
         }
     }
-    if let Some(tables) = filled(config.route_tables.as_ref()).filter(|_| context.kubernetes.alibaba_writes_routes()) {
+    if let Some(tables) = filled(config.route_tables.as_ref()).filter(|_| context.cloud_routes) {
         let known = |id: &str| regions.iter().flat_map(|view| &view.region.route_tables).any(|table| table.id == id);
         // The controller does not trim the items.
         let wrong: Vec<&str> = tables.trim().split(',').filter(|id| !known(id)).collect();
@@ -86,6 +88,21 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
             let items: Vec<String> = wrong.iter().map(|id| format!("`{}`", printed(id))).collect();
             let message =
                 format!("the region has no route table {}, which `routeTableIDs` names", text::list(&items, 3));
+            defects.push(("routeTableIDs", Severity::Error, message));
+        }
+        let vpcs: BTreeSet<&str> = regions.iter().flat_map(|view| view.member_vpcs()).collect();
+        let held = regions.iter().flat_map(|view| &view.region.route_tables);
+        let named = held.filter(|table| tables.trim().split(',').any(|id| id == table.id));
+        let elsewhere: Vec<&crate::alibaba::RouteTable> =
+            named.filter(|table| !vpcs.contains(table.vpc_id.as_str())).collect();
+        if let Some(table) = elsewhere.first().filter(|_| !vpcs.is_empty()) {
+            let vpcs: Vec<&str> = vpcs.iter().copied().collect();
+            let message = format!(
+                "route table `{}` of `routeTableIDs` is in VPC `{}`, but the nodes are in {}",
+                printed(&table.id),
+                printed(&table.vpc_id),
+                text::list(&vpcs, 3)
+            );
             defects.push(("routeTableIDs", Severity::Error, message));
         }
     }
@@ -122,7 +139,7 @@ mod tests {
     use serde_json::json;
 
     use super::RULE;
-    use crate::testing::alibaba;
+    use crate::testing::alibaba::{self, Cluster};
 
     fn configure(c: &mut alibaba::Cluster, global: &serde_json::Value) {
         let text = json!({ "Global": global }).to_string();
@@ -145,13 +162,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn route_tables_are_those_of_the_vpc_of_the_nodes() {
+        let table = Cluster::new().region().route_tables.first().unwrap().id.clone();
+        let global = json!({"clusterID": "prod", "routeTableIDs": table});
+        alibaba::silent(&RULE, |c| configure(c, &global));
+        alibaba::fires(&RULE, |c| {
+            configure(c, &global);
+            c.region().route_tables.first_mut().unwrap().vpc_id = "vpc-bp2".to_owned();
+        });
+        alibaba::fires(&RULE, |c| configure(c, &json!({"clusterID": "prod", "routeTableIDs": "vtb-bp9"})));
+    }
+
     /// Without a vSwitch the controller asks the metadata service, and reads nothing of the rest.
     #[test]
     fn silent() {
         for global in [
             json!({"clusterID": "prod", "vpcid": "vpc-bp2", "region": "cn-beijing"}),
             json!({"clusterID": "prod", "vpcid": "vpc-bp1", "vswitchid": "cn-hangzhou-h:vsw-bp1", "region": "cn-hangzhou"}),
-            json!({"clusterID": "prod", "routeTableIDs": "vtb-bp9"}),
             json!({"clusterID": "prod", "vpcid": "vpc-bp1", "vswitchid": "vsw-bp1"}),
             json!({"clusterID": "$your-cluster-id", "vpcid": "$your-vpc", "vswitchid": "<zone>:<vsw>"}),
         ] {

@@ -20,6 +20,10 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
+/// Impact of a configuration without `clusterID`.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#ClusterID`.
+const WITHOUT_ID: &str = "load balancers are tagged with `clusterid`, like those of every cluster without the setting";
+
 /// True if a cloud configuration is one for AWS, which has sections in brackets.
 fn is_of_aws(map: &Document, evidence: &Evidence) -> bool {
     // The namespace of a controller of Alibaba Cloud has a configuration for it.
@@ -52,7 +56,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for map in maps.iter().filter(|_| !is_beside_aws) {
         let mut add = |severity: Severity, place: &Place, what: &str, message: String, fix: String| {
             let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
-            found.push(Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what));
+            let violation = Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what);
+            // Nothing else depends on the id.
+            found.push(if severity == Severity::Warning {
+                violation.impact(Some(WITHOUT_ID.to_owned()))
+            } else {
+                violation
+            });
         };
         let Some(CloudConfig { place, access_key, unknown, cluster_id, .. }) = cloud_config(map) else {
             let place = map.object().head();

@@ -16,6 +16,9 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
+/// Annotation that keeps a load balancer when its Service is deleted.
+const PRESERVED: &str = "preserve-lb-on-delete";
+
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     let asked: Vec<_> = services.iter().filter(|service| service.is_load_balancer()).collect();
@@ -54,6 +57,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             );
             let resource = ResourceRef::bare(ResourceKind::Service, full.as_str());
             let violation = Violation::new(severity, resource, message, Fix::none(fix));
+            let impact = (name == PRESERVED).then(|| "the load balancer is deleted with its Service".to_owned());
+            let violation = if impact.is_some() { violation.impact(impact) } else { violation };
             found.push(violation.with_respect_to(key.as_str()).at(place));
         }
     }

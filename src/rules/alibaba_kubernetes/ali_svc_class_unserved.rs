@@ -1,5 +1,7 @@
+use crate::alibaba::LoadBalancerKind;
 use crate::inventory::Provider;
 use crate::kubernetes::Service;
+use crate::model::cloud_provider_alibaba::is_switched_off;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::alibaba_service::{CLASS, FIRST_WITH_NLB, NLB_CLASS};
@@ -13,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "warning for a class that resembles the controller's, or that its version ignores; info for any other",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service of type LoadBalancer without an address has another `loadBalancerClass` than `alibabacloud.com/nlb`, or the annotation `service.beta.kubernetes.io/class`; or it has that class, and the controller is older than 2.5.1.",
+    condition: "A Service of type LoadBalancer without an address has another `loadBalancerClass` than `alibabacloud.com/nlb`, or the annotation `service.beta.kubernetes.io/class`; or it has that class, and the controller is older than 2.5.1 or runs without `nlb` in `--controllers`.",
     impact: "the cloud controller leaves the Service to another controller, and it stays pending if there is none; before 2.5.1 it creates a classic load balancer whatever the class",
     fix: "Remove the class for a classic load balancer, or write `loadBalancerClass: alibabacloud.com/nlb`; the class of a Service cannot be changed, so re-create it.",
     sources: &[
@@ -40,6 +42,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if asked.is_empty() {
         return CheckResult::not_applicable("no Service requests a load balancer of Alibaba Cloud");
     }
+    let is_off = is_switched_off(context.evidence, LoadBalancerKind::Nlb);
     let mut found = Vec::new();
     for service in &asked {
         let old = version.filter(|version| *version < FIRST_WITH_NLB);
@@ -51,6 +54,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     "requests a network load balancer, and version {version} of the cloud controller creates a classic one"
                 ),
                 "upgrade the controller to 2.5.1 or later, and re-create the Service",
+            ),
+            (Some(NLB_CLASS), None) if is_off && service.ingress.is_empty() => (
+                Severity::Warning,
+                "requests a network load balancer, and `--controllers` of the cloud controller has no `nlb`".to_owned(),
+                "add `nlb` to `--controllers`, or omit the flag",
             ),
             // An old version ignores any other class.
             (Some(NLB_CLASS), None) | (Some(_), Some(_)) => continue,
@@ -118,6 +126,9 @@ spec:
     fn fires() {
         lint::fires(&RULE, DEFECT);
         let with_controller = |services: &str| format!("{services}---{CONTROLLER}");
+        let network = DEFECT.replace("alibabacloud.com/clb", "alibabacloud.com/nlb");
+        let off = "v2.9.0\n        command:\n        - --controllers=node,route,service";
+        lint::fires(&RULE, &with_controller(&network).replace("v2.9.0", off));
         lint::fires(&RULE, &with_controller(&DEFECT.replace("alibabacloud.com/clb", "example.com/vip")));
         let annotated = DEFECT
             .replace("  loadBalancerClass: alibabacloud.com/clb\n", "")

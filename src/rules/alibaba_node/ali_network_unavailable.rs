@@ -79,11 +79,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         // The controller writes no other reason.
         _ if node.network == NodeNetwork::OfPlugin => Cause::Plugin,
         _ if node.network != NodeNetwork::NoRoute => Cause::Unknown,
-        None => Cause::Unknown,
-        Some(_) if !context.evidence.alibaba_writes_routes() => Cause::RoutesOff,
-        Some(_) if is_excluded(node) => Cause::Excluded,
-        Some(_) if named(node).is_none() => Cause::NoProviderId,
-        Some(_) => Cause::NoRoute,
+        None if !context.alibaba_routes => Cause::Unknown,
+        Some(_) if !context.alibaba_routes => Cause::RoutesOff,
+        _ if is_excluded(node) => Cause::Excluded,
+        _ if named(node).is_none() => Cause::NoProviderId,
+        _ => Cause::NoRoute,
     };
     // Excluded Nodes count: the controller set the condition before a label excluded them.
     let managed = nodes.iter().filter(|node| is_excluded(node) || !is_left_alone(node));
@@ -153,6 +153,16 @@ spec:
         lint::fires(&RULE, DEFECT);
         let untainted = DEFECT.replace("node.kubernetes.io/network-unavailable", "example.com/other");
         lint::fires(&RULE, &untainted);
+    }
+
+    /// A report of a condition shows how long a Node has existed, also where all Nodes were created together.
+    #[test]
+    fn the_time_of_the_evidence_comes_from_conditions() {
+        let created =
+            DEFECT.replace("  name: worker-1\n", "  name: worker-1\n  creationTimestamp: 2026-11-01T10:00:00Z\n");
+        lint::silent(&RULE, &created, "team: shop", "team: shop");
+        let heard = "type: Ready\n    lastHeartbeatTime: 2026-11-01T10:30:00Z";
+        lint::fires(&RULE, &created.replace("type: Ready", heard));
     }
 
     #[test]

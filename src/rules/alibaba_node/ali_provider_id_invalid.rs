@@ -36,7 +36,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Err(why) => return CheckResult::not_applicable(why),
     };
     let mut found = Vec::new();
-    let has_routes = context.evidence.alibaba_writes_routes();
+    let has_routes = context.alibaba_routes;
     let mut checked = 0;
     for node in super::cared_for(nodes).filter(|node| !node.provider_id.is_empty()) {
         checked += 1;

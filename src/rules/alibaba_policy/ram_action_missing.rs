@@ -50,7 +50,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let all: Vec<&str> = all.map(|action| action.action.as_str()).collect();
     let missing = all.len();
     // One policy holds them all: two findings about one role must not create two policies with one name.
-    let fix = (missing > 0).then(|| super::grant_fix(audit, &all));
+    let fix = (missing > 0).then(|| super::grant_fix(context, audit, &all));
     let mut found = Vec::new();
     for severity in Severity::WORST_FIRST {
         let actions = lacking(severity);

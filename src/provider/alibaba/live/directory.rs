@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba::{ControlPolicyLevel, Policy};
-use crate::inventory::{Gap, Read};
+use crate::inventory::{Gap, REASON_NOTHING_SEEN, Read};
 use crate::policy::{Document, RAM};
 use crate::provider::alibaba::answers::{
     ControlAttachments, ControlPolicyAnswer, DirectoryAnswer, MemberAccount, MemberAccounts, policy_type,
@@ -58,6 +58,7 @@ impl Session {
         })?;
         let mut directory = Directory { has_control_policies: true, ..Directory::default() };
         directory.paths = listed.iter().map(|one| (one.account_id.clone(), path(one))).collect();
+        let is_empty = listed.is_empty();
         let mut members: Vec<Member> = listed.into_iter().map(member).collect();
         let call = Self::call_for_read(Read::GetResourceDirectory, self.home());
         let gap = match self.call::<DirectoryAnswer>(&call) {
@@ -71,9 +72,21 @@ impl Session {
                 }
                 None
             }
-            Err(error) => Some(unread(Read::GetResourceDirectory, None, error)),
+            Err(error) => {
+                // The account of the credentials belongs to the directory.
+                let own = self.identity()?.account_id;
+                if members.iter().all(|member| member.account_id != own) {
+                    members.push(Member { account_id: own, name: None, left_out: None });
+                }
+                Some(unread(Read::GetResourceDirectory, None, error))
+            }
         };
-        Ok((Members { members, gap }, directory))
+        let unseen = || {
+            let message = "the answer holds no account: the caller may not be allowed to see any";
+            let error = CallError::new(CallErrorKind::Protocol, REASON_NOTHING_SEEN, message);
+            unread(Read::ResourceManagerListAccounts, None, error)
+        };
+        Ok((Members { members, gap: gap.or_else(|| is_empty.then(unseen)) }, directory))
     }
 
     /// Reads the control policies of accounts, each node and each policy once.

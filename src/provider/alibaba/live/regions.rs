@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::Region;
-use crate::inventory::Read;
+use crate::inventory::{REASON_NOTHING_SEEN, Read};
 use crate::provider::alibaba::answers::Regions;
 use crate::provider::error::{Error, ErrorKind};
 use crate::target;
 
-use super::client::CallError;
+use super::client::{CallError, CallErrorKind};
 use super::session::{Session, described};
 use super::{DEFAULT_REGION, Request};
 
@@ -42,6 +42,10 @@ impl Session {
 
     fn list_regions(&self, at: &str) -> Result<Vec<String>, CallError> {
         let answer: Regions = self.call(&Self::call_for_read(Read::EcsDescribeRegions, at))?;
+        if answer.regions.region.is_empty() {
+            let message = "the answer lists no region: the caller may not be allowed to see any";
+            return Err(CallError::new(CallErrorKind::Protocol, REASON_NOTHING_SEEN, message));
+        }
         Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect())
     }
 

@@ -52,6 +52,9 @@ pub(super) struct Session {
     without_region: Mutex<BTreeMap<String, usize>>,
 }
 
+/// Principals of the audit trail that are read.
+const SEEN_PRINCIPALS: usize = 32;
+
 /// Time for which the keys of an assumed role are used: a session lasts an hour by default.
 const SESSION: Duration = Duration::from_mins(50);
 
@@ -205,7 +208,7 @@ impl Session {
         std::thread::scope(|scope| {
             let others: Vec<_> =
                 regions.iter().map(|name| scope.spawn(|| self.lists(name, request.load_balancers))).collect();
-            let trails: Vec<_> = if request.audit_trail {
+            let trails: Vec<_> = if request.audit_trail.is_some() {
                 regions.iter().map(|name| scope.spawn(|| self.controller_calls(name))).collect()
             } else {
                 Vec::new()
@@ -252,27 +255,45 @@ impl Session {
         Ok(account)
     }
 
-    /// Reads the principals that the audit trail names, and that no node has.
+    /// Reads the principals that the audit trail names for the clusters, and that no node has. Those that the operator
+    /// names decide instead. Calls of deleted principals are no longer made: they are left out.
     fn read_seen_principals(&self, account: &mut Account, request: &Request<'_>) {
+        let ids = request.audit_trail.as_deref().unwrap_or_default();
+        if !request.principals.controller_roles.is_empty() {
+            return;
+        }
+        let is_wanted =
+            |calls: &&ControllerCalls| ids.is_empty() || calls.cluster_id.as_ref().is_some_and(|id| ids.contains(id));
         let calls = account.regions.iter().flat_map(|region| region.controller_calls.iter().flatten());
-        let callers = calls.filter_map(ControllerCalls::caller);
-        let wanted: BTreeSet<(PrincipalKind, String)> = callers
-            .filter_map(|caller| match caller {
-                CallerName::Principal(arn) => {
-                    let (account_id, kind, name) = roles::named(&arn)?;
-                    (account_id == account.account_id).then(|| (kind, name.to_owned()))
-                }
-                CallerName::Root(_) => None,
-            })
+        let wanted: BTreeSet<(PrincipalKind, String)> = calls
+            .filter(is_wanted)
+            .filter_map(|calls| seen_principal(calls, &account.account_id))
             .filter(|(kind, name)| account.principal(*kind, name).is_none())
+            .take(SEEN_PRINCIPALS)
             .collect();
         if wanted.is_empty() {
             return;
         }
-        let Attached { found, policies, absent } = self.principals(&account.account_id, &wanted, request);
+        let (there, deleted): (BTreeSet<_>, BTreeSet<_>) =
+            wanted.into_iter().partition(|(kind, name)| !self.is_deleted(*kind, name));
+        let Attached { found, policies, absent } = self.principals(&account.account_id, &there, request);
         account.policies.extend(policies);
         account.principals.extend(found);
         account.absent_roles.extend(absent);
+        let id = account.account_id.clone();
+        for calls in account.regions.iter_mut().filter_map(|region| region.controller_calls.as_mut()) {
+            calls.retain(|one| seen_principal(one, &id).is_none_or(|principal| !deleted.contains(&principal)));
+        }
+    }
+
+    /// True if a principal certainly does not exist.
+    fn is_deleted(&self, kind: PrincipalKind, name: &str) -> bool {
+        let (read, parameter) = match kind {
+            PrincipalKind::Role => (Read::RamGetRole, "RoleName"),
+            PrincipalKind::User | PrincipalKind::Group => (Read::ListGroupsForUser, "UserName"),
+        };
+        let asked = self.call::<serde_json::Value>(&Self::call_for_read(read, &self.home).with(parameter, name));
+        asked.is_err_and(|error| error.kind == CallErrorKind::NotFound)
     }
 
     /// Reads the roles of instances that were found after the roles of the others had been read.
@@ -536,6 +557,13 @@ impl Session {
             .with("PolicyType", attachment.policy_type.name());
         self.call::<PolicyAnswer>(&call).map(PolicyAnswer::into_policy)
     }
+}
+
+/// Principal of an account that made calls.
+fn seen_principal(calls: &ControllerCalls, account_id: &str) -> Option<(PrincipalKind, String)> {
+    let Some(CallerName::Principal(arn)) = calls.caller() else { return None };
+    let (id, kind, name) = roles::named(&arn)?;
+    (id == account_id).then(|| (kind, name.to_owned()))
 }
 
 /// Checks that an answer without documented pages is not truncated.

@@ -13,6 +13,7 @@ use crate::provider::targets::{Identity, ManyTargets, Members, of_other_account,
 use crate::target::Target;
 
 use super::directory::{Directory, Levels};
+use super::session::described;
 use super::{Connection, Request};
 
 /// Reads many accounts, some concurrently.
@@ -91,18 +92,14 @@ fn read_target(
     let role = target.role_arn(&own.partition);
     let own_client = Connection { client: Arc::new(connection.client.again()), ..connection.clone() };
     let session = own_client.session(&request, role.as_ref());
-    let failed = |error: &Error| {
+    if let (Some(role), Err(error)) = (&role, session.keys()) {
+        let gap = unread_target(target, "AssumeRole", &described(&error));
+        return Err(Box::new(Gap { read: Read::AssumeRole, resource: Some(role.clone()), ..gap }));
+    }
+    let identity = session.identity().map_err(|error| {
         let message = error.causes.first().unwrap_or(&error.message);
-        match &role {
-            Some(role) => Gap {
-                read: Read::AssumeRole,
-                resource: Some(role.clone()),
-                ..unread_target(target, "AssumeRole", message)
-            },
-            None => unread_target(target, "Unreachable", message),
-        }
-    };
-    let identity = session.identity().map_err(|error| Box::new(failed(&error)))?;
+        Box::new(unread_target(target, "Unreachable", message))
+    })?;
     if identity.account_id != target.account_id {
         return Err(Box::new(of_other_account(target, &identity.account_id)));
     }

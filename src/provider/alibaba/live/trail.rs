@@ -20,7 +20,7 @@ const QUERIES: [[(&str, &str); 2]; 4] = [
 ];
 
 /// Events per page, the most that the API returns.
-const EVENTS: &str = "50";
+const EVENTS: usize = 50;
 
 /// Pages of each query: at two calls per second a region takes six seconds at most.
 const PAGES: usize = 3;
@@ -49,7 +49,7 @@ impl Session {
         let mut found = Vec::new();
         let mut token: Option<String> = None;
         for _ in 0..PAGES {
-            let mut call = Self::call_for_read(Read::LookupEvents, region).with("MaxResults", EVENTS);
+            let mut call = Self::call_for_read(Read::LookupEvents, region).with("MaxResults", EVENTS.to_string());
             for (index, (key, value)) in (1..).zip(query) {
                 call = call.with(&format!("LookupAttribute.{index}.Key"), key);
                 call = call.with(&format!("LookupAttribute.{index}.Value"), value);
@@ -58,7 +58,7 @@ impl Session {
                 call = call.with("NextToken", token);
             }
             let page: EventPage = self.call(&call)?;
-            found.extend(page.events);
+            found.extend(page.events.into_iter().take(EVENTS));
             token = page.next_token.filter(|token| !token.is_empty());
             if token.is_none() {
                 break;

@@ -1,0 +1,113 @@
+use std::collections::BTreeSet;
+
+use crate::alibaba::LoadBalancerKind;
+use crate::kubernetes::Service;
+use crate::rules::alibaba::{self, Context};
+use crate::rules::prelude::*;
+
+use super::{annotation, has_annotation, kept};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-svc-security-group-unusable",
+    title: "a Service names a security group that its load balancer cannot have",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, or one of another VPC.",
+    impact: "the API refuses the group, and each sync ends with `update security group ids error`: the Service stays pending, or its listeners and backends are no longer updated",
+    fix: "Name security groups of the nodes' VPC.",
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#Update",
+        "Alibaba Cloud NLB API, LoadBalancerJoinSecurityGroup: groups of the VPC of the load balancer",
+    ],
+    example: "Service `shop/web` names the security group `sg-bp9`, which cn-hangzhou does not have",
+    reads: &[Read::EcsDescribeInstances, Read::EcsDescribeSecurityGroups],
+    ..Rule::alibaba(alibaba::Check::Services(check))
+};
+
+fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
+    let on_kubernetes = context.on_kubernetes();
+    let regions: Vec<_> = context.view.regions.iter().filter(|view| !view.members.is_empty()).collect();
+    let vpcs: BTreeSet<&str> = regions.iter().flat_map(|view| view.member_vpcs()).collect();
+    if vpcs.is_empty() {
+        return CheckResult::not_applicable("the VPC of the nodes is not known");
+    }
+    // What the operator created, the controller may leave as it is.
+    let is_network = |service: &Service| {
+        kept(&on_kubernetes, service) == Some(LoadBalancerKind::Nlb) && !has_annotation(service, "id")
+    };
+    let asked = services.iter().filter(|service| is_network(service));
+    let asked = asked.filter_map(|service| Some((service, annotation(service, "security-group-ids")?)));
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for (service, text) in asked {
+        checked += 1;
+        for id in text.split(',') {
+            let held = regions.iter().flat_map(|view| &view.region.security_groups).find(|group| group.id == id);
+            let defect = match held.map(|group| group.vpc_id.as_deref()) {
+                None => {
+                    let names: Vec<&str> = regions.iter().map(|view| view.region.name.as_str()).collect();
+                    format!("which {} does not have", text::list(&names, 3))
+                }
+                Some(Some(vpc)) if vpcs.contains(vpc) => continue,
+                Some(vpc) => {
+                    let vpcs: Vec<&str> = vpcs.iter().copied().collect();
+                    let own = vpc.map_or_else(|| "no VPC".to_owned(), |vpc| format!("VPC `{vpc}`"));
+                    format!("which is in {own}, but the nodes are in {}", text::list(&vpcs, 3))
+                }
+            };
+            let name = service.full_name();
+            let (shown, group) = (text::printable(&name), text::printable(id));
+            let message = format!("Service `{shown}` names the security group `{group}`, {defect}");
+            let resource = ResourceRef::bare(ResourceKind::Service, &name);
+            let fix = Fix::none("name a security group of the nodes' VPC");
+            let violation = Violation::new(Severity::Error, resource, message, fix);
+            found.push(violation.with_respect_to(id).at(&service.place));
+        }
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable("no Network Load Balancer gets security groups from an annotation");
+    }
+    CheckResult::counted(checked, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::alibaba::{self, Cluster};
+
+    fn name_group(c: &mut Cluster, ids: &str) {
+        let service = c.service("web");
+        service["metadata"]["annotations"]["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-security-group-ids"] =
+            ids.into();
+        service["spec"]["loadBalancerClass"] = "alibabacloud.com/nlb".into();
+    }
+
+    fn group() -> String {
+        Cluster::new().region().security_groups.first().unwrap().id.clone()
+    }
+
+    #[test]
+    fn fires() {
+        alibaba::fires(&RULE, |c| name_group(c, "sg-bp9"));
+        alibaba::fires(&RULE, |c| name_group(c, &format!("{},sg-bp9", group())));
+        alibaba::fires(&RULE, |c| {
+            name_group(c, &group());
+            c.region().security_groups.first_mut().unwrap().vpc_id = Some("vpc-bp2".to_owned());
+        });
+    }
+
+    #[test]
+    fn silent() {
+        alibaba::silent(&RULE, |c| name_group(c, &group()));
+    }
+
+    #[test]
+    fn does_not_apply() {
+        alibaba::does_not_apply(&RULE, |_| ());
+        // A classic load balancer has no security groups.
+        alibaba::does_not_apply(&RULE, |c| {
+            name_group(c, "sg-bp9");
+            c.service("web")["spec"]["loadBalancerClass"] = serde_json::Value::Null;
+        });
+    }
+}
