@@ -15,6 +15,7 @@ use crate::inventory::Provider;
 const RECENT: SignedDuration = SignedDuration::from_hours(1);
 
 /// Version and cluster id in the user agent of a call; `None` if it is not the cloud controller's.
+#[cfg(any(feature = "alibaba", test))]
 #[must_use]
 pub(crate) fn controller_in(user_agent: &str) -> Option<(Option<String>, Option<String>)> {
     let value = |name: &str| {
