@@ -27,9 +27,19 @@ fn with_id(id: &str) -> (Option<i32>, Vec<String>, Vec<String>) {
 
 #[test]
 fn a_provider_id_is_good_where_the_controller_finds_the_instance() {
-    for good in ["cn-hangzhou.i-bp1worker1", "alicloud://cn-hangzhou.i-bp1worker1", "ack-hybrid://a.b"] {
+    for good in ["cn-hangzhou.i-bp1worker1", "ack-hybrid://a.b"] {
         assert_eq!(with_id(good), (Some(0), vec![], vec![]), "{good}");
     }
+    // The world has routes, which the prefix breaks.
+    let prefixed = "alicloud://cn-hangzhou.i-bp1worker1";
+    let (code, bad, _) = with_id(prefixed);
+    assert_eq!((code, bad.len()), (Some(1), 1), "{bad:?}");
+    assert!(bad[0].starts_with("error ali-provider-id-invalid") && bad[0].contains("writes routes"), "{bad:?}");
+    let mut world = clean();
+    world.arguments = &[];
+    world.nodes.as_mut().unwrap()["items"][3]["spec"]["providerID"] = json!(prefixed);
+    let (code, report) = scan(&world, true, &[]);
+    assert_eq!(code, Some(0), "{:?}", found(&report));
     for foreign in [
         "aws:///cn-hangzhou.i-bp1worker1",
         "azure:///x.i-bp1worker1",
@@ -58,8 +68,12 @@ fn a_provider_id_is_good_where_the_controller_finds_the_instance() {
 #[test]
 fn a_node_in_a_region_that_nobody_read_is_not_audited() {
     for region in ["cn-shanghai", "xx-mars"] {
-        let (code, bad, gaps) = with_id(&format!("{region}.i-bp1worker1"));
+        let (code, bad, gaps) = with_id(&format!("{region}.i-bp1other"));
         assert_eq!((code, bad, gaps), (Some(3), vec![], vec![format!("ecs:DescribeInstances {region}")]));
+        // Ids are unique: an instance that was read is in no other region.
+        let (code, bad, gaps) = with_id(&format!("{region}.i-bp1worker1"));
+        assert_eq!((code, bad.len(), gaps), (Some(1), 1, vec![]), "{bad:?}");
+        assert!(bad[0].contains("but the instance is in cn-hangzhou"), "{bad:?}");
     }
 }
 

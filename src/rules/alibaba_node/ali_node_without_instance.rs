@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
                 text::printable(id)
             ));
             let violation = Violation::new(Severity::Error, super::resource(node), message, fix);
-            let impact = "the controller asks for the instance in the region that the providerID states: it does not find it there, and if that is no region, no Node of the batch is updated";
+            let impact = "the controller asks for the instance in the region that the providerID states: it does not find it there; if the API refuses the region, no Node of the batch is updated";
             found.push(violation.impact(Some(impact.to_owned())));
             continue;
         }
