@@ -225,7 +225,7 @@ pub(crate) fn controller_nodes(view: &ClusterView<'_>, evidence: &Evidence) -> O
     is_certain.then(|| here.iter().map(|(member, _)| member.instance.id.clone()).collect())
 }
 
-/// True if the principal of the controller is named for an account. The audit trail of one account says nothing of
+/// True if the principal of the controller is named for an account. The audit trail of one account shows nothing of
 /// another.
 fn is_named_in(account: &Account, options: &PrincipalOptions) -> bool {
     let is_here = |arn: &String| named(arn).is_some_and(|(id, ..)| id == account.account_id);

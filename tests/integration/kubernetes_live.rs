@@ -394,6 +394,7 @@ fn findings(evidence: &Evidence) -> Vec<String> {
         evidence,
         cloud: Some(Provider::Aws),
         controller_version: None,
+        alibaba_routes: false,
         alibaba: None,
     };
     let all = rules::run(&context, &selected);

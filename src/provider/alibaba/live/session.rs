@@ -256,7 +256,7 @@ impl Session {
     }
 
     /// Reads the principals that the audit trail names for the clusters, and that no node has. Those that the operator
-    /// names decide instead. Calls of deleted principals are no longer made: they are left out.
+    /// names decide instead. Calls of principals that were deleted since are omitted.
     fn read_seen_principals(&self, account: &mut Account, request: &Request<'_>) {
         let ids = request.audit_trail.as_deref().unwrap_or_default();
         if !request.principals.controller_roles.is_empty() {
