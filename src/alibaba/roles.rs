@@ -292,12 +292,13 @@ fn compare<'a>(
     } else {
         trusts_ecs(principal).map_err(|cause| audits.gaps.push(gap(account, &arn, cause))).ok()
     };
+    let control = control_policies(account, principal, options, &mut gaps);
     // A policy that was not read may contain the missing Allow, or a Deny.
     if !gaps.is_empty() {
         audits.gaps.extend(gaps);
         return Ok(());
     }
-    let set = set.with_control_policies(control_policies(account, principal, options));
+    let set = set.with_control_policies(control);
     let roles = used.members.iter().map(|member| member.roles);
     let node_roles = roles.fold(RoleSet::UNKNOWN, |set, one| set.union(one.roles));
     let is_reliable = used.members.iter().all(|member| member.roles.is_reliable());
@@ -470,24 +471,37 @@ pub(crate) fn checked_policies(
     let mut gaps = Vec::new();
     let arn = account.principal_arn(principal);
     let set = policies(account, principal, &arn, principal.kind.policies_read(), &mut gaps);
-    let control = control_policies(account, principal, options);
+    let control = control_policies(account, principal, options, &mut gaps);
     if gaps.is_empty() { Ok(set.with_control_policies(control)) } else { Err(gaps) }
 }
 
 /// Control policies that apply to a principal: those of the operator, and each level of the Resource Directory.
 /// Service-linked roles are exempt.
 /// Source: Resource Management documentation, "Overview of access control policies", how they work and limits.
-fn control_policies(account: &Account, principal: &Principal, options: &PrincipalOptions) -> Vec<Vec<NamedDocument>> {
+fn control_policies(
+    account: &Account,
+    principal: &Principal,
+    options: &PrincipalOptions,
+    gaps: &mut Vec<RoleGap>,
+) -> Vec<Vec<NamedDocument>> {
     let mut levels = control_levels(&options.scps);
     if principal.kind == PrincipalKind::Role && grant::is_protected(&principal.name) {
         return levels;
     }
-    let named = |policy: &Policy| {
-        let document = Document::parse_as(policy.document.as_deref()?, &RAM).ok()?;
-        Some(NamedDocument { name: policy.name.clone(), document })
+    let mut named = |policy: &Policy| {
+        let text = policy.document.as_deref().unwrap_or_default();
+        match Document::parse_as(text, &RAM) {
+            Ok(document) => Some(NamedDocument { name: policy.name.clone(), document }),
+            Err(error) => {
+                let cause = RoleGapCause::Malformed { policy: policy.name.clone(), error: error.to_string() };
+                gaps.push(gap(account, &account.principal_arn(principal), cause));
+                None
+            }
+        }
     };
-    let of_directory = account.control_policies.iter().flatten();
-    levels.extend(of_directory.map(|level| level.policies.iter().filter_map(named).collect::<Vec<_>>()));
+    for level in account.control_policies.iter().flatten() {
+        levels.push(level.policies.iter().filter_map(&mut named).collect());
+    }
     levels
 }
 

@@ -102,6 +102,8 @@ pub struct ClusterView<'a> {
     pub nodes: Option<&'a [KubernetesNode]>,
     /// One entry per region that was read.
     pub regions: Vec<RegionView<'a>>,
+    /// Instances by id, with their region: ids are unique.
+    instances: HashMap<&'a str, (&'a str, &'a Instance)>,
 }
 
 impl<'a> ClusterView<'a> {
@@ -125,7 +127,10 @@ impl<'a> ClusterView<'a> {
             });
             RegionView { account, region, members: members.collect() }
         });
-        Self { inventory, cluster_id, nodes, regions: regions.collect() }
+        let all = inventory.accounts.iter().flat_map(|account| &account.regions);
+        let all = all.flat_map(|region| region.instances.iter().map(move |one| (region.name.as_str(), one)));
+        let instances = all.map(|(region, one)| (one.id.as_str(), (region, one))).collect();
+        Self { inventory, cluster_id, nodes, regions: regions.collect(), instances }
     }
 
     /// True if any resource that was read carries the cluster's tag.
@@ -164,15 +169,13 @@ impl<'a> ClusterView<'a> {
     /// Instance that a providerID identifies, in the whole inventory.
     #[must_use]
     pub fn instance(&self, region: &str, id: &str) -> Option<&'a Instance> {
-        let here = self.regions.iter().filter(|view| view.region.name == region);
-        here.flat_map(|view| &view.region.instances).find(|instance| instance.id == id)
+        self.instances.get(id).filter(|(own, _)| *own == region).map(|(_, instance)| *instance)
     }
 
     /// Region of an instance by its id, in the whole inventory.
     #[must_use]
     pub fn region_of(&self, id: &str) -> Option<&'a str> {
-        let holds = |view: &&RegionView<'a>| view.region.instances.iter().any(|instance| instance.id == id);
-        self.regions.iter().find(holds).map(|view| view.region.name.as_str())
+        self.instances.get(id).map(|(region, _)| *region)
     }
 
     /// True if the region was read.

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::alibaba::{CLUSTER_TAG, RegionView};
+use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
@@ -30,8 +30,12 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     for vpc in &vpcs {
         let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
         let tagged = here.filter_map(|instance| tags::value(&instance.tags, CLUSTER_TAG));
-        // The nodes of this cluster run there, with or without the tag.
-        let ids: BTreeSet<&str> = tagged.chain([context.cluster_id()]).collect();
+        // Nodes of this cluster may have no tag.
+        let is_own = |member: &&Member<'_>| {
+            member.instance.vpc_id.as_deref() == Some(*vpc) && tags::value(&member.instance.tags, CLUSTER_TAG).is_none()
+        };
+        let untagged = view.members.iter().find(is_own).map(|_| context.cluster_id());
+        let ids: BTreeSet<&str> = tagged.chain(untagged).collect();
         if ids.len() > 1 {
             let ids: Vec<&str> = ids.into_iter().collect();
             let number = text::count(ids.len(), "cluster");
@@ -53,6 +57,16 @@ mod tests {
     fn fires() {
         alibaba::fires(&RULE, |c| {
             c.add_other_instance();
+        });
+    }
+
+    /// Nodes under another id are one cluster.
+    #[test]
+    fn the_id_of_the_tags_counts() {
+        alibaba::silent(&RULE, |c| {
+            for instance in &mut c.region().instances {
+                crate::testing::tag(&mut instance.tags, alibaba::KEY, "staging");
+            }
         });
     }
 

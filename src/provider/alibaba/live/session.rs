@@ -58,13 +58,24 @@ const SEEN_PRINCIPALS: usize = 32;
 /// Time for which the keys of an assumed role are used: a session lasts an hour by default.
 const SESSION: Duration = Duration::from_mins(50);
 
-/// Principals with their policies, and roles of ServiceAccounts that do not exist.
+/// Principals with their policies, and those that do not exist and may not.
 #[derive(Default)]
 struct Attached {
     found: Vec<Principal>,
     policies: Vec<Policy>,
-    absent: Vec<String>,
+    absent: BTreeSet<(PrincipalKind, String)>,
 }
+
+impl Attached {
+    /// Names of roles that do not exist.
+    fn absent_roles(&self) -> Vec<String> {
+        let roles = self.absent.iter().filter(|(kind, _)| *kind == PrincipalKind::Role);
+        roles.map(|(_, name)| name.clone()).collect()
+    }
+}
+
+/// True for a principal that may be absent: it is then not a gap.
+type MayBeAbsent<'a> = dyn Fn(PrincipalKind, &str) -> bool + Sync + 'a;
 
 impl Session {
     pub(super) fn new(client: Arc<Client>, credentials: Arc<Credentials>, role: Option<Assume>, home: String) -> Self {
@@ -218,7 +229,11 @@ impl Session {
             (account.account_id, account.caller_arn) = (identity.account_id, identity.arn);
             let named = named_principals(&account.account_id, request);
             let account_id = account.account_id.clone();
-            let named = scope.spawn(move || self.principals(&account_id, &named, request));
+            let named = scope.spawn(move || {
+                let is_of_pods =
+                    |kind, name: &str| kind == PrincipalKind::Role && is_of_service_account(&account_id, request, name);
+                self.principals(&account_id, &named, &is_of_pods)
+            });
             account.regions = machines.into_iter().map(joined).collect();
             let used: BTreeSet<(PrincipalKind, String)> = roles_in_use(&account, request)
                 .into_iter()
@@ -226,9 +241,10 @@ impl Session {
                 .map(|name| (PrincipalKind::Role, name))
                 .collect();
             let account_id = account.account_id.clone();
-            let used = scope.spawn(move || self.attached_to(&account_id, &used, request));
+            let used = scope.spawn(move || self.attached_to(&account_id, &used, &|_, _| false));
             let named = joined(named);
-            (account.principals, account.policies, account.absent_roles) = (named.found, named.policies, named.absent);
+            account.absent_roles = named.absent_roles();
+            (account.principals, account.policies) = (named.found, named.policies);
             let Attached { found, policies: own, .. } = joined(used);
             account.policies.extend(own);
             account.policies.extend(self.policies(&found, &account.principals, &account.policies));
@@ -274,26 +290,13 @@ impl Session {
         if wanted.is_empty() {
             return;
         }
-        let (there, deleted): (BTreeSet<_>, BTreeSet<_>) =
-            wanted.into_iter().partition(|(kind, name)| !self.is_deleted(*kind, name));
-        let Attached { found, policies, absent } = self.principals(&account.account_id, &there, request);
+        let id = account.account_id.clone();
+        let Attached { found, policies, absent: deleted } = self.principals(&id, &wanted, &|_, _| true);
         account.policies.extend(policies);
         account.principals.extend(found);
-        account.absent_roles.extend(absent);
-        let id = account.account_id.clone();
         for calls in account.regions.iter_mut().filter_map(|region| region.controller_calls.as_mut()) {
             calls.retain(|one| seen_principal(one, &id).is_none_or(|principal| !deleted.contains(&principal)));
         }
-    }
-
-    /// True if a principal certainly does not exist.
-    fn is_deleted(&self, kind: PrincipalKind, name: &str) -> bool {
-        let (read, parameter) = match kind {
-            PrincipalKind::Role => (Read::RamGetRole, "RoleName"),
-            PrincipalKind::User | PrincipalKind::Group => (Read::ListGroupsForUser, "UserName"),
-        };
-        let asked = self.call::<serde_json::Value>(&Self::call_for_read(read, &self.home).with(parameter, name));
-        asked.is_err_and(|error| error.kind == CallErrorKind::NotFound)
     }
 
     /// Reads the roles of instances that were found after the roles of the others had been read.
@@ -303,7 +306,7 @@ impl Session {
             .filter(|name| account.principal(PrincipalKind::Role, name).is_none())
             .map(|name| (PrincipalKind::Role, name))
             .collect();
-        let Attached { found, policies: own, .. } = self.attached_to(&account.account_id, &used, request);
+        let Attached { found, policies: own, .. } = self.attached_to(&account.account_id, &used, &|_, _| false);
         account.policies.extend(own);
         account.policies.extend(self.policies(&found, &account.principals, &account.policies));
         account.principals.extend(found);
@@ -389,13 +392,13 @@ impl Session {
         &self,
         account_id: &str,
         wanted: &BTreeSet<(PrincipalKind, String)>,
-        request: &Request<'_>,
+        may_be_absent: &MayBeAbsent<'_>,
     ) -> Attached {
-        let Attached { mut found, mut policies, absent } = self.attached_to(account_id, wanted, request);
+        let Attached { mut found, mut policies, absent } = self.attached_to(account_id, wanted, may_be_absent);
         let groups = found.iter().flat_map(|one| one.groups.iter().flatten());
         let groups: BTreeSet<(PrincipalKind, String)> =
             groups.map(|name| (PrincipalKind::Group, name.clone())).collect();
-        found.extend(self.attached_to(account_id, &groups, request).found);
+        found.extend(self.attached_to(account_id, &groups, may_be_absent).found);
         policies.extend(self.policies(&found, &[], &policies));
         Attached { found, policies, absent }
     }
@@ -406,16 +409,16 @@ impl Session {
         &self,
         account_id: &str,
         wanted: &BTreeSet<(PrincipalKind, String)>,
-        request: &Request<'_>,
+        may_be_absent: &MayBeAbsent<'_>,
     ) -> Attached {
         std::thread::scope(|scope| {
             let read = |kind: PrincipalKind, name: &str| {
                 let (principal, failed) = self.principal(account_id, kind, name);
-                let is_absent = failed
-                    .iter()
-                    .any(|(read, error)| *read == Read::RamGetRole && error.kind == CallErrorKind::NotFound);
-                if is_absent && is_of_service_account(account_id, request, name) {
-                    return Err(name.to_owned());
+                let own = if kind == PrincipalKind::Role { Read::RamGetRole } else { kind.policies_read() };
+                let is_absent =
+                    failed.iter().any(|(read, error)| *read == own && error.kind == CallErrorKind::NotFound);
+                if is_absent && may_be_absent(kind, name) {
+                    return Err((kind, name.to_owned()));
                 }
                 let arn = crate::alibaba::principal_arn(account_id, kind, name);
                 for (read, error) in failed {
@@ -430,7 +433,9 @@ impl Session {
             for principal in reading.into_iter().map(joined) {
                 match principal {
                     Ok(principal) => attached.found.push(principal),
-                    Err(name) => attached.absent.push(name),
+                    Err(absent) => {
+                        attached.absent.insert(absent);
+                    }
                 }
             }
             attached.policies = own.into_iter().filter_map(joined).collect();
