@@ -29,6 +29,8 @@ pub struct KubernetesNode {
     pub pod_cidrs: Vec<String>,
     /// `metadata.creationTimestamp`, if known.
     pub created_at: Option<Timestamp>,
+    /// Time of the last change of the condition `NetworkUnavailable`.
+    pub network_changed_at: Option<Timestamp>,
     /// Latest time that the object mentions: its creation, or the report of a condition.
     pub seen_at: Option<Timestamp>,
     /// True if its condition `Ready` is `True`; `None` if it has no such condition.
@@ -311,6 +313,7 @@ impl From<RawNode> for KubernetesNode {
         let ready = raw.status.conditions.iter().find(|one| one.kind == "Ready").map(|one| one.status.as_str());
         let (is_ready, is_readiness_unknown) = (ready.map(|ready| ready == "True"), ready == Some("Unknown"));
         let network = raw.status.conditions.iter().find(|one| one.kind == "NetworkUnavailable" && one.status == "True");
+        let network_changed_at = network.and_then(|one| one.changed_at.as_ref()?.parse().ok());
         let network = match network.map(|one| &one.set_for) {
             None => NodeNetwork::Available,
             Some(Some(RawReason::NoRouteCreated)) => NodeNetwork::NoRoute,
@@ -330,6 +333,7 @@ impl From<RawNode> for KubernetesNode {
             internal_addresses: internal.map(|address| address.address).collect(),
             pod_cidrs,
             created_at,
+            network_changed_at,
             seen_at: times.filter_map(|time| time.parse().ok()).max().max(created_at),
             is_ready,
             is_readiness_unknown,

@@ -14,9 +14,8 @@ use crate::controller::alibaba_companion::{CLUSTER_AUTOSCALER, CSI_CONTROLLER, C
 use crate::controller::{Controller, ControllerVersion};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Evidence, Workload, WorkloadKind};
 use crate::membership::{NodeRole, RoleSet};
-use crate::nodes::KubernetesNode;
 use crate::policy::{
     self, Assessment, Caller, Catalogue, Decision, Document, Environment, ExcessGrants, NamedDocument, Need, PolicySet,
     PreparedPolicies, Question, RAM, Verdict, control_levels,
@@ -206,23 +205,28 @@ fn runs_controller(used: &Used<'_>, node_roles: RoleSet, options: &PrincipalOpti
     }
 }
 
-/// Instances on which the cloud controller runs; `None` if it may run on the control plane, or if that is not known.
+/// Instances on which the cloud controller runs; `None` if it may run on the control plane, or if that is not known. Only
+/// selectors count: a taint may have come after the Pod, and static Pods have none.
 pub(crate) fn controller_nodes(view: &ClusterView<'_>, evidence: &Evidence) -> Option<BTreeSet<String>> {
-    let controllers: Vec<_> = evidence.alibaba_controllers().collect();
-    let may_run_on = |node: &KubernetesNode| {
-        controllers.iter().any(|one| {
-            one.workload.selects(node) && !node.taints.iter().any(|taint| one.workload.is_kept_away_by(taint))
-        })
-    };
-    let members: Vec<_> = view.members().filter_map(|member| Some((member, member.node?))).collect();
-    let (here, elsewhere): (Vec<_>, Vec<_>) = members.into_iter().partition(|(_, node)| may_run_on(node));
-    let is_plane = |(member, _): &(&Member<'_>, &KubernetesNode)| member.roles.roles.contains(NodeRole::Controlplane);
-    let is_certain = !controllers.is_empty()
-        && !here.is_empty()
-        && !here.iter().any(is_plane)
-        && elsewhere.iter().any(is_plane)
-        && view.members().all(|member| member.node.is_some());
-    is_certain.then(|| here.iter().map(|(member, _)| member.instance.id.clone()).collect())
+    let running: Vec<&Workload> =
+        evidence.alibaba_controllers().map(|one| &one.workload).filter(|one| one.replicas > 0).collect();
+    if running.is_empty() || running.iter().any(|workload| workload.kind == WorkloadKind::Pod) {
+        return None;
+    }
+    let mut here = BTreeSet::new();
+    let mut excludes_plane = false;
+    for member in view.members() {
+        let node = member.node?;
+        let is_plane = member.roles.roles.contains(NodeRole::Controlplane);
+        match running.iter().any(|workload| workload.selects(node)) {
+            true if is_plane => return None,
+            true => {
+                here.insert(member.instance.id.clone());
+            }
+            false => excludes_plane |= is_plane,
+        }
+    }
+    (excludes_plane && !here.is_empty()).then_some(here)
 }
 
 /// True if the principal of the controller is named for an account. The audit trail of one account shows nothing of

@@ -83,7 +83,7 @@ fn defects(context: &Context<'_>, config: &CloudConfig) -> Vec<(&'static str, Se
     if let Some(tables) = filled(config.route_tables.as_ref()).filter(|_| context.cloud_routes) {
         let known = |id: &str| regions.iter().flat_map(|view| &view.region.route_tables).any(|table| table.id == id);
         // The controller does not trim the items.
-        let wrong: Vec<&str> = tables.trim().split(',').filter(|id| !known(id)).collect();
+        let wrong: Vec<&str> = tables.trim().split(',').filter(|id| !known(id) && !tags::is_placeholder(id)).collect();
         if !wrong.is_empty() {
             let items: Vec<String> = wrong.iter().map(|id| format!("`{}`", printed(id))).collect();
             let message =

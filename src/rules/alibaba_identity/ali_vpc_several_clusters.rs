@@ -30,6 +30,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     for vpc in &vpcs {
         let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
         let tagged = here.filter_map(|instance| tags::value(&instance.tags, CLUSTER_TAG));
+        let tagged = tagged.filter(|id| !id.is_empty() && !tags::is_placeholder(id));
         // Nodes of this cluster may have no tag.
         let is_own = |member: &&Member<'_>| {
             member.instance.vpc_id.as_deref() == Some(*vpc) && tags::value(&member.instance.tags, CLUSTER_TAG).is_none()

@@ -6,10 +6,7 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "ali-instance-role-missing",
     title: "a control-plane node has no RAM role",
-    severity: RuleSeverity::depends(
-        Severity::Error,
-        "error if the workload and the configuration of the controller show that it has no access key either; info if they were not given",
-    ),
+    severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Instance],
     condition: "An instance that runs the control plane has no RAM role, and no other principal is named as the controller's, or known from its configuration.",
     impact: "the controller needs an access key in its configuration or environment; without one it does not start",
@@ -24,18 +21,17 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     if !context.options.controller_roles.is_empty() {
         return CheckResult::not_applicable("the principal of the controller is named with --controller-role");
     }
-    let evidence = context.kubernetes;
-    let is_given = evidence.alibaba_controllers().next().is_some() && !evidence.alibaba_cloud_configs().is_empty();
-    if is_given && context.options.credentials_elsewhere {
+    if context.options.credentials_elsewhere {
         return CheckResult::not_applicable("the controller has other credentials than those of its nodes");
     }
-    let severity = if is_given { Severity::Error } else { Severity::Info };
+    if context.options.alibaba_controller_nodes.is_some() {
+        return CheckResult::not_applicable("the selector of the controller excludes the control plane");
+    }
     let of_plane = || view.members.iter().filter(|member| member.roles.roles.contains(NodeRole::Controlplane));
     let without = of_plane().filter(|member| member.instance.ram_role.is_none());
-    let found = alibaba::grouped(view, without, severity, |members| {
+    let found = alibaba::grouped(view, without, Severity::Info, |members| {
         let verb = if members.len() == 1 { "has" } else { "have" };
-        let tail = if is_given { ", and the controller has no access key" } else { "" };
-        let message = format!("{} {verb} no RAM role{tail}", alibaba::phrase(members));
+        let message = format!("{} {verb} no RAM role", alibaba::phrase(members));
         (message, Fix::none("attach a RAM role, or name the principal of the controller with --controller-role"))
     });
     CheckResult::counted(of_plane().count(), found)
@@ -46,7 +42,6 @@ mod tests {
     use serde_json::json;
 
     use super::RULE;
-    use crate::finding::Severity;
     use crate::testing::alibaba;
 
     #[test]
@@ -68,9 +63,8 @@ mod tests {
     }
 
     #[test]
-    fn is_an_error_if_the_controller_has_no_key_either() {
-        let (found, _) = alibaba::changed(&RULE, |c| with_controller(c, r#"{"Global": {"clusterID": "prod"}}"#));
-        assert_eq!(found.iter().map(|one| one.severity).collect::<Vec<_>>(), [Severity::Error]);
+    fn does_not_apply_to_a_controller_with_a_key() {
+        alibaba::fires(&RULE, |c| with_controller(c, r#"{"Global": {"clusterID": "prod"}}"#));
         alibaba::does_not_apply(&RULE, |c| {
             with_controller(
                 c,

@@ -8,12 +8,9 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "ali-nodes-in-several-vpcs",
     title: "the nodes are in several VPCs",
-    severity: RuleSeverity::depends(
-        Severity::Warning,
-        "warning with cloud routes, or with a Service of type LoadBalancer; info without",
-    ),
+    severity: RuleSeverity::depends(Severity::Warning, "warning with cloud routes; info without"),
     resources: &[ResourceKind::Instance],
-    condition: "Instances of the cluster in one region are in several VPCs: those outside the VPC of most of them are reported. Nodes that a label excludes from the controller do not count.",
+    condition: "Instances of the cluster in one region are in several VPCs: those outside the VPC of most of them are reported. Where the Nodes are known, only their instances count, and no Node that a label excludes from the controller.",
     impact: "a load balancer of one VPC cannot have instances of another as backends, and a route table of one VPC cannot have them as next hop; if no Node names the instances, two clusters may have the same id",
     fix: "Give each VPC a separate cluster, or exclude the Nodes elsewhere with the label `service.alibabacloud.com/exclude-node`.",
     sources: &[
@@ -28,7 +25,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let mut by_vpc: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
-    for member in view.members.iter().filter(|member| !member.node.is_some_and(is_left_alone)) {
+    let counts = |member: &&Member<'_>| match member.node {
+        Some(node) => !is_left_alone(node) && !node.is_being_deleted,
+        None => context.view.nodes.is_none(),
+    };
+    for member in view.members.iter().filter(counts) {
         if let Some(vpc) = member.instance.vpc_id.as_deref() {
             by_vpc.entry(vpc).or_default().push(member);
         }
@@ -38,9 +39,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     else {
         return CheckResult::not_applicable("no node of the cluster is in a VPC");
     };
-    let mut services = context.kubernetes.services.iter().flatten();
-    let is_needed = context.cloud_routes || services.any(crate::kubernetes::Service::is_load_balancer);
-    let severity = if is_needed { Severity::Warning } else { Severity::Info };
+    let severity = if context.cloud_routes { Severity::Warning } else { Severity::Info };
     let others = by_vpc.iter().filter(|(vpc, _)| **vpc != main);
     let found = others.flat_map(|(vpc, members)| {
         alibaba::grouped(view, members.iter().copied(), severity, |members| {

@@ -89,7 +89,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let managed = nodes.iter().filter(|node| is_excluded(node) || !is_left_alone(node));
     let waiting = managed.filter(|node| {
         let is_skipped = node.is_readiness_unknown || node.is_being_deleted;
-        node.is_network_unavailable() && !is_skipped && !node.is_younger_than(NETWORK_GRACE, now)
+        let is_new = now.zip(node.network_changed_at).is_some_and(|(now, at)| now.duration_since(at) < NETWORK_GRACE);
+        node.is_network_unavailable() && !is_skipped && !is_new && !node.is_younger_than(NETWORK_GRACE, now)
     });
     let reported = waiting.map(|node| (node, cause(node)));
     // Those without a range are reported together.
@@ -162,7 +163,10 @@ spec:
             DEFECT.replace("  name: worker-1\n", "  name: worker-1\n  creationTimestamp: 2026-11-01T10:00:00Z\n");
         lint::silent(&RULE, &created, "team: shop", "team: shop");
         let heard = "type: Ready\n    lastHeartbeatTime: 2026-11-01T10:30:00Z";
-        lint::fires(&RULE, &created.replace("type: Ready", heard));
+        let old = created.replace("type: Ready", heard);
+        lint::fires(&RULE, &old);
+        let just_set = "reason: NoRouteCreated\n    lastTransitionTime: 2026-11-01T10:29:00Z";
+        lint::silent(&RULE, &old, "reason: NoRouteCreated", just_set);
     }
 
     #[test]

@@ -21,7 +21,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     let mut checked = 0;
     for node in super::cared_for(nodes) {
         let Some((region, id, _)) = super::named(node) else { continue };
-        let elsewhere = context.view.region_of(id).filter(|own| *own != region);
+        let elsewhere = context.view.region_of(id).filter(|own| *own != region && !node.is_being_deleted);
         if !context.view.has_region(region) && elsewhere.is_none() {
             continue;
         }

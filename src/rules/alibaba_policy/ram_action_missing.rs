@@ -166,6 +166,33 @@ mod tests {
         alibaba::silent(&RULE, |_| ());
     }
 
+    /// A selector that excludes the control plane shows whose role the controller uses; taints do not.
+    #[test]
+    fn the_nodes_of_the_controller_decide() {
+        let on = |kind: &'static str, replicas: u32, selector: serde_json::Value| {
+            move |c: &mut alibaba::Cluster| {
+                c.add_worker_role();
+                for id in [alibaba::WORKER, "i-bp1worker2"] {
+                    c.node(id)["metadata"]["labels"]["pool"] = "workers".into();
+                }
+                let pod = serde_json::json!({"nodeSelector": selector, "containers": [{
+                    "image": "registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.1"}]});
+                let spec = match kind {
+                    "Pod" => pod,
+                    _ => serde_json::json!({"replicas": replicas, "template": {"spec": pod}}),
+                };
+                c.objects.push(serde_json::json!({"kind": kind, "spec": spec,
+                    "metadata": {"name": "cloud-controller-manager", "namespace": "kube-system"}}));
+            }
+        };
+        let workers = || serde_json::json!({"pool": "workers"});
+        let (found, _) = alibaba::changed(&RULE, on("Deployment", 1, workers()));
+        assert!(found.iter().any(|one| one.message.contains("`k8s-worker`")), "{found:?}");
+        alibaba::silent(&RULE, on("Deployment", 1, serde_json::json!({})));
+        alibaba::silent(&RULE, on("Deployment", 0, workers()));
+        alibaba::silent(&RULE, on("Pod", 1, workers()));
+    }
+
     /// Permissions of a controller that does not run are not required, and those of one that runs are.
     #[test]
     fn the_controllers_that_run_decide() {

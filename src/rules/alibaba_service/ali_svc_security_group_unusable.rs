@@ -2,8 +2,10 @@ use std::collections::BTreeSet;
 
 use crate::alibaba::LoadBalancerKind;
 use crate::kubernetes::Service;
+use crate::kubernetes::alibaba_cloud_config::CloudConfig;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
+use crate::tags;
 
 use super::{annotation, has_annotation, kept};
 
@@ -12,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a Service names a security group that its load balancer cannot have",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, or one of another VPC.",
+    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, or one of another VPC. Not checked if the cloud configuration sets `vpcid` and `vswitchid`.",
     impact: "the API refuses the group, and each sync ends with `update security group ids error`: the Service stays pending, or its listeners and backends are no longer updated",
     fix: "Name security groups of the nodes' VPC.",
     sources: &[
@@ -27,6 +29,12 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let on_kubernetes = context.on_kubernetes();
     let regions: Vec<_> = context.view.regions.iter().filter(|view| !view.members.is_empty()).collect();
+    // With a VPC and a vSwitch in its configuration, the controller asks nothing else for the VPC of load balancers.
+    // Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#NewMetaData`.
+    let is_configured = |config: &CloudConfig| config.vpc.is_some() && config.vswitches.is_some();
+    if context.kubernetes.alibaba_cloud_configs().iter().any(|(_, config)| is_configured(config)) {
+        return CheckResult::not_applicable("the cloud configuration names the VPC of load balancers");
+    }
     let vpcs: BTreeSet<&str> = regions.iter().flat_map(|view| view.member_vpcs()).collect();
     if vpcs.is_empty() {
         return CheckResult::not_applicable("the VPC of the nodes is not known");
@@ -41,7 +49,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let mut found = Vec::new();
     for (service, text) in asked {
         checked += 1;
-        for id in text.split(',') {
+        for id in text.split(',').filter(|id| !tags::is_placeholder(id)) {
             let held = regions.iter().flat_map(|view| &view.region.security_groups).find(|group| group.id == id);
             let defect = match held.map(|group| group.vpc_id.as_deref()) {
                 None => {
@@ -57,7 +65,11 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             };
             let name = service.full_name();
             let (shown, group) = (text::printable(&name), text::printable(id));
-            let message = format!("Service `{shown}` names the security group `{group}`, {defect}");
+            let message = if id.is_empty() {
+                format!("Service `{shown}` has an empty item in its list of security groups")
+            } else {
+                format!("Service `{shown}` names the security group `{group}`, {defect}")
+            };
             let resource = ResourceRef::bare(ResourceKind::Service, &name);
             let fix = Fix::none("name a security group of the nodes' VPC");
             let violation = Violation::new(Severity::Error, resource, message, fix);
@@ -99,6 +111,7 @@ mod tests {
     #[test]
     fn silent() {
         alibaba::silent(&RULE, |c| name_group(c, &group()));
+        alibaba::silent(&RULE, |c| name_group(c, &format!("{},${{SG}}", group())));
     }
 
     #[test]
