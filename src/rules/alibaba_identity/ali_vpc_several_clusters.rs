@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
+use crate::alibaba::{CLUSTER_TAG, DEFAULT_CLUSTER_ID, Member, RegionView};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
@@ -30,7 +30,8 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     for vpc in &vpcs {
         let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
         let tagged = here.filter_map(|instance| tags::value(&instance.tags, CLUSTER_TAG));
-        let tagged = tagged.filter(|id| !id.is_empty() && !tags::is_placeholder(id));
+        let is_id = |id: &&str| *id == DEFAULT_CLUSTER_ID || !tags::is_placeholder(id);
+        let tagged = tagged.filter(|id| !id.is_empty()).filter(is_id);
         // Nodes of this cluster may have no tag.
         let is_own = |member: &&Member<'_>| {
             member.instance.vpc_id.as_deref() == Some(*vpc) && tags::value(&member.instance.tags, CLUSTER_TAG).is_none()
