@@ -10,6 +10,7 @@ pub(crate) mod companions;
 pub(crate) mod fleet;
 pub(crate) mod grant;
 pub(crate) mod inventory;
+pub(crate) mod policies;
 pub(crate) mod provider_id;
 pub(crate) mod role_overview;
 pub(crate) mod roles;

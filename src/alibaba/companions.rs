@@ -13,7 +13,7 @@ use crate::policy::{Catalogue, Environment, PreparedPolicies, Question, RAM, Ver
 use crate::role_audit::RoleAuditOptions;
 
 use super::inventory::{Account, Principal, PrincipalKind};
-use super::roles::checked_policies;
+use super::policies::checked_policies;
 use super::view::{ClusterView, Member};
 
 /// A controller that runs in the cluster.

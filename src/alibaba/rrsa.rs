@@ -11,7 +11,8 @@ use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
 
 use super::companions::{CompanionRun, companions, lacking};
 use super::inventory::{Account, Principal, PrincipalKind};
-use super::roles::{self, checked_policies, published_needs};
+use super::policies::checked_policies;
+use super::roles::{self, published_needs};
 use super::view::ClusterView;
 use crate::inventory::Read;
 use crate::used_role::RoleSource;
