@@ -51,7 +51,7 @@ impl ControllerCalls {
     }
 }
 
-/// What the trail shows of the cloud controller of a cluster.
+/// The cloud controller of a cluster, as far as the trail shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SeenController {
     /// Its callers; several if it changed within an hour, or if clusters share an id.

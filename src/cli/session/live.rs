@@ -121,11 +121,7 @@ fn each_of_alibaba(
     fleet: &Fleet,
     controller_roles: &[String],
 ) -> Result<(), Failure> {
-    let request = alibaba_live::Request {
-        all_regions: args.source.all_regions,
-        audit_trail: args.source.audit_trail.then(Vec::new),
-        ..request_of_fleet(&args.source.connection, &args.output.terminal, fleet, controller_roles)
-    };
+    let request = request_of_fleet(&args.source, &args.output.terminal, fleet, controller_roles);
     alibaba_live::collect_each(&request, &mut many).map_err(provider_failure)
 }
 
@@ -237,12 +233,7 @@ fn all_of_alibaba(
     scope: &Scope<'_>,
     fleet: &Fleet,
 ) -> Result<alibaba::Inventory, Failure> {
-    let request = request_of_fleet(&source.connection, terminal, fleet, &scope.baselines.controller_roles);
-    let request = alibaba_live::Request {
-        all_regions: source.all_regions,
-        audit_trail: source.audit_trail.then(Vec::new),
-        ..request
-    };
+    let request = request_of_fleet(source, terminal, fleet, &scope.baselines.controller_roles);
     alibaba_live::collect(&request).map_err(provider_failure)
 }
 
@@ -278,7 +269,7 @@ pub(in crate::cli) fn request_alibaba<'a>(
 /// A request for every cluster of an account of Alibaba Cloud.
 #[cfg(feature = "alibaba")]
 fn request_of_fleet<'a>(
-    connection: &ConnectionArgs,
+    source: &SourceArgs,
     terminal: &TerminalArgs,
     fleet: &'a Fleet,
     controller_roles: &'a [String],
@@ -286,7 +277,9 @@ fn request_of_fleet<'a>(
     alibaba_live::Request {
         principals: alibaba_live::Principals { cluster: None, controller_roles, rrsa_roles: fleet.rrsa_roles() },
         load_balancers: fleet.has_services(),
-        ..request_alibaba(connection, terminal, None)
+        all_regions: source.all_regions,
+        audit_trail: source.audit_trail.then(Vec::new),
+        ..request_alibaba(&source.connection, terminal, None)
     }
 }
 

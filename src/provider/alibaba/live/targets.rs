@@ -55,8 +55,7 @@ pub(crate) fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) ->
                     for target in targets {
                         let result = {
                             let _begun = progress.begin(format!("account {}", target.account_id));
-                            let read = read_target(quiet, connection, own, &target);
-                            read.map(|inventory| with_control_policies(inventory, control))
+                            read_target(quiet, connection, own, &target, control.get(&target.account_id))
                         };
                         if sender.send((target, result)).is_err() {
                             return;
@@ -81,6 +80,7 @@ fn read_target(
     connection: &Connection,
     own: &Identity,
     target: &Target,
+    control: Option<&Levels>,
 ) -> Result<Inventory, Box<Gap>> {
     let regions = if target.regions.is_empty() { request.regions.clone() } else { target.regions.clone() };
     let request = Request {
@@ -107,10 +107,15 @@ fn read_target(
     let now = jiff::Timestamp::now();
     let mut inventory = Inventory::new(Some(format!("{now:.0}")));
     inventory.profile.clone_from(&connection.credentials.profile);
-    let account = session.account(&request, None).map_err(|error| {
+    let mut account = session.account(&request, None).map_err(|error| {
         let message = error.causes.first().unwrap_or(&error.message);
         Box::new(Gap { read: Read::EcsDescribeRegions, ..unread_target(target, "Unreachable", message) })
     })?;
+    match control {
+        Some(Ok(levels)) => account.control_policies = Some(levels.clone()),
+        Some(Err(gap)) => inventory.gaps.push(Gap { account_id: Some(account.account_id.clone()), ..Gap::clone(gap) }),
+        None => {}
+    }
     inventory.accounts.push(account);
     inventory.gaps.append(&mut session.gaps());
     inventory.canonicalise();
@@ -118,19 +123,4 @@ fn read_target(
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
     inventory.set_collected_until(jiff::Timestamp::now());
     Ok(inventory)
-}
-
-/// Adds the control policies of the account, or the gap if they were not read.
-fn with_control_policies(mut inventory: Inventory, control: &BTreeMap<String, Levels>) -> Inventory {
-    for account in &mut inventory.accounts {
-        match control.get(&account.account_id) {
-            Some(Ok(levels)) => account.control_policies = Some(levels.clone()),
-            Some(Err(gap)) => {
-                inventory.gaps.push(Gap { account_id: Some(account.account_id.clone()), ..Gap::clone(gap) });
-            }
-            None => {}
-        }
-    }
-    inventory.canonicalise();
-    inventory
 }
