@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::aws::view::{ClusterView, Held};
+use crate::aws::view::ClusterView;
 use crate::baseline::BaselineError;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
 use crate::fix::plan;
 use crate::inventory::{Gap, Provider};
 use crate::kubernetes::Evidence;
-use crate::membership::{Apart, NodeRoleSelector, RoleAssignment};
+use crate::membership::{Apart, Held, NodeRoleSelector, RoleAssignment};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAuditOptions, RoleGap};
@@ -56,8 +56,8 @@ pub struct Auditor<'a> {
     pub installer: Option<Installer>,
     /// Origin of the evidence.
     pub source: SourceKind,
-    /// The nodes before a change that is tried on a copy, in AWS; `None` for everything else.
-    pub held: Option<&'a Held>,
+    /// The nodes before a change of a plan that is tried on a copy; `None` for everything else.
+    pub(crate) held: Option<&'a Held>,
 }
 
 /// Results of the rules of one cloud, with the parts of an audit that its inventory gives.
@@ -147,6 +147,12 @@ impl<'a> Auditor<'a> {
     #[must_use]
     pub(crate) fn view(&self, inventory: &'a crate::aws::Inventory) -> ClusterView<'a> {
         aws::view(self, inventory)
+    }
+
+    /// The cluster in an inventory of Alibaba Cloud.
+    #[must_use]
+    pub(crate) fn view_of_alibaba(&self, inventory: &'a crate::alibaba::Inventory) -> crate::alibaba::ClusterView<'a> {
+        alibaba::view(self, inventory)
     }
 
     /// Contradiction between the cluster's tag and its Nodes, if both name instances and have none in common.

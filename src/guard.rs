@@ -1,5 +1,5 @@
-//! Tries a plan of Terraform or OpenTofu, or a change set of CloudFormation, on a copy of an account, and compares the findings of all clusters before and
-//! after it. A pure function of an inventory and a plan.
+//! Tries a plan of Terraform or OpenTofu, or a change set of CloudFormation, on a copy of an account, and compares the
+//! findings of all clusters before and after it. A pure function of an inventory and a plan.
 //!
 //! The plan is applied as the difference of each attribute, never as the state after it: an attribute may repeat what
 //! another resource manages. Values that are known only after the plan is applied are followed to the resources of the
@@ -10,16 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::audit::{Auditor, NotAudited, Purpose, RoleReport};
-use crate::aws::Inventory;
-use crate::aws::view::{ClusterView, Held};
 use crate::baseline::BaselineError;
 use crate::estate::EstateRef;
 use crate::finding::{Finding, ResourceRef, Severity, Status, Waiver};
+use crate::inventory::Provider;
+use crate::kubernetes::Evidence;
+use crate::nodes::KubernetesNode;
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
 use crate::rules::Prerequisite;
 
 mod addresses;
+mod alibaba;
 mod change;
 mod change_set;
 mod choices;
@@ -34,11 +36,13 @@ mod links_on_copy;
 mod manifests;
 mod metadata_options;
 mod objects;
+mod place;
 mod plan;
 mod references;
 mod scaling;
 mod scope;
 mod secrets;
+mod subject;
 mod tags;
 mod terraform;
 mod trial;
@@ -50,8 +54,8 @@ pub(crate) use plan::Plan;
 pub(crate) use terraform::{Document, PlanError};
 
 use addresses::{Key, addresses};
-use copy::{account_of, applied};
-use scope::Affected;
+use place::account_of;
+use subject::Subject;
 use trial::Effect;
 
 /// Schema of [`Guard`]; `docs/guard.schema.json` describes it.
@@ -69,7 +73,7 @@ pub(crate) struct Guard {
     /// Version of the tool that wrote the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) plan_version: Option<String>,
-    /// Number of changes to AWS in the plan.
+    /// Number of changes to the cloud in the plan.
     pub(crate) changes: usize,
     /// Objects of Kubernetes that are applied: kind and name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -126,6 +130,8 @@ pub(crate) struct Told {
 pub(crate) enum GuardError {
     #[error("the plan is about account {plan}, and the inventory holds {}", .inventory.join(", "))]
     OtherAccount { plan: String, inventory: Vec<String> },
+    #[error("the plan changes nothing in {}, which the inventory is about", .0.describe())]
+    OtherCloud(Provider),
     #[error(transparent)]
     Baseline(#[from] BaselineError),
 }
@@ -143,24 +149,22 @@ impl Guard {
 /// # Errors
 /// If the plan is about other accounts, or a baseline is broken.
 pub(crate) fn guard(
-    inventory: &Inventory,
+    estate: EstateRef<'_>,
     (plan, manifests): (&Plan, Option<&Manifests>),
     auditors: &[Auditor<'_>],
     configure: &dyn Fn(&mut [Finding]),
 ) -> Result<Guard, GuardError> {
-    check_account(inventory, plan)?;
-    let views: Vec<ClusterView<'_>> = auditors.iter().map(|auditor| auditor.view(inventory)).collect();
-    let mut affected = Affected::default();
-    for view in &views {
-        affected.add(view);
-    }
-    affected.follow(plan);
-    let (after, effects) = applied(inventory, plan, &affected, None);
+    check_account(estate, plan)?;
+    let clusters: BTreeSet<String> = auditors.iter().map(|auditor| auditor.cluster_id.to_owned()).collect();
+    let (subject, nodes) = Subject::new(estate, auditors, plan, &clusters);
+    let (changed, effects) = subject.applied(plan, None);
+    let after = changed.as_ref();
+    let deleted: BTreeSet<String> = estate.live_instances().difference(&after.live_instances()).cloned().collect();
     let objects = manifests.map(Manifests::addresses).unwrap_or_default();
     let mut guard = Guard {
         schema: SCHEMA,
-        clusters: affected.clusters.iter().cloned().collect(),
-        collected_at: inventory.collected_at.clone(),
+        clusters: clusters.into_iter().collect(),
+        collected_at: estate.collected_at(),
         plan_version: plan.version.clone(),
         changes: plan.effective().count(),
         objects: objects.iter().map(addresses::ObjectAddress::describe).collect(),
@@ -174,26 +178,25 @@ pub(crate) fn guard(
         not_audited: plan.notes.clone(),
     };
     guard.undecided.extend(plan.open.iter().map(|(address, why)| Told { address: address.clone(), why: why.clone() }));
-    for (auditor, view) in auditors.iter().zip(&views) {
-        let held = Held::of(view, &affected.clusters);
-        let evidence = manifests.map(|manifests| manifests.applied(auditor.kubernetes));
+    for (auditor, held) in auditors.iter().zip(&nodes) {
+        let evidence = evidence_after(auditor.kubernetes, manifests, &deleted);
         let kubernetes = evidence.as_ref().unwrap_or(auditor.kubernetes);
-        let holding = Auditor { held: Some(&held), kubernetes, ..*auditor };
-        let again = |estate: &Inventory| {
-            let mut findings = holding.findings(EstateRef::Aws(estate))?;
+        let holding = Auditor { held: Some(held), kubernetes, ..*auditor };
+        let without = |at: usize| {
+            let (copy, _) = subject.applied(plan, Some(at));
+            let mut findings = holding.findings(copy.as_ref())?;
             configure(&mut findings);
             Ok(findings)
         };
-        let mut before = auditor.audit_for(EstateRef::Aws(inventory), Purpose::Plan)?;
-        let mut found = holding.audit_for(EstateRef::Aws(&after), Purpose::Plan)?;
+        let mut before = auditor.audit_for(estate, Purpose::Plan)?;
+        let mut found = holding.audit_for(after, Purpose::Plan)?;
         configure(&mut before.findings);
         configure(&mut found.findings);
         guard.not_audited.extend(before.not_audited.iter().map(|gap| unread(auditor.cluster_id, gap)));
         let lost = lost_rights(&before.roles, &found.roles);
         let objects = objects.as_slice();
-        let trial =
-            addresses::Trial { objects, inventory, plan, affected: &affected, effects: &effects, again: &again };
-        guard.choices.extend(choices::choices((auditor, view), (&holding, &holding.view(&after))));
+        let trial = addresses::Trial { objects, plan, effects: &effects, without: &without };
+        guard.choices.extend(choices::choices((auditor, estate), (&holding, after)));
         guard.compare(auditor.cluster_id, &before.findings, &found.findings, &lost, &trial)?;
     }
     for (change, effect) in plan.changes.iter().zip(&effects) {
@@ -206,9 +209,29 @@ pub(crate) fn guard(
     Ok(guard)
 }
 
+/// The state of a cluster after the plan, if it differs. The node lifecycle controller deletes the Nodes of instances that
+/// the plan deletes.
+/// Source: kubernetes/cloud-provider `controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes`;
+/// kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/node_controller.go#syncCloudNode`.
+fn evidence_after(before: &Evidence, manifests: Option<&Manifests>, deleted: &BTreeSet<String>) -> Option<Evidence> {
+    let is_deleted = |node: &KubernetesNode| {
+        let instance = node.provider_id.rsplit(['/', '.']).next().unwrap_or_default();
+        deleted.contains(instance)
+    };
+    let mut after = manifests.map(|manifests| manifests.applied(before));
+    if before.nodes.iter().flatten().any(is_deleted) {
+        let after = after.get_or_insert_with(|| before.clone());
+        after.nodes.iter_mut().for_each(|nodes| nodes.retain(|node| !is_deleted(node)));
+    }
+    after
+}
+
 /// A plan for other accounts only is the wrong plan, or the inventory is.
-fn check_account(inventory: &Inventory, plan: &Plan) -> Result<(), GuardError> {
-    let held: Vec<String> = inventory.accounts.iter().map(|account| account.account_id.clone()).collect();
+fn check_account(estate: EstateRef<'_>, plan: &Plan) -> Result<(), GuardError> {
+    if plan.is_of_another_cloud() {
+        return Err(GuardError::OtherCloud(estate.provider()));
+    }
+    let held: Vec<String> = estate.identities().into_iter().map(|identity| identity.account_id).collect();
     let mut named: Vec<&str> = plan.changes.iter().filter_map(account_of).collect();
     if named.is_empty() {
         named.extend(plan.account.as_deref());
@@ -233,6 +256,11 @@ fn lost_rights(before: &[RoleReport], after: &[RoleReport]) -> BTreeSet<String> 
     before.iter().filter(is_lost).map(|old| old.role.clone()).collect()
 }
 
+/// True for a finding about a role, in either cloud.
+fn is_role(finding: &Finding) -> bool {
+    matches!(finding.resource.kind, ResourceKind::Role | ResourceKind::RamRole)
+}
+
 /// True if a finding concerns a resource that it did not concern before, or the permissions of a role that lost some.
 fn concerns_more(old: &Finding, new: &Finding, lost: &BTreeSet<String>) -> bool {
     let named = |finding: &Finding| -> BTreeSet<(ResourceKind, String)> {
@@ -241,8 +269,7 @@ fn concerns_more(old: &Finding, new: &Finding, lost: &BTreeSet<String>) -> bool 
         all.filter(|one| one.kind == finding.resource.kind).map(|one| (one.kind, one.id.clone())).collect()
     };
     let takes_rights = crate::rules::prerequisite(new.rule) == Some(Prerequisite::Policies);
-    !named(new).is_subset(&named(old))
-        || (takes_rights && new.resource.kind == ResourceKind::Role && lost.contains(&new.resource.id))
+    !named(new).is_subset(&named(old)) || (takes_rights && is_role(new) && lost.contains(&new.resource.id))
 }
 
 fn told(plan: &Plan, effects: &[Effect], of: fn(&Effect) -> &Vec<String>) -> Vec<Told> {
@@ -260,16 +287,16 @@ fn unread(cluster: &str, gap: &NotAudited) -> String {
 
 impl Guard {
     /// Compares the findings of a cluster before and after the plan.
-    fn compare<Again>(
+    fn compare<Without>(
         &mut self,
         cluster: &str,
         before: &[Finding],
         after: &[Finding],
         lost: &BTreeSet<String>,
-        trial: &addresses::Trial<'_, Again>,
+        trial: &addresses::Trial<'_, Without>,
     ) -> Result<(), BaselineError>
     where
-        Again: Fn(&Inventory) -> Result<Vec<Finding>, BaselineError>,
+        Without: Fn(usize) -> Result<Vec<Finding>, BaselineError>,
     {
         // A finding that was waived and is open after the plan counts as new.
         let before: Vec<&Finding> = before.iter().filter(|finding| finding.status != Status::Waived).collect();
@@ -298,8 +325,7 @@ impl Guard {
             Some(new) => finding.severity > Severity::Info && new.severity == Severity::Info,
         };
         // A finding about a role that lost permissions is not resolved by that.
-        let is_lost =
-            |finding: &Finding| finding.resource.kind == ResourceKind::Role && lost.contains(&finding.resource.id);
+        let is_lost = |finding: &Finding| is_role(finding) && lost.contains(&finding.resource.id);
         let mended: Vec<&Finding> =
             before.into_iter().filter(|finding| is_mended(finding) && !is_lost(finding)).collect();
         let judged = |finding: &Finding, addresses: Vec<String>| Judged {

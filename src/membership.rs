@@ -5,9 +5,11 @@ use std::fmt;
 
 use crate::text;
 
+mod held;
 mod place;
 mod roles;
 
+pub(crate) use held::Held;
 pub(crate) use place::NodesPlace;
 pub use roles::RoleSource;
 pub(crate) use roles::{

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::membership::{
-    Apart, Confidence, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_from_labels,
-    roles_from_names,
+    Apart, Confidence, Held, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable,
+    roles_from_labels, roles_from_names,
 };
 use crate::nodes::KubernetesNode;
 use crate::tags::{self, Tag};
@@ -31,17 +31,20 @@ pub enum Evidence {
     InstallerTag,
     /// It is in the scaling group of a node.
     ScalingGroup,
+    /// It was a node before a change that is tried on a copy.
+    BeforeChange,
 }
 
 impl Evidence {
     /// Every kind, strongest first.
-    pub const ALL: [Self; 4] = [Self::ClusterTag, Self::Node, Self::InstallerTag, Self::ScalingGroup];
+    pub const ALL: [Self; 5] =
+        [Self::ClusterTag, Self::Node, Self::InstallerTag, Self::ScalingGroup, Self::BeforeChange];
 
     /// Confidence that the evidence gives.
     #[must_use]
     pub fn confidence(self) -> Confidence {
         match self {
-            Self::ClusterTag | Self::Node | Self::InstallerTag => Confidence::Certain,
+            Self::ClusterTag | Self::Node | Self::InstallerTag | Self::BeforeChange => Confidence::Certain,
             Self::ScalingGroup => Confidence::Strong,
         }
     }
@@ -54,6 +57,7 @@ impl Evidence {
             Self::Node => "a Kubernetes Node names it",
             Self::InstallerTag => "it carries the tag of an installer with the cluster id",
             Self::ScalingGroup => "it is in the scaling group of other nodes",
+            Self::BeforeChange => "it was a node before the change",
         }
     }
 }
@@ -115,14 +119,38 @@ impl<'a> ClusterView<'a> {
         nodes: Option<&'a [KubernetesNode]>,
         selectors: &[NodeRoleSelector],
     ) -> Self {
+        Self::after(inventory, cluster_id, nodes, selectors, None)
+    }
+
+    /// Finds the cluster in an inventory after a change: the nodes of before, where they are known, are still its nodes.
+    #[must_use]
+    pub(crate) fn after(
+        inventory: &'a Inventory,
+        cluster_id: &'a str,
+        nodes: Option<&'a [KubernetesNode]>,
+        selectors: &[NodeRoleSelector],
+        held: Option<&Held>,
+    ) -> Self {
         let places =
             inventory.accounts.iter().flat_map(|account| account.regions.iter().map(move |one| (account, one)));
         let regions = places.map(|(account, region)| {
-            let found = members(region, cluster_id, nodes);
+            let before = |instance: &Instance| held?.roles(&account.account_id, &region.name, &instance.id);
+            let mut found = members(region, cluster_id, nodes);
+            if let Some(held) = held {
+                let known: BTreeSet<&str> = found.iter().map(|(instance, _)| instance.id.as_str()).collect();
+                let is_lost = |one: &&'a Instance| {
+                    !known.contains(one.id.as_str()) && before(one).is_some() && !held.is_moved(cluster_ids(&one.tags))
+                };
+                let lost: Vec<_> = region.instances.iter().filter(is_lost).collect();
+                found.extend(lost.into_iter().map(|one| (one, (Evidence::BeforeChange, None))));
+                found.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
+            }
             let members = found.into_iter().map(|(instance, (evidence, node))| Member {
                 instance,
                 evidence,
-                roles: assign(instance, node, selectors),
+                roles: before(instance)
+                    .filter(|roles| !roles.roles.is_unknown())
+                    .unwrap_or_else(|| assign(instance, node, selectors)),
                 node,
             });
             RegionView { account, region, members: members.collect() }
@@ -131,6 +159,16 @@ impl<'a> ClusterView<'a> {
         let all = all.flat_map(|region| region.instances.iter().map(move |one| (region.name.as_str(), one)));
         let instances = all.map(|(region, one)| (one.id.as_str(), (region, one))).collect();
         Self { inventory, cluster_id, nodes, regions: regions.collect(), instances }
+    }
+
+    /// The nodes of the cluster, which is audited together with these clusters, for a copy after a change.
+    #[must_use]
+    pub(crate) fn held(&self, audited: &BTreeSet<String>) -> Held {
+        let nodes = self.regions.iter().flat_map(|view| {
+            let (account, region) = (view.account.account_id.as_str(), view.region.name.as_str());
+            view.members.iter().map(move |one| ([account, region, one.instance.id.as_str()], one.roles))
+        });
+        Held::new(nodes, self.cluster_id, audited)
     }
 
     /// True if any resource that was read carries the cluster's tag.

@@ -22,8 +22,8 @@ use crate::used_role::RoleOverview;
 use super::unseen::{self, Listing, Named};
 use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, note_unread};
 
-fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
-    ClusterView::new(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors)
+pub(super) fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
+    ClusterView::after(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors, auditor.held)
 }
 
 pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apart> {

@@ -9,14 +9,13 @@ use crate::aws::{
     Account, Instance, Inventory, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tagged, Volume, Vpc,
 };
 use crate::inventory::Tag;
-use crate::membership::{NodeRoleSelector, RoleAssignment};
+use crate::membership::{Held, NodeRoleSelector, RoleAssignment};
 use crate::nodes::KubernetesNode;
 use crate::tags;
 
 mod certain;
 mod distribution;
 mod evidence;
-mod held;
 mod members;
 mod neighbours;
 mod roles;
@@ -26,7 +25,6 @@ use members::members;
 
 pub(crate) use distribution::Distribution;
 pub use evidence::Evidence;
-pub(crate) use held::Held;
 pub(crate) use members::instance_clusters;
 pub(crate) use neighbours::Neighbour;
 pub(crate) use neighbours::{is_alive, named as named_clusters};
@@ -139,6 +137,16 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions, shared: shared(inventory) }
     }
 
+    /// The nodes of the cluster, which is audited together with these clusters, for a copy after a change.
+    #[must_use]
+    pub(crate) fn held(&self, audited: &BTreeSet<String>) -> Held {
+        let nodes = self.regions.iter().flat_map(|view| {
+            let (account, region) = (view.account.account_id.as_str(), view.region.name.as_str());
+            view.members.iter().map(move |one| ([account, region, one.instance.id.as_str()], one.roles))
+        });
+        Held::new(nodes, self.cluster_id, audited)
+    }
+
     /// True if anything that was read belongs to the cluster: a node, or a resource with its tag.
     #[must_use]
     pub fn is_anything_here(&self) -> bool {
@@ -235,7 +243,8 @@ impl<'a> RegionView<'a> {
         nodes: Option<&'a [KubernetesNode]>,
         (selectors, held): (&[NodeRoleSelector], Option<&Held>),
     ) -> Self {
-        let roles_before = |instance: &Instance| held.and_then(|held| held.roles(account, region, &instance.id));
+        let roles_before =
+            |instance: &Instance| held.and_then(|held| held.roles(&account.account_id, &region.name, &instance.id));
         let groups: HashMap<&str, &SecurityGroup> =
             region.security_groups.iter().map(|group| (group.id.as_str(), group)).collect();
         let etcd_hosts: HashSet<&str> = region
@@ -250,7 +259,8 @@ impl<'a> RegionView<'a> {
             let lost = region.instances.iter().filter(|one| one.state.is_live() && !known.contains(one.id.as_str()));
             let lost: Vec<_> = lost
                 .filter(|instance| {
-                    roles_before(instance).is_some() && !held.is_some_and(|held| held.is_moved(instance))
+                    roles_before(instance).is_some()
+                        && !held.is_some_and(|held| held.is_moved(instance_clusters(&instance.tags)))
                 })
                 .map(|instance| (instance, Evidence::BeforeChange, None))
                 .collect();

@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::aws::Inventory;
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 
-use super::copy::applied;
 use super::plan::Plan;
-use super::scope::Affected;
 use super::trial::Effect;
 
 /// Most changes that are tried one by one: each costs an audit.
@@ -51,26 +48,24 @@ impl ObjectAddress {
 }
 
 /// A plan that was tried for one cluster.
-pub(super) struct Trial<'t, Again> {
+pub(super) struct Trial<'t, Without> {
     /// Objects that are applied with the plan.
     pub(super) objects: &'t [ObjectAddress],
-    pub(super) inventory: &'t Inventory,
     pub(super) plan: &'t Plan,
-    pub(super) affected: &'t Affected,
     pub(super) effects: &'t [Effect],
-    /// Audits a changed copy.
-    pub(super) again: &'t Again,
+    /// Findings after the plan without one of its changes.
+    pub(super) without: &'t Without,
 }
 
 /// The addresses of the changes behind each finding, in the order of the findings: those that touched what the finding
 /// names, else those without which the finding is not what it is.
-pub(super) fn addresses<Again>(
-    trial: &Trial<'_, Again>,
+pub(super) fn addresses<Without>(
+    trial: &Trial<'_, Without>,
     findings: &[&Finding],
     is_new: bool,
 ) -> Result<Vec<Vec<String>>, BaselineError>
 where
-    Again: Fn(&Inventory) -> Result<Vec<Finding>, BaselineError>,
+    Without: Fn(usize) -> Result<Vec<Finding>, BaselineError>,
 {
     let mut found: Vec<Vec<String>> = findings.iter().map(|finding| touching(trial, finding)).collect();
     if found.iter().all(|addresses| !addresses.is_empty()) {
@@ -89,7 +84,7 @@ where
 }
 
 /// Changes that changed something on the copy, with their addresses.
-fn changed<'t, Again>(trial: &Trial<'t, Again>) -> impl Iterator<Item = (usize, &'t str)> + use<'t, Again> {
+fn changed<'t, Without>(trial: &Trial<'t, Without>) -> impl Iterator<Item = (usize, &'t str)> + use<'t, Without> {
     let effects = trial.effects;
     let effective = trial.plan.effective();
     effective
@@ -98,7 +93,7 @@ fn changed<'t, Again>(trial: &Trial<'t, Again>) -> impl Iterator<Item = (usize, 
 }
 
 /// Changes that touched the resource of a finding, else a related one.
-fn touching<Again>(trial: &Trial<'_, Again>, finding: &Finding) -> Vec<String> {
+fn touching<Without>(trial: &Trial<'_, Without>, finding: &Finding) -> Vec<String> {
     let of = |keys: &BTreeSet<(crate::resource::ResourceKind, &str)>| -> Vec<String> {
         let is_it = |at: &usize| {
             trial
@@ -121,18 +116,17 @@ fn touching<Again>(trial: &Trial<'_, Again>, finding: &Finding) -> Vec<String> {
 }
 
 /// Changes without which findings differ: the plan is tried again without each.
-fn causes<Again>(
-    trial: &Trial<'_, Again>,
+fn causes<Without>(
+    trial: &Trial<'_, Without>,
     findings: &[&Finding],
     is_new: bool,
 ) -> Result<BTreeMap<Key, Vec<String>>, BaselineError>
 where
-    Again: Fn(&Inventory) -> Result<Vec<Finding>, BaselineError>,
+    Without: Fn(usize) -> Result<Vec<Finding>, BaselineError>,
 {
     let mut causes: BTreeMap<Key, Vec<String>> = BTreeMap::new();
     for (at, address) in changed(trial).take(TRIED) {
-        let (copy, _) = applied(trial.inventory, trial.plan, trial.affected, Some(at));
-        let without = (trial.again)(&copy)?;
+        let without = (trial.without)(at)?;
         for finding in findings {
             let held = without.iter().find(|one| Key::of(one) == Key::of(finding));
             let is_cause = match held {

@@ -211,6 +211,10 @@ impl Change {
         let own = match self.kind.as_str() {
             "aws_iam_policy" => of("arn"),
             "aws_iam_role" | "aws_iam_instance_profile" | "aws_autoscaling_group" => of("name").or_else(|| of("id")),
+            "alicloud_ram_role" | "alicloud_resource_manager_role" => self.renamed("role_name"),
+            "alicloud_ram_policy" | "alicloud_resource_manager_policy" => self.renamed("policy_name"),
+            "alicloud_ram_group" => self.renamed("group_name"),
+            "alicloud_ram_user" => self.renamed("name"),
             "aws_default_route_table" => of("id").or_else(|| of("default_route_table_id")),
             _ => self.before_text("id").map(str::to_owned).or_else(|| of("id")),
         };
@@ -224,6 +228,16 @@ impl Change {
             },
             _ => self.address.clone(),
         })
+    }
+
+    /// The name of an object of RAM, by an attribute that has its older spelling `name` too: the one that the plan changes.
+    fn renamed(&self, key: &str) -> Option<String> {
+        let keys = [key, "name"];
+        let changed = keys.into_iter().find(|key| self.after_text(key).is_some() && self.differs(key));
+        let after = changed.or_else(|| keys.into_iter().find(|key| self.after_text(key).is_some()));
+        let after = after.and_then(|key| self.after_text(key));
+        let before = || keys.into_iter().find_map(|key| self.before_text(key));
+        after.or_else(before).or_else(|| self.before_text("id")).map(str::to_owned)
     }
 
     /// Keys of every value after.

@@ -87,6 +87,10 @@ impl ChangeSet {
     /// # Errors
     /// If the change set failed, or does not have the values of properties.
     pub(super) fn into_document(self) -> Result<Document, PlanError> {
+        let mut kinds = self.changes.iter().filter_map(|entry| Some(&entry.resource_change.as_ref()?.resource_type));
+        if kinds.any(|kind| kind.starts_with("ALIYUN::") || kind.starts_with("DATASOURCE::")) {
+            return Err(PlanError::OfRos);
+        }
         match self.status.as_str() {
             "FAILED" if self.changes.is_empty() && is_empty_by_reason(&self.status_reason) => {}
             "FAILED" => return Err(PlanError::FailedChangeSet(self.status_reason)),

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::audit::Auditor;
-use crate::aws::view::ClusterView;
+use crate::estate::EstateRef;
 use crate::model::objects::Objects;
-use crate::model::simulate::{Options, simulate};
+use crate::model::simulate::{Options, simulate, simulate_alibaba};
 use crate::model::{Answer, Decision, ModelledController, ObjectName};
 
 /// A decision that a plan changes.
@@ -58,18 +58,29 @@ impl Chosen {
 /// The decisions about the Services and Ingresses of a cluster that differ after a plan; none without the cluster's
 /// state in Kubernetes. Only what is known on both sides is compared.
 pub(super) fn choices(
-    (auditor, before): (&Auditor<'_>, &ClusterView<'_>),
-    (then, after): (&Auditor<'_>, &ClusterView<'_>),
+    (auditor, before): (&Auditor<'_>, EstateRef<'_>),
+    (then, after): (&Auditor<'_>, EstateRef<'_>),
 ) -> Vec<Choice> {
     if auditor.kubernetes.services.is_none() && auditor.kubernetes.documents.is_empty() {
         return Vec::new();
     }
-    let decided = |auditor: &Auditor<'_>, view: &ClusterView<'_>| -> Vec<Decision> {
+    let decided = |auditor: &Auditor<'_>, estate: EstateRef<'_>| -> Vec<Decision> {
         let objects = Objects::of_cluster(auditor.kubernetes);
         let version = auditor.role_audit.controller_version;
-        let versions = version.map(|version| (ModelledController::CloudProviderAws, version)).into_iter().collect();
-        let options = Options { versions, ..Options::default() };
-        simulate(view, &objects, &options).map(|simulation| simulation.objects).unwrap_or_default()
+        let of = |controller| {
+            let versions = version.map(|version| (controller, version)).into_iter().collect();
+            Options { versions, ..Options::default() }
+        };
+        let simulated = match estate {
+            EstateRef::Aws(inventory) => {
+                simulate(&auditor.view(inventory), &objects, &of(ModelledController::CloudProviderAws))
+            }
+            EstateRef::Alibaba(inventory) => {
+                let view = auditor.view_of_alibaba(inventory);
+                simulate_alibaba(&view, &objects, &of(ModelledController::CloudProviderAlibaba))
+            }
+        };
+        simulated.map(|simulation| simulation.objects).unwrap_or_default()
     };
     let (old, new) = (decided(auditor, before), decided(then, after));
     let mut found = Vec::new();

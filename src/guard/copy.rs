@@ -1,11 +1,11 @@
 //! The copy of an account on which a plan is tried.
 
 use crate::aws::{Account, Inventory};
-use crate::inventory::Provider;
 
 use super::change::{Action, Change};
 use super::links::{self, Open, Side};
-use super::plan::{Plan, ProviderAccount, account_of_arn};
+use super::place::place_of;
+use super::plan::Plan;
 use super::scope::Affected;
 use super::trial::{Effect, Trial};
 use super::{links_on_copy, objects};
@@ -188,51 +188,15 @@ fn place<'i>(
     change: &Change,
     effect: &mut Effect,
 ) -> Option<(&'i mut Account, usize)> {
-    let of_provider = plan.account(change);
-    let stated = account_of(change).or(match &of_provider {
-        ProviderAccount::Is(account) => Some(account.as_str()),
-        ProviderAccount::Unknown | ProviderAccount::Unstated => None,
+    let held = inventory.accounts.iter().map(|account| {
+        (account.account_id.as_str(), account.regions.iter().map(|region| region.name.as_str()).collect())
     });
-    let only = inventory.accounts.len() == 1 && of_provider != ProviderAccount::Unknown;
-    let account = inventory.accounts.iter_mut().find(|account| match stated {
-        Some(id) => account.account_id == id,
-        None => only,
-    });
-    let Some(account) = account else {
-        let whose =
-            stated.map_or_else(|| "an account that the plan does not state".to_owned(), |id| format!("account {id}"));
-        effect.elsewhere = Some(format!("it is about {whose}, which the inventory does not hold"));
-        return None;
+    let (account, region) = match place_of(plan, change, &held.collect::<Vec<_>>(), is_global(&change.kind)) {
+        Ok(place) => place,
+        Err(why) => {
+            effect.elsewhere = Some(why);
+            return None;
+        }
     };
-    if is_global(&change.kind) {
-        return Some((account, 0));
-    }
-    let region = region_of(plan, change);
-    let alone = account.regions.len() == 1;
-    let at = account.regions.iter().position(|one| match &region {
-        Some(name) => one.name == *name,
-        None => alone && !plan.has_other_region(change),
-    });
-    let Some(at) = at else {
-        let which =
-            region.map_or_else(|| "a region that the plan does not state".to_owned(), |name| format!("region {name}"));
-        effect.elsewhere = Some(format!("it is about {which}, which the inventory does not hold"));
-        return None;
-    };
-    Some((account, at))
-}
-
-/// The account that the values of a change name.
-pub(super) fn account_of(change: &Change) -> Option<&str> {
-    let is_id = |text: &&str| Provider::Aws.is_account_id(text);
-    change.texts().into_iter().find_map(|text| account_of_arn(text).or(Some(text).filter(is_id)))
-}
-
-/// The region that the values of a change name, else that of its provider.
-fn region_of(plan: &Plan, change: &Change) -> Option<String> {
-    let of_arn = change.texts().into_iter().find_map(|text| {
-        let region = text.strip_prefix("arn:")?.split(':').nth(2)?;
-        (!region.is_empty()).then(|| region.to_owned())
-    });
-    of_arn.or_else(|| plan.region(change))
+    Some((inventory.accounts.get_mut(account)?, region))
 }

@@ -299,6 +299,7 @@ mod tests {
     use crate::guard::change_set::UNKNOWN;
     use crate::guard::tests::{change, new, plan, tried, undecided};
     use crate::guard::{Plan, read_plan};
+    use crate::inventory::Provider;
     use crate::testing::aws::{self, Cluster};
 
     use super::*;
@@ -313,7 +314,7 @@ mod tests {
             "StackName": "net", "StackId": "arn:aws:cloudformation:eu-central-1:111122223333:stack/net/1",
             "Status": "CREATE_COMPLETE", "Changes": [change]
         });
-        read_plan(set.to_string().as_bytes()).unwrap().into()
+        Plan::new(read_plan(set.to_string().as_bytes()).unwrap(), Provider::Aws)
     }
 
     /// A cluster with the launch template `lt-workers`, whose only version is that of its workers.

@@ -89,7 +89,7 @@ pub(super) enum Side<'p> {
 pub(super) struct Open(pub(super) &'static str);
 
 impl Side<'_> {
-    fn get(self, key: &'static str) -> Result<Option<String>, Open> {
+    pub(super) fn get(self, key: &'static str) -> Result<Option<String>, Open> {
         match self {
             Self::Before(change) => Ok(change.before_text(key).map(str::to_owned)),
             Self::After(plan, change) => match plan.text(change, key) {
@@ -100,11 +100,11 @@ impl Side<'_> {
         }
     }
 
-    fn need(self, key: &'static str) -> Result<String, Open> {
+    pub(super) fn need(self, key: &'static str) -> Result<String, Open> {
         Ok(self.get(key)?.unwrap_or_default())
     }
 
-    fn list(self, key: &'static str) -> Result<Vec<String>, Open> {
+    pub(super) fn list(self, key: &'static str) -> Result<Vec<String>, Open> {
         match self {
             Self::Before(change) => Ok(texts(change.before(key))),
             Self::After(plan, change) => plan.list(change, key).ok_or(Open(key)),

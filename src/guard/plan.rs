@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::inventory::Provider;
+use crate::target;
 
 use super::change::{Action, Change, Meaning, Setting, meaning, texts};
 use super::references::Configuration;
@@ -13,6 +14,10 @@ use super::terraform::{Document, RawChange};
 /// A plan.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// The cloud whose resources are judged.
+    cloud: Provider,
+    /// True if it holds resources of another cloud.
+    has_other_cloud: bool,
     /// Every resource in its order, those that stay as they are too: others refer to them.
     pub(super) changes: Vec<Change>,
     /// Addresses that cannot be judged at all, each with the reason.
@@ -37,15 +42,19 @@ pub(super) enum ProviderAccount {
     Unstated,
 }
 
-/// The account in an ARN (`arn:partition:service:region:account:…`).
+/// The account in an ARN: `arn:partition:service:region:account:…`, in Alibaba Cloud `acs:service:region:account:…`.
 pub(super) fn account_of_arn(arn: &str) -> Option<&str> {
-    let account = arn.strip_prefix("arn:")?.split(':').nth(3)?;
-    Provider::Aws.is_account_id(account).then_some(account)
+    let (cloud, account) = match arn.strip_prefix("acs:") {
+        Some(rest) => (Provider::Alibaba, rest.split(':').nth(2)?),
+        None => (Provider::Aws, arn.strip_prefix("arn:")?.split(':').nth(3)?),
+    };
+    cloud.is_account_id(account).then_some(account)
 }
 
 /// True for a kind whose objects are always in the account of the provider; a subscription has the ARN of its topic.
 fn is_in_own_account(change: &Change) -> bool {
-    const KINDS: [&str; 8] = [
+    const KINDS: [&str; 9] = [
+        "alicloud_ram_",
         "aws_autoscaling_group",
         "aws_eks_",
         "aws_iam_",
@@ -66,21 +75,31 @@ pub(super) enum Text {
     Unknown,
 }
 
-impl From<Document> for Plan {
-    fn from(document: Document) -> Self {
+impl Plan {
+    /// True if it changes resources of another cloud alone.
+    pub(super) fn is_of_another_cloud(&self) -> bool {
+        self.changes.is_empty() && self.open.is_empty() && self.has_other_cloud
+    }
+
+    /// The changes of a document to the resources of one cloud.
+    pub(crate) fn new(document: Document, cloud: Provider) -> Self {
         let mut plan = Self {
+            cloud,
+            has_other_cloud: document.resource_changes.iter().any(|raw| {
+                raw.mode != "data" && Provider::ALL.iter().any(|one| *one != cloud && is_of(*one, &raw.provider_name))
+            }),
             changes: Vec::new(),
             open: document.open.clone(),
             notes: document.notes.clone(),
             configuration: Configuration::default(),
             variables: BTreeMap::new(),
-            account: document.account.clone().or_else(|| caller(&document)),
+            account: document.account.clone().or_else(|| caller(&document, cloud)),
             version: document.terraform_version.clone(),
         };
-        for raw in document.resource_changes.iter().filter(|raw| is_of_aws(&raw.provider_name)) {
+        for raw in document.resource_changes.iter().filter(|raw| is_of(cloud, &raw.provider_name)) {
             plan.add(raw);
         }
-        let others = document.resource_changes.iter().filter(|raw| is_of_aws_otherwise(&raw.provider_name));
+        let others = document.resource_changes.iter().filter(|raw| is_of_otherwise(cloud, &raw.provider_name));
         for raw in others.filter(|raw| meaning(&raw.change.actions) != Meaning::Nothing) {
             plan.notes.push(format!("{}: changes by the provider `{}` are not read", raw.address, raw.provider_name));
         }
@@ -91,7 +110,7 @@ impl From<Document> for Plan {
                 raw.address
             ));
         }
-        for raw in document.deferred().filter(|raw| is_of_aws(&raw.provider_name)) {
+        for raw in document.deferred().filter(|raw| is_of(cloud, &raw.provider_name)) {
             plan.open.push((raw.address.clone(), "the change was put off to a later plan".to_owned()));
         }
         if document.errored || (document.complete == Some(false) && document.applyable == Some(false)) {
@@ -100,7 +119,7 @@ impl From<Document> for Plan {
                 .prior_state
                 .resources()
                 .into_iter()
-                .filter(|one| one.mode == "managed" && is_of_aws(&one.provider_name) && !planned(&one.address));
+                .filter(|one| one.mode == "managed" && is_of(cloud, &one.provider_name) && !planned(&one.address));
             plan.open.extend(lost.map(|one| (one.address.clone(), "planning failed before it".to_owned())));
             plan.notes.push("planning failed: the plan holds only what was planned until then".to_owned());
         } else if document.complete == Some(false) {
@@ -114,22 +133,32 @@ impl From<Document> for Plan {
     }
 }
 
-/// The account that the data source `aws_caller_identity` read.
-fn caller(document: &Document) -> Option<String> {
+/// The account that a data source of the caller's identity read.
+fn caller(document: &Document, cloud: Provider) -> Option<String> {
+    let (kinds, key): (&[&str], _) = match cloud {
+        Provider::Aws => (&["aws_caller_identity"], "account_id"),
+        Provider::Alibaba => (&["alicloud_account", "alicloud_caller_identity"], "id"),
+    };
     let resources = document.prior_state.resources();
-    let caller = resources.into_iter().find(|one| one.mode == "data" && one.kind == "aws_caller_identity")?;
-    caller.values.get("account_id")?.as_str().map(str::to_owned)
+    let caller = resources.into_iter().find(|one| one.mode == "data" && kinds.contains(&one.kind.as_str()))?;
+    let id = caller.values.get("account_id").or_else(|| caller.values.get(key))?.as_str()?;
+    cloud.is_account_id(id).then(|| id.to_owned())
 }
 
-/// True for the AWS provider, a mirror of it too. Terraform 0.12 writes its local name and alias, later versions its source address.
-/// Source: hashicorp/terraform v0.12.31 and v1.14.0 `command/jsonplan/plan.go#marshalResourceChanges`.
-pub(super) fn is_of_aws(provider: &str) -> bool {
-    provider == "aws" || provider.starts_with("aws.") || provider.ends_with("/aws")
+/// True for the provider of a cloud, a mirror of it too. Terraform 0.12 writes its local name and alias, later versions its
+/// source address. Source: hashicorp/terraform v0.12.31 and v1.14.0 `command/jsonplan/plan.go#marshalResourceChanges`.
+pub(super) fn is_of(cloud: Provider, provider: &str) -> bool {
+    let name = match cloud {
+        Provider::Aws => "aws",
+        Provider::Alibaba => "alicloud",
+    };
+    let local = provider.split_once('.').map_or(provider, |(local, _)| local);
+    local == name || provider.rsplit_once('/').is_some_and(|(_, last)| last == name)
 }
 
 /// True for the provider of the Cloud Control API, which manages the same resources under other names.
-fn is_of_aws_otherwise(provider: &str) -> bool {
-    provider.ends_with("/awscc")
+fn is_of_otherwise(cloud: Provider, provider: &str) -> bool {
+    cloud == Provider::Aws && provider.ends_with("/awscc")
 }
 
 /// True for a resource of the Kubernetes, kubectl, kustomization or Helm provider that is, changes, or may contain an object
@@ -396,7 +425,9 @@ impl Plan {
     /// The region of the provider of a resource, if the plan states it.
     pub(super) fn region(&self, change: &Change) -> Option<String> {
         // From version 6 on, the provider has the attribute on each resource.
-        if let Some(region) = change.before_text("region").or_else(|| change.after_text("region")) {
+        let stated =
+            ["region", "region_id"].into_iter().find_map(|key| change.before_text(key).or(change.after_text(key)));
+        if let Some(region) = stated {
             return Some(region.to_owned());
         }
         let expression = self.configuration.provider(change)?.get("expressions")?.get("region")?;
@@ -407,7 +438,10 @@ impl Plan {
         let mut variables = names.filter_map(|name| name.strip_prefix("var."));
         // The expression may hold more than the variable.
         let value = self.variables.get(variables.next()?)?.as_str().map(str::to_owned);
-        value.filter(|text| text.ends_with(|last: char| last.is_ascii_digit()))
+        value.filter(|text| match self.cloud {
+            Provider::Aws => text.ends_with(|last: char| last.is_ascii_digit()),
+            Provider::Alibaba => target::is_region(text),
+        })
     }
 
     /// The tags that the provider adds (`default_tags`); `None` if the plan does not state them.

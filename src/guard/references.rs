@@ -71,7 +71,7 @@ impl Configuration {
             let (_, tail) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
             let (_, tail) = tail.split_at(index_length(tail));
             let attribute = tail.strip_prefix('.').and_then(|tail| tail.split(['.', '[']).next());
-            kind.contains('_') && attribute.is_some_and(|one| !["arn", "id", "name"].contains(&one))
+            kind.contains('_') && attribute.is_some_and(|one| !names_object(kind, one))
         })
     }
 
@@ -191,6 +191,18 @@ impl Configuration {
         let mut module = context.module.clone();
         module.push(Segment { name: name.to_owned(), index });
         self.follow(changes, &Context { module, index: String::new() }, &[expression], step)
+    }
+}
+
+/// True if an attribute of a resource is its id, its ARN or its name.
+fn names_object(kind: &str, attribute: &str) -> bool {
+    match attribute {
+        "arn" | "id" | "name" => true,
+        // The provider of Alibaba Cloud names the same thing twice.
+        "role_name" => matches!(kind, "alicloud_ram_role" | "alicloud_resource_manager_role"),
+        "policy_name" => matches!(kind, "alicloud_ram_policy" | "alicloud_resource_manager_policy"),
+        "group_name" => kind == "alicloud_ram_group",
+        _ => false,
     }
 }
 

@@ -112,5 +112,6 @@ fn open(unknown: Option<&Value>) -> Vec<String> {
 /// True if a controller or a rule decides by the tag.
 pub(super) fn decides(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
-    tags::is_membership(key) || ["kubernetes", "k8s", "karpenter", "kops"].iter().any(|part| lower.contains(part))
+    tags::is_membership(key)
+        || ["kubernetes", "k8s", "karpenter", "kops", "ack.aliyun"].iter().any(|part| lower.contains(part))
 }

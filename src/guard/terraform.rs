@@ -169,6 +169,8 @@ pub(crate) enum PlanError {
     State,
     #[error("the change set has no property values")]
     WithoutValues,
+    #[error("this is a change set of Resource Orchestration Service, which has no values of properties")]
+    OfRos,
     #[error("the change set failed: {0}")]
     FailedChangeSet(String),
     #[error("the change set cannot be executed: {0}")]

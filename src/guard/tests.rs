@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::audit::Auditor;
-use crate::estate::SourceKind;
+use crate::estate::{EstateRef, SourceKind};
+use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::rules::RULES;
 use crate::testing::aws::{self, Cluster};
@@ -39,7 +40,7 @@ pub(super) fn plan(changes: &[Value], configuration: &Value) -> Plan {
         "format_version": "1.2", "terraform_version": "1.11.4", "planned_values": {}, "resource_changes": changes,
         "configuration": configuration,
     });
-    read_plan(document.to_string().as_bytes()).unwrap().into()
+    Plan::new(read_plan(document.to_string().as_bytes()).unwrap(), Provider::Aws)
 }
 
 pub(super) fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Auditor<'a> {
@@ -58,7 +59,7 @@ pub(super) fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Audit
 
 /// Tries a plan on a cluster.
 pub(super) fn tried(cluster: &Cluster, plan: &Plan) -> Guard {
-    guard(&cluster.inventory, (plan, None), &[auditor(cluster, &Evidence::default())], &|_| {}).unwrap()
+    guard(EstateRef::Aws(&cluster.inventory), (plan, None), &[auditor(cluster, &Evidence::default())], &|_| {}).unwrap()
 }
 
 /// Kinds of the resources of the new findings above a note, each with its addresses.
@@ -261,7 +262,7 @@ fn a_failed_plan_is_never_nothing_new() {
             {"address": "module.a.random_id.x", "mode": "managed", "type": "random_id", "provider_name": "registry.opentofu.org/hashicorp/random"},
         ]}]}}},
     });
-    let plan = read_plan(document.to_string().as_bytes()).unwrap().into();
+    let plan = Plan::new(read_plan(document.to_string().as_bytes()).unwrap(), Provider::Aws);
     let guard = tried(&Cluster::new(), &plan);
     assert_eq!(undecided(&guard), ["module.a.aws_subnet.x"]);
     assert!(!guard.not_audited.is_empty());
@@ -277,7 +278,7 @@ fn another_region_is_not_judged_and_another_account_is_refused() {
     assert_eq!(guard.not_audited, ["aws_subnet.x: it is about region eu-north-1, which the inventory does not hold"]);
     assert_eq!(new(&guard), []);
     let other = of("arn:aws:ec2:us-east-1:999999999999:subnet/subnet-x");
-    assert!(super::check_account(&cluster.inventory, &other).is_err());
+    assert!(super::check_account(EstateRef::Aws(&cluster.inventory), &other).is_err());
 }
 
 #[test]

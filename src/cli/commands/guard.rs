@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::audit::Auditor;
-use crate::aws::Inventory;
-use crate::clusters::Clusters;
-use crate::estate::{Estate, EstateRef, SourceKind};
+use crate::estate::{Estate, SourceKind};
 use crate::finding::Finding;
 use crate::guard::{self, Document, GuardError, Manifests, Plan, PlanError, guard};
-use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::render;
 use crate::report::NotAudited;
@@ -34,17 +31,15 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let files: Vec<PathBuf> = args.plan.iter().chain(&args.manifests).cloned().collect();
     input::check_stdin(&args.audit.evidence, &args.source, &files)?;
     let config = args::config::read_optional(&args.configuration)?;
-    let plan = Plan::from(args.plan.as_deref().map(document).transpose()?.unwrap_or_default());
+    let document = args.plan.as_deref().map(document).transpose()?.unwrap_or_default();
     let manifests = match args.manifests.as_slice() {
         [] => None,
         files => Some(Manifests::new(kubernetes_files::manifests(files)?, &args.namespace)),
     };
     let estate = session::collect_whole(&args.source, &args.terminal)?;
-    let Estate::Aws(inventory) = &estate else {
-        return Err(Failure::usage("`guard` does not support Alibaba Cloud yet"));
-    };
+    let plan = Plan::new(document, estate.as_ref().provider());
     let ids: Vec<String> = if args.cluster_id.is_empty() {
-        Clusters::from_inventory(inventory).with_instances().into_iter().collect()
+        estate.as_ref().clusters().with_instances().into_iter().collect()
     } else {
         args.cluster_id.clone()
     };
@@ -53,8 +48,8 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
             return Err(Failure::new(Exit::Nothing, "the inventory has no clusters: nothing to audit")
                 .help("name the cluster with --cluster-id, or check account and region"));
         }
-        [one] => state_of_one(args, one, inventory, &estate)?,
-        _ => states_of_many(args, &ids, inventory, &estate)?,
+        [one] => state_of_one(args, one, &estate)?,
+        _ => states_of_many(args, &ids, &estate)?,
     };
     if manifests.is_some() {
         check_state(&ids, &states)?;
@@ -73,9 +68,12 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
         }
     };
     let mut judged =
-        guard(inventory, (&plan, manifests.as_ref()), &auditors, &configure).map_err(|error| match error {
+        guard(estate.as_ref(), (&plan, manifests.as_ref()), &auditors, &configure).map_err(|error| match error {
             GuardError::OtherAccount { .. } => {
                 Failure::from_error(Exit::Usage, &error).help("use an inventory and a plan of the same account")
+            }
+            GuardError::OtherCloud(_) => {
+                Failure::from_error(Exit::Usage, &error).help("use an inventory and a plan of the same cloud")
             }
             GuardError::Baseline(_) => Failure::from_error(Exit::Usage, &error),
         })?;
@@ -102,11 +100,10 @@ struct States {
     not_audited: Vec<String>,
 }
 
-fn state_of_one(args: &GuardArgs, id: &str, inventory: &Inventory, estate: &Estate) -> Result<States, Failure> {
+fn state_of_one(args: &GuardArgs, id: &str, estate: &Estate) -> Result<States, Failure> {
     let files = EvidenceArgs { kubernetes: args.audit.evidence.kubernetes.clone(), ..EvidenceArgs::default() };
-    let all = Clusters::from_inventory(inventory).ids();
-    let placed =
-        Fleet::read(&files, &args.source.connection, &args.terminal, &[])?.place(EstateRef::Aws(inventory), None, &all);
+    let all = estate.as_ref().clusters().ids();
+    let placed = Fleet::read(&files, &args.source.connection, &args.terminal, &[])?.place(estate.as_ref(), None, &all);
     if let Some(other) = placed.clusters.keys().find(|other| *other != id) {
         return Err(Failure::usage(format!("--kubernetes has the state of another cluster: `{other}`"))
             .help(format!("name only the files of `{id}`")));
@@ -118,7 +115,7 @@ fn state_of_one(args: &GuardArgs, id: &str, inventory: &Inventory, estate: &Esta
 }
 
 /// The Nodes of each piece of evidence decide which cluster it is about, as in a scan of many clusters.
-fn states_of_many(args: &GuardArgs, ids: &[String], inventory: &Inventory, estate: &Estate) -> Result<States, Failure> {
+fn states_of_many(args: &GuardArgs, ids: &[String], estate: &Estate) -> Result<States, Failure> {
     let given = &args.audit.evidence;
     if given.nodes.is_some() {
         return Err(
@@ -129,13 +126,13 @@ fn states_of_many(args: &GuardArgs, ids: &[String], inventory: &Inventory, estat
     if let Some(recording) = estate.kubernetes() {
         fleet.add_recorded(recording);
     }
-    let placed = fleet.place(EstateRef::Aws(inventory), None, &ids.iter().cloned().collect());
+    let placed = fleet.place(estate.as_ref(), None, &ids.iter().cloned().collect());
     let shown = |gap: &NotAudited| {
         let of = gap.resource.as_deref().unwrap_or("evidence of Kubernetes");
         format!("{of}: {}", gap.message)
     };
     let mut not_audited: Vec<String> = placed.not_audited.iter().map(shown).collect();
-    for entry in fleet.unplaced(Provider::Aws) {
+    for entry in fleet.unplaced(estate.as_ref().provider()) {
         match entry {
             Unplaced::NotAudited(gap) => not_audited.push(shown(&gap)),
             Unplaced::OfOtherCloud { .. } => {}
@@ -167,6 +164,7 @@ fn unread(path: &Path, error: &PlanError) -> Failure {
         PlanError::WithoutValues => {
             "write it with `aws cloudformation describe-change-set --include-property-values --change-set-name ARN`"
         }
+        PlanError::OfRos => "give a plan of Terraform, or audit the account after the change with `tagaudit scan`",
         PlanError::UnreadyChangeSet(_) => {
             "wait until it is created (`aws cloudformation wait change-set-create-complete`); if it was executed, create a new one"
         }

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::estate::EstateRef;
 use crate::finding::Severity;
 use crate::guard::terraform::{Document, PlanError};
 use crate::guard::{Guard, Plan, guard};
+use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::testing::aws::Cluster;
 
@@ -39,7 +41,7 @@ fn modified(kind: &str, id: &str, before: &Value, after: &Value) -> Value {
 fn tried(cluster: &Cluster, document: Document) -> Guard {
     let evidence = Evidence::default();
     let auditors = [crate::guard::tests::auditor(cluster, &evidence)];
-    guard(&cluster.inventory, (&Plan::from(document), None), &auditors, &|_| {}).unwrap()
+    guard(EstateRef::Aws(&cluster.inventory), (&Plan::new(document, Provider::Aws), None), &auditors, &|_| {}).unwrap()
 }
 
 #[test]
@@ -154,6 +156,10 @@ fn undecided_and_absent_changes_are_distinguished() {
     let refused = |set: Value| read_plan(set.to_string().as_bytes()).unwrap_err();
     assert_eq!(refused(change_set(&[with(json!({"AfterContext": null}))])), PlanError::WithoutValues);
     let mut failed = change_set(&[]);
+    let mut ros = failed.clone();
+    ros["Changes"] =
+        json!([{"Type": "Resource", "ResourceChange": {"Action": "Modify", "ResourceType": "ALIYUN::ECS::VPC"}}]);
+    assert!(matches!(read_plan(ros.to_string().as_bytes()), Err(PlanError::OfRos)));
     failed["Status"] = "FAILED".into();
     failed["StatusReason"] = "Template error".into();
     assert_eq!(refused(failed.clone()), PlanError::FailedChangeSet("Template error".to_owned()));

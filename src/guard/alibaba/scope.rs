@@ -1,0 +1,111 @@
+//! Objects that the judged clusters use: a value that nobody reads is left alone, known or not.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::alibaba::rrsa::named_roles;
+use crate::alibaba::view::SCALING_GROUP_TAG;
+use crate::alibaba::{CLUSTER_TAG, ClusterView, PrincipalKind, SERVICE_TAG, roles};
+use crate::audit::Auditor;
+use crate::audit::alibaba::with_evidence;
+use crate::guard::plan::{Plan, Text};
+use crate::tags;
+
+/// End of the annotation that names the load balancer of a Service.
+const LOAD_BALANCER_ID: &str = "alibaba-cloud-loadbalancer-id";
+
+/// Objects of the judged clusters.
+#[derive(Debug, Default)]
+pub(in crate::guard) struct Affected {
+    /// The judged clusters.
+    pub(super) clusters: BTreeSet<String>,
+    /// VPCs with a node, or with the tag of a cluster.
+    pub(super) vpcs: HashSet<String>,
+    /// Nodes, and everything that carries the tag of a cluster or of a Service.
+    pub(super) ids: HashSet<String>,
+    /// Load balancers of Services.
+    pub(super) balancers: HashSet<String>,
+    /// Names of the principals of nodes and controllers, in lower case, and of the groups of users.
+    pub(super) principals: HashSet<(PrincipalKind, String)>,
+    /// Names of the roles that ServiceAccounts name, in lower case.
+    pub(super) rrsa: HashSet<String>,
+    /// Scaling groups of nodes.
+    pub(super) scaling_groups: HashSet<String>,
+}
+
+impl Affected {
+    /// True if a cluster uses the principal.
+    pub(super) fn uses(&self, kind: PrincipalKind, name: &str) -> bool {
+        self.principals.contains(&(kind, name.to_lowercase()))
+    }
+
+    /// Adds what a cluster uses.
+    pub(in crate::guard) fn add(&mut self, view: &ClusterView<'_>, auditor: &Auditor<'_>) {
+        self.clusters.insert(view.cluster_id.to_owned());
+        for region in &view.regions {
+            self.vpcs.extend(region.member_vpcs().into_iter().map(str::to_owned));
+            for member in &region.members {
+                let instance = member.instance;
+                self.ids.insert(instance.id.clone());
+                self.ids.extend(instance.vswitch_id.clone());
+                self.ids.extend(instance.security_groups.iter().cloned());
+                self.scaling_groups.extend(tags::value(&instance.tags, SCALING_GROUP_TAG).map(str::to_owned));
+                self.use_principal(PrincipalKind::Role, instance.ram_role.as_deref().unwrap_or_default());
+            }
+            for (_, id, held) in region.region.tagged() {
+                let is_of_service = tags::value(held, SERVICE_TAG).is_some();
+                let is_of_cluster = tags::value(held, CLUSTER_TAG) == Some(view.cluster_id)
+                    || tags::has_cluster_tag(held, view.cluster_id);
+                if is_of_service || is_of_cluster {
+                    self.ids.insert(id.to_owned());
+                }
+                if is_of_service {
+                    self.balancers.insert(id.to_owned());
+                }
+            }
+            let annotated = auditor.kubernetes.services.iter().flatten().flat_map(|service| &service.annotations);
+            let named = annotated.filter(|(key, _)| key.ends_with(LOAD_BALANCER_ID)).map(|(_, id)| id.clone());
+            self.balancers.extend(named);
+        }
+        self.ids.extend(self.vpcs.iter().cloned());
+        let options = with_evidence(auditor.role_audit, view, auditor.kubernetes);
+        for (_, kind, name) in options.controller_roles.iter().filter_map(|arn| roles::named(arn)) {
+            self.use_principal(kind, name);
+        }
+        for role in named_roles(auditor.kubernetes) {
+            self.use_principal(PrincipalKind::Role, role.name);
+            self.rrsa.insert(role.name.to_lowercase());
+        }
+        for account in &view.inventory.accounts {
+            let used = account.principals.iter().filter(|one| self.uses(one.kind, &one.name));
+            let groups: Vec<&String> = used.flat_map(|one| one.groups.iter().flatten()).collect();
+            for group in groups {
+                self.use_principal(PrincipalKind::Group, group);
+            }
+        }
+    }
+
+    fn use_principal(&mut self, kind: PrincipalKind, name: &str) {
+        if !name.is_empty() {
+            self.principals.insert((kind, name.to_lowercase()));
+        }
+    }
+
+    /// Adds the roles that a plan gives to nodes.
+    pub(in crate::guard) fn follow(&mut self, plan: &Plan) {
+        for (_, change) in plan.effective() {
+            let (instance, role) = match change.kind.as_str() {
+                "alicloud_instance" => (Text::Known(change.identity()), "role_name"),
+                "alicloud_ecs_ram_role_attachment" => (plan.text(change, "instance_id"), "ram_role_name"),
+                _ => continue,
+            };
+            let is_node = matches!(&instance, Text::Known(id) if self.ids.contains(id));
+            if let (true, Text::Known(name)) = (is_node, plan.text(change, role)) {
+                self.use_principal(PrincipalKind::Role, &name);
+            }
+            let replaced = change.before_text("role_name").filter(|name| self.uses(PrincipalKind::Role, name));
+            if let (Some(_), Text::Known(name)) = (replaced, plan.text(change, role)) {
+                self.use_principal(PrincipalKind::Role, &name);
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The nodes of a cluster as they are before a change that is tried on a copy: a change that takes the only tag of a
+//! node makes the cluster no smaller.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::RoleAssignment;
+
+/// Account id, region and instance id.
+type Place = (String, String, String);
+
+/// The nodes of a cluster before a change, and their roles.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Held {
+    roles: HashMap<Place, RoleAssignment>,
+    /// The other clusters that are audited with this one.
+    others: BTreeSet<String>,
+}
+
+impl Held {
+    /// The nodes of a cluster, each by account id, region and instance id; it is audited together with these clusters.
+    #[must_use]
+    pub(crate) fn new<'n>(
+        nodes: impl IntoIterator<Item = ([&'n str; 3], RoleAssignment)>,
+        cluster_id: &str,
+        audited: &BTreeSet<String>,
+    ) -> Self {
+        let place = |[account, region, id]: [&str; 3]| (account.to_owned(), region.to_owned(), id.to_owned());
+        let roles = nodes.into_iter().map(|(at, roles)| (place(at), roles)).collect();
+        Self { roles, others: audited.iter().filter(|id| *id != cluster_id).cloned().collect() }
+    }
+
+    /// The roles of a node before the change; `None` for an instance that was no node.
+    pub(crate) fn roles(&self, account: &str, region: &str, instance: &str) -> Option<RoleAssignment> {
+        self.roles.get(&(account.to_owned(), region.to_owned(), instance.to_owned())).copied()
+    }
+
+    /// True if an instance with the tags of these clusters now belongs to another cluster that is audited too: its defects
+    /// are found there.
+    pub(crate) fn is_moved<'c>(&self, clusters: impl IntoIterator<Item = &'c str>) -> bool {
+        let mut clusters = clusters.into_iter().peekable();
+        clusters.peek().is_some() && clusters.all(|id| self.others.contains(id))
+    }
+}
