@@ -57,7 +57,7 @@ pub struct Auditor<'a> {
     /// Origin of the evidence.
     pub source: SourceKind,
     /// The nodes before a change of a plan that is tried on a copy; `None` for everything else.
-    pub(crate) held: Option<&'a Held>,
+    pub held: Option<&'a Held>,
 }
 
 /// Results of the rules of one cloud, with the parts of an audit that its inventory gives.

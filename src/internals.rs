@@ -122,5 +122,5 @@ pub mod transition {
 }
 pub mod view {
     pub use crate::aws::view::{ClusterView, Evidence};
-    pub use crate::membership::{Confidence, RoleSource};
+    pub use crate::membership::{Confidence, Held, RoleSource};
 }

@@ -9,7 +9,7 @@ mod held;
 mod place;
 mod roles;
 
-pub(crate) use held::Held;
+pub use held::Held;
 pub(crate) use place::NodesPlace;
 pub use roles::RoleSource;
 pub(crate) use roles::{

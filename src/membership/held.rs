@@ -10,7 +10,7 @@ type Place = (String, String, String);
 
 /// The nodes of a cluster before a change, and their roles.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Held {
+pub struct Held {
     roles: HashMap<Place, RoleAssignment>,
     /// The other clusters that are audited with this one.
     others: BTreeSet<String>,

@@ -232,6 +232,40 @@ fn a_change_set_is_judged_as_the_plan_of_the_same_changes() {
     assert!(text(&refused.stderr).contains("--include-property-values"), "{}", text(&refused.stderr));
 }
 
+const ALIBABA: &str = "fixtures/alibaba/clean-handmade.json";
+const ALIBABA_PLAN: &str = "fixtures/guard/alibaba.plan.json";
+
+#[test]
+fn a_plan_for_alibaba_cloud_is_tried_on_its_inventory() {
+    let judged = |more: &[&str]| run(&[&["guard", ALIBABA_PLAN, "--inventory", ALIBABA], more].concat());
+    let output = judged(&[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!("alibaba", text(&output.stdout));
+    let json: Value = serde_json::from_slice(&judged(&["--format", "json"]).stdout).unwrap();
+    assert!(schema("guard.schema.json").is_valid(&json), "{json:#}");
+    // With cloud routes, the second route table of the VPC matters too.
+    let routes: Value = serde_json::from_slice(&judged(&["--cloud-routes", "--format", "json"]).stdout).unwrap();
+    let rules: Vec<&str> = routes["new"].as_array().unwrap().iter().filter_map(|one| one["rule"].as_str()).collect();
+    assert!(rules.contains(&"ali-route-tables-several"), "{rules:?}");
+    let objects = [
+        "--kubernetes",
+        "fixtures/alibaba/clean-handmade.services.json",
+        "--nodes",
+        "fixtures/alibaba/clean-handmade.nodes.json",
+    ];
+    assert_eq!(judged(&objects).status.code(), Some(1));
+}
+
+#[test]
+fn a_plan_for_the_other_cloud_is_refused() {
+    for (plan, inventory, cloud) in [(PLAN, ALIBABA, "Alibaba Cloud"), (ALIBABA_PLAN, "fixtures/demo.json", "AWS")] {
+        let refused = run(&["guard", plan, "--inventory", inventory]);
+        assert_eq!(refused.status.code(), Some(2));
+        let message = format!("the plan changes nothing in {cloud}");
+        assert!(text(&refused.stderr).contains(&message), "{}", text(&refused.stderr));
+    }
+}
+
 const CLUSTER: &str = "fixtures/guard/cluster.yaml";
 const RELEASE: &str = "fixtures/guard/release.yaml";
 
