@@ -8,6 +8,7 @@ pub(crate) mod alibaba;
 mod alibaba_identity;
 mod alibaba_instance;
 mod alibaba_kubernetes;
+mod alibaba_leftover;
 mod alibaba_network;
 mod alibaba_node;
 mod alibaba_policy;
@@ -81,10 +82,11 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 }
 
 /// Families of rules, by name, with their tables.
-pub(crate) const FAMILIES: [(&str, &[Rule]); 28] = [
+pub(crate) const FAMILIES: [(&str, &[Rule]); 29] = [
     ("alibaba-identity", alibaba_identity::RULES),
     ("alibaba-instance", alibaba_instance::RULES),
     ("alibaba-kubernetes", alibaba_kubernetes::RULES),
+    ("alibaba-leftover", alibaba_leftover::RULES),
     ("alibaba-network", alibaba_network::RULES),
     ("alibaba-node", alibaba_node::RULES),
     ("alibaba-policy", alibaba_policy::RULES),

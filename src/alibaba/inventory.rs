@@ -282,5 +282,8 @@ impl Region {
         for table in &mut self.route_tables {
             table.vswitch_ids.sort();
         }
+        for interface in &mut self.network_interfaces {
+            interface.security_groups.sort();
+        }
     }
 }

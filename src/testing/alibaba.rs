@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::alibaba::{
-    Account, Attachment, Instance, Inventory, LoadBalancer, Policy, PolicyType, Principal, PrincipalKind, Region,
+    Account, Attachment, Instance, Inventory, LoadBalancer, NetworkInterface, Policy, PolicyType, Principal,
+    PrincipalKind, Region,
 };
 use crate::audit::Auditor;
 use crate::estate::{EstateRef, SourceKind};
@@ -88,6 +89,19 @@ impl Cluster {
         self.objects.retain(|object| object.pointer("/kind") != Some(&json!("Node")));
     }
 
+    /// Removes the nodes: their instances, and their Nodes.
+    pub(crate) fn without_instances(&mut self) {
+        self.without_nodes();
+        self.region().instances.clear();
+    }
+
+    /// Adds a secondary network interface that is attached to something outside of the cluster.
+    pub(crate) fn add_interface(&mut self) -> &mut NetworkInterface {
+        let interfaces = &mut self.region().network_interfaces;
+        interfaces.push(NetworkInterface { id: "eni-bp1other".to_owned(), ..NetworkInterface::default() });
+        interfaces.last_mut().unwrap()
+    }
+
     /// Adds an instance of another cluster.
     pub(crate) fn add_other_instance(&mut self) -> &mut Instance {
         let mut other = self.instance(WORKER).clone();
@@ -142,7 +156,10 @@ impl Cluster {
     }
 
     fn audit(&self, rule: &'static Rule) -> (Vec<Finding>, Outcome) {
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": self.objects}).to_string();
+        let list = match self.objects.as_slice() {
+            [] => String::new(),
+            objects => json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string(),
+        };
         audit_as_recorded(&[("f.json", &list)], |evidence| {
             let auditor = Auditor {
                 cluster_id: self.id,

@@ -88,6 +88,12 @@ pub struct NetworkInterface {
     pub instance_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc_id: Option<String>,
+    /// vSwitch; absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vswitch_id: Option<String>,
+    /// Security groups; empty in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub security_groups: Vec<String>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,

@@ -162,6 +162,9 @@ shapes! {
         status: Option<String>,
         instance_id: Option<String>,
         vpc_id: Option<String>,
+        #[serde(rename = "VSwitchId")]
+        vswitch_id: Option<String>,
+        security_group_ids: Option<GroupIds>,
         tags: Option<EcsTags>,
     }
 
@@ -413,6 +416,8 @@ impl From<RawNetworkInterface> for NetworkInterface {
             status: text(raw.status),
             instance_id: text(raw.instance_id),
             vpc_id: text(raw.vpc_id),
+            vswitch_id: text(raw.vswitch_id),
+            security_groups: raw.security_group_ids.unwrap_or_default().security_group_id,
             tags: EcsTags::into_tags(raw.tags),
         }
     }

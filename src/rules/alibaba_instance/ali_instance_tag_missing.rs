@@ -2,7 +2,7 @@ use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
-use crate::transition::{Attribute, Target, Transition, Value};
+use crate::transition::{Attribute, Call, Target, Transition, Value};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-instance-tag-missing",
@@ -42,11 +42,15 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
         let verb = if members.len() == 1 { "does" } else { "do" };
         let message = format!("{} {verb} not carry `{}`", alibaba::phrase(members), text::printable(&tag_key));
         if tag_key != CLUSTER_TAG {
+            // The plan writes no other keys: any of them may have a meaning in the account.
             let advice = format!(
                 "add the key `{}`, which `kubernetesClusterTag` names, or set the providerID of the Nodes",
                 text::printable(&tag_key)
             );
-            return (message, Fix::none(advice));
+            let ids = members.iter().map(|member| member.instance.id.clone()).collect();
+            let commands = tag_commands(&view.region.name, ids, &tag_key, context.cluster_id());
+            let fix = commands.into_iter().fold(Fix::none(advice), |fix, command| fix.untried(command));
+            return (message, fix);
         }
         let advice = format!(
             "add `{CLUSTER_TAG}={}`, or set the providerID of the Nodes",
@@ -67,6 +71,24 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     CheckResult::counted(view.members.len(), found)
 }
 
+/// Commands that add a tag to instances; none if ECS accepts no such key.
+/// Source: ECS 2014-05-26, `TagResources`, `Tag.N.Key`.
+fn tag_commands(region: &str, ids: Vec<String>, key: &str, cluster_id: &str) -> Vec<String> {
+    let lower = key.to_ascii_lowercase();
+    let is_refused = key.is_empty()
+        || key.chars().count() > 128
+        || ["aliyun", "acs:"].iter().any(|prefix| lower.starts_with(prefix))
+        || ["http://", "https://"].iter().any(|part| lower.contains(part));
+    let call = Call::EcsTagResources {
+        region: region.to_owned(),
+        resources: ids,
+        key: key.to_owned(),
+        value: cluster_id.to_owned(),
+    };
+    let commands = if is_refused { Vec::new() } else { call.commands() };
+    commands.iter().map(|command| text::printable(command).into_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
@@ -79,6 +101,29 @@ mod tests {
             c.instance(alibaba::WORKER).tags.clear();
             c.node(alibaba::WORKER)["spec"]["providerID"] = "".into();
         });
+    }
+
+    /// The published manifests name the key in `cloud-config.conf`.
+    #[test]
+    fn a_key_of_the_cloud_configuration_is_a_printed_step() {
+        let with_key = |key: &str| {
+            let (findings, _) = alibaba::changed(&RULE, |c| {
+                let config = serde_json::json!({"Global": {"kubernetesClusterTag": key}}).to_string();
+                c.objects.push(serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap",
+                    "metadata": {"name": "cloud-config", "namespace": "kube-system"},
+                    "data": {"cloud-config.conf": config}}));
+                c.options.controller_version = "2.9".parse().ok();
+                c.node(alibaba::WORKER)["spec"]["providerID"] = "".into();
+            });
+            findings.into_iter().flat_map(|finding| finding.fix.untried).collect::<Vec<String>>()
+        };
+        assert_eq!(
+            with_key("my.corp/$cluster"),
+            [
+                "aliyun ecs TagResources --region cn-hangzhou --RegionId cn-hangzhou --ResourceType instance --ResourceId.1 i-bp1worker1 --Tag.1.Key 'my.corp/$cluster' --Tag.1.Value prod"
+            ]
+        );
+        assert_eq!(with_key("acs:cluster"), Vec::<String>::new());
     }
 
     #[test]

@@ -23,7 +23,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let label = LABELS.into_iter().find(|label| node.labels.contains_key(*label))?;
         let message = format!("Node `{}` has the label `{label}`", text::printable(&node.name));
         let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
-        Some(Violation::new(Severity::Info, resource, message, Fix::none("remove the label if it is not intended")))
+        let command = ["kubectl", "label", "node", &node.name, &format!("{label}-")].map(text::shell_quote).join(" ");
+        let fix = Fix::none("remove the label if it is not intended").untried(text::printable(&command));
+        Some(Violation::new(Severity::Info, resource, message, fix))
     });
     CheckResult::counted(nodes.len(), found)
 }

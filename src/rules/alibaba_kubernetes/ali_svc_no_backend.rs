@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{DocumentKind, Evidence, Service};
 use crate::model::cloud_provider_alibaba::{
@@ -56,15 +58,17 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let label = annotation(service, "backend-label");
         let removes = annotation(service, "remove-unscheduled-backend") == Some("on");
         let reason = |node: &KubernetesNode| reason(node, label, removes, version);
-        let reasons: Vec<&str> = nodes.iter().filter_map(|node| reason(node)).collect();
-        if reasons.len() < nodes.len() {
+        let mut reasons: BTreeMap<Excluded<'_>, Vec<&KubernetesNode>> = BTreeMap::new();
+        for node in &nodes {
+            if let Some(why) = reason(node) {
+                reasons.entry(why).or_default().push(node);
+            }
+        }
+        if reasons.values().map(Vec::len).sum::<usize>() < nodes.len() {
             continue;
         }
-        let mut distinct = reasons.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let count = |why: &&str| format!("{} by `{why}`", reasons.iter().filter(|reason| *reason == why).count());
-        let counts: Vec<String> = distinct.iter().map(count).collect();
+        let counts: Vec<String> =
+            reasons.iter().map(|(why, nodes)| format!("{} by `{}`", nodes.len(), why.describe())).collect();
         let name = service.full_name();
         let number = match nodes.len() {
             1 => "the only Node is".to_owned(),
@@ -75,7 +79,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             text::printable(&name),
             text::list(&counts, 4)
         );
-        let fix = Fix::none("add a worker, or remove what excludes a Node that should serve traffic");
+        let commands = reasons.iter().filter_map(|(why, nodes)| why.remedy(nodes.first()?));
+        let advice = Fix::none("add a worker, or remove what excludes a Node that should serve traffic");
+        let fix = commands.fold(advice, |fix, command| fix.untried(text::printable(&command)));
         let resource = ResourceRef::bare(ResourceKind::Service, &name);
         found.push(Violation::new(Severity::Error, resource, message, fix).at(&service.place));
     }
@@ -93,35 +99,82 @@ fn is_foreign(node: &KubernetesNode) -> bool {
         && !["alicloud://", "ack-hybrid://"].iter().any(|own| node.provider_id.starts_with(own))
 }
 
+/// What keeps a Node out of a load balancer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Excluded<'s> {
+    /// It lacks a label that the Service asks for: `KEY=VALUE`, separated by commas.
+    BackendLabel(&'s str),
+    Label(&'static str),
+    /// The taint of the cluster autoscaler.
+    ToBeDeleted,
+    Cordon,
+    NotReady,
+}
+
+impl Excluded<'_> {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::BackendLabel(_) => "backend-label",
+            Self::Label(label) => label,
+            Self::ToBeDeleted => TO_BE_DELETED,
+            Self::Cordon => "spec.unschedulable",
+            Self::NotReady => "not Ready",
+        }
+    }
+
+    /// The command that removes the cause at a Node. The label of masters stays: the published manifests of the controller
+    /// select the Nodes that it runs on by it.
+    fn remedy(self, node: &KubernetesNode) -> Option<String> {
+        let removed;
+        let mut words = vec!["kubectl", "label", "node", &node.name];
+        match self {
+            Self::BackendLabel(labels) => words.extend(labels.split(',')),
+            Self::Label(label) if label != MASTER => {
+                removed = format!("{label}-");
+                words.push(&removed);
+            }
+            Self::Cordon => words = vec!["kubectl", "uncordon", &node.name],
+            Self::Label(_) | Self::ToBeDeleted | Self::NotReady => return None,
+        }
+        let is_option = |word: &&str| word.starts_with('-') || word.is_empty();
+        let named = words.iter().skip(2);
+        (!named.clone().any(is_option))
+            .then(|| words.iter().map(|word| text::shell_quote(word)).collect::<Vec<_>>().join(" "))
+    }
+}
+
 /// Label, taint or annotation that keeps a Node out of a load balancer, in the order of the controller. After these, a
 /// virtual Node is kept: its pods are backends.
-fn reason(
+fn reason<'s>(
     node: &KubernetesNode,
-    backend_label: Option<&str>,
+    backend_label: Option<&'s str>,
     removes_unschedulable: bool,
     version: Option<ControllerVersion>,
-) -> Option<&'static str> {
+) -> Option<Excluded<'s>> {
     let has = |pair: &str| match pair.split_once('=') {
         Some((key, value)) => node.labels.get(key).is_some_and(|held| held == value),
         // The controller refuses such a label, and says so.
         None => true,
     };
-    if backend_label.is_some_and(|label| !label.split(',').all(has)) {
-        return Some("backend-label");
+    if let Some(labels) = backend_label.filter(|labels| !labels.split(',').all(has)) {
+        return Some(Excluded::BackendLabel(labels));
     }
     if has_master_label(node) {
-        return Some(MASTER);
+        return Some(Excluded::Label(MASTER));
     }
     if is_to_be_deleted(node, version) {
-        return Some(TO_BE_DELETED);
+        return Some(Excluded::ToBeDeleted);
     }
     if removes_unschedulable && node.is_unschedulable {
-        return Some("spec.unschedulable");
+        return Some(Excluded::Cordon);
     }
     if node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet") {
         return None;
     }
-    if node.is_ready == Some(false) { Some("not Ready") } else { excluding_label(node, version) }
+    if node.is_ready == Some(false) {
+        return Some(Excluded::NotReady);
+    }
+    excluding_label(node, version).map(Excluded::Label)
 }
 
 /// True if Nodes are the backends of a Service: its annotation decides, else the default.
@@ -182,6 +235,23 @@ spec:
         lint::fires(&RULE, DEFECT);
         let label = "annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-backend-label: pool=a";
         lint::fires(&RULE, &DEFECT.replace("node-role.kubernetes.io/master", "pool").replace("annotations:", label));
+    }
+
+    /// The label of masters stays: the manifests of the controller select its Nodes by it.
+    #[test]
+    fn the_cause_is_removed_with_a_printed_command() {
+        let commands = |defect: &str| -> Vec<String> {
+            lint::outcome(&RULE, defect).0.into_iter().flat_map(|finding| finding.fix.untried).collect()
+        };
+        assert_eq!(commands(DEFECT), Vec::<String>::new());
+        let excluded = DEFECT.replace("node-role.kubernetes.io/master", "service.alibabacloud.com/exclude-node");
+        assert_eq!(commands(&excluded), ["kubectl label node master-1 service.alibabacloud.com/exclude-node-"]);
+        let label =
+            "annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-backend-label: pool=a,zone=b";
+        let labelled = DEFECT.replace("node-role.kubernetes.io/master", "pool").replace("annotations:", label);
+        assert_eq!(commands(&labelled), ["kubectl label node master-1 'pool=a' 'zone=b'"]);
+        let hostile = labelled.replace("pool=a,zone=b", "'--all=true,pool=a'");
+        assert_eq!(commands(&hostile), Vec::<String>::new());
     }
 
     #[test]

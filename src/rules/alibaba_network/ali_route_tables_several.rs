@@ -1,4 +1,6 @@
-use crate::alibaba::RegionView;
+use std::collections::BTreeSet;
+
+use crate::alibaba::{RegionView, RouteTable};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
@@ -44,12 +46,26 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
             let number = text::count(tables.len(), "route table");
             let message = format!("VPC `{vpc}` has {number}: {}", text::list(&tables, 6));
             let related = tables.iter().map(|id| ResourceRef::bare(ResourceKind::RouteTable, *id));
-            let fix = Fix::none("list the tables in `routeTableIDs` of the controller's configuration");
+            let used = tables_of_nodes(view, vpc);
+            let value = if used.is_empty() { tables.join(",") } else { used.join(",") };
+            let fix = Fix::none(format!(
+                "set `routeTableIDs` of the controller's configuration to `{}`, the tables of the nodes' vSwitches",
+                text::printable(&value)
+            ));
             let resource = alibaba::resource(view, ResourceKind::Vpc, vpc, None);
             found.push(Violation::new(Severity::Warning, resource, message, fix).related(related));
         }
     }
     CheckResult::counted(vpcs.len(), found)
+}
+
+/// The route tables of the vSwitches in which nodes are.
+fn tables_of_nodes<'v>(view: &'v RegionView<'_>, vpc: &str) -> Vec<&'v str> {
+    let vswitches: BTreeSet<&str> =
+        view.members.iter().filter_map(|member| member.instance.vswitch_id.as_deref()).collect();
+    let tables = view.region.route_tables.iter().filter(|table| table.vpc_id == vpc);
+    let is_used = |table: &&RouteTable| table.vswitch_ids.iter().any(|id| vswitches.contains(id.as_str()));
+    tables.filter(is_used).map(|table| table.id.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -64,6 +80,17 @@ mod tests {
             second.id = "vtb-bp2".to_owned();
             c.region().route_tables.push(second);
         });
+    }
+
+    #[test]
+    fn the_fix_names_the_tables_of_the_nodes() {
+        let (findings, _) = alibaba::changed(&RULE, |c| {
+            let mut second = c.region().route_tables.first().unwrap().clone();
+            second.id = "vtb-bp2".to_owned();
+            second.vswitch_ids.clear();
+            c.region().route_tables.push(second);
+        });
+        assert!(findings[0].fix.summary.contains("`vtb-bp1`,"), "{}", findings[0].fix.summary);
     }
 
     #[test]
