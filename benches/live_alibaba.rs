@@ -1,7 +1,6 @@
 //! `cargo bench --no-default-features --features alibaba --bench live_alibaba`: a scan of 200 instances in Alibaba
-//! Cloud at 50 ms of
-//! latency, compared with the longest chain of dependent calls; once with the node role, once with a user in two
-//! groups.
+//! Cloud at 50 ms of latency, compared with the longest chain of dependent calls: with the node role, with a user in two
+//! groups, and with the load balancers of Services; then a scan of 3,000 instances at 50 requests a second.
 
 #![expect(
     clippy::unwrap_used,
@@ -42,42 +41,60 @@ fn world_inventory(name: &str) -> Inventory {
     alibaba_worlds::all().into_iter().find(|world| world.name == name).unwrap().inventory
 }
 
-fn main() {
-    let mut inventory = world_inventory("clean-handmade");
-    let rancher = world_inventory("clean-rancher").accounts.remove(0);
-    let account = &mut inventory.accounts[0];
-    account.principals.extend(rancher.principals);
-    account.policies.extend(rancher.policies);
-    let region = &mut account.regions[0];
+/// Instances of the large cluster.
+const MANY: usize = 3_000;
+
+fn scan(mock: &Mock, more: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_tagaudit"))
+        .env_clear()
+        .env("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")
+        .env("ALIBABA_CLOUD_ACCESS_KEY_ID", KEY_ID)
+        .env("ALIBABA_CLOUD_ACCESS_KEY_SECRET", SECRET)
+        .args(["scan", "--provider", "alibaba", "--cluster-id", "prod", "--region", "cn-hangzhou"])
+        .args(["--endpoint-url", &mock.url])
+        .args(more)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Fills the region with workers up to a number of instances.
+fn fill(inventory: &mut Inventory, instances: usize) {
+    let region = &mut inventory.accounts[0].regions[0];
     let template = region.instances.iter().find(|instance| instance.id.contains("worker")).unwrap().clone();
-    for number in region.instances.len()..200 {
+    for number in region.instances.len()..instances {
         let mut instance = template.clone();
         instance.id = format!("i-bp{number:018x}");
         instance.private_addresses = vec![format!("192.168.{}.{}", 100 + number / 200, number % 200)];
         region.instances.push(instance);
     }
     inventory.canonicalise();
+}
+
+fn main() {
+    let mut inventory = world_inventory("clean-handmade");
+    let rancher = world_inventory("clean-rancher").accounts.remove(0);
+    let account = &mut inventory.accounts[0];
+    account.principals.extend(rancher.principals);
+    account.policies.extend(rancher.policies);
+    fill(&mut inventory, 200);
+    let services = "fixtures/alibaba/clean-handmade.services.json";
     let user = "acs:ram::1234567890123456:user/k8s-cloud-provider";
     println!("instances                       200, two pages; roles of fifty in a call");
     println!("longest chain                   {CHAIN} calls = {} ms", (LATENCY * CHAIN).as_millis());
-    for (what, more) in [("role of the nodes", &[][..]), ("user with two groups", &["--controller-role", user][..])] {
+    let scans = [
+        ("role of the nodes", &[][..]),
+        ("user with two groups", &["--controller-role", user][..]),
+        ("load balancers of Services", &["--kubernetes", services][..]),
+    ];
+    for (what, more) in scans {
         let mut times = Vec::new();
         let mut calls = 0;
         for _ in 0..RUNS {
             let mock = Mock::serve(&inventory).latency(LATENCY);
             let started = Instant::now();
-            let output = Command::new(env!("CARGO_BIN_EXE_tagaudit"))
-                .env_clear()
-                .env("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")
-                .env("ALIBABA_CLOUD_ACCESS_KEY_ID", KEY_ID)
-                .env("ALIBABA_CLOUD_ACCESS_KEY_SECRET", SECRET)
-                .args(["scan", "--provider", "alibaba", "--cluster-id", "prod", "--region", "cn-hangzhou"])
-                .args(["--endpoint-url", &mock.url])
-                .args(more)
-                .output()
-                .unwrap();
+            scan(&mock, more);
             times.push(started.elapsed());
-            assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
             calls = mock.calls().len();
         }
         times.sort_unstable();
@@ -91,4 +108,10 @@ fn main() {
             times[RUNS - 1].as_millis()
         );
     }
+    fill(&mut inventory, MANY);
+    let mock = Mock::serve(&inventory);
+    let started = Instant::now();
+    scan(&mock, &["--requests-per-second", "50"]);
+    let took = started.elapsed();
+    println!("{MANY} instances at 50 requests a second: {} requests, {} ms", mock.calls().len(), took.as_millis());
 }

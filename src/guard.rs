@@ -193,11 +193,20 @@ pub(crate) fn guard(
         configure(&mut before.findings);
         configure(&mut found.findings);
         guard.not_audited.extend(before.not_audited.iter().map(|gap| unread(auditor.cluster_id, gap)));
+        // What the plan puts in the place of what was read may not have been read.
+        let is_new = |gap: &&NotAudited| {
+            !before.not_audited.iter().any(|old| (&old.what, &old.resource) == (&gap.what, &gap.resource))
+        };
+        let unread_after: Vec<&NotAudited> = found.not_audited.iter().filter(is_new).collect();
+        guard
+            .not_audited
+            .extend(unread_after.iter().map(|gap| format!("{}, after the plan", unread(auditor.cluster_id, gap))));
         let lost = lost_rights(&before.roles, &found.roles);
         let objects = objects.as_slice();
         let trial = addresses::Trial { objects, plan, effects: &effects, without: &without };
         guard.choices.extend(choices::choices((auditor, estate), (&holding, after)));
-        guard.compare(auditor.cluster_id, &before.findings, &found.findings, &lost, &trial)?;
+        let after = After { findings: &found.findings, unread: &unread_after, lost: &lost };
+        guard.compare(auditor.cluster_id, &before.findings, &after, &trial)?;
     }
     for (change, effect) in plan.changes.iter().zip(&effects) {
         if let Some(elsewhere) = &effect.elsewhere {
@@ -285,14 +294,22 @@ fn unread(cluster: &str, gap: &NotAudited) -> String {
     format!("cluster {cluster}: {}{place}: {}", gap.what, gap.reason)
 }
 
+/// The audit of a cluster after the plan.
+struct After<'a> {
+    findings: &'a [Finding],
+    /// What was judged before, and is not judged after.
+    unread: &'a [&'a NotAudited],
+    /// ARNs of the roles that lose permissions.
+    lost: &'a BTreeSet<String>,
+}
+
 impl Guard {
     /// Compares the findings of a cluster before and after the plan.
     fn compare<Without>(
         &mut self,
         cluster: &str,
         before: &[Finding],
-        after: &[Finding],
-        lost: &BTreeSet<String>,
+        &After { findings: after, unread, lost }: &After<'_>,
         trial: &addresses::Trial<'_, Without>,
     ) -> Result<(), BaselineError>
     where
@@ -326,8 +343,14 @@ impl Guard {
         };
         // A finding about a role that lost permissions is not resolved by that.
         let is_lost = |finding: &Finding| is_role(finding) && lost.contains(&finding.resource.id);
-        let mended: Vec<&Finding> =
-            before.into_iter().filter(|finding| is_mended(finding) && !is_lost(finding)).collect();
+        // Nor is one that is not judged after it.
+        let is_unread = |finding: &Finding| {
+            unread.iter().any(|gap| {
+                gap.rules.contains(&finding.rule) && gap.resource.as_ref().is_none_or(|id| *id == finding.resource.id)
+            })
+        };
+        let is_resolved = |finding: &&Finding| is_mended(finding) && !is_lost(finding) && !is_unread(finding);
+        let mended: Vec<&Finding> = before.into_iter().filter(is_resolved).collect();
         let judged = |finding: &Finding, addresses: Vec<String>| Judged {
             rule: finding.rule,
             severity: finding.severity,

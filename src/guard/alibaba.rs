@@ -44,13 +44,15 @@ type Step = fn(&mut Trial<'_>);
 struct Steps {
     /// Objects come before what connects them.
     rank: u8,
+    /// True for a connection: an update takes the old one away. An object that is updated stays.
+    is_link: bool,
     take_away: Step,
     put: Step,
 }
 
 /// The steps of a kind of resources; `None` if the copy holds no such objects.
 fn steps(kind: &str) -> Option<Steps> {
-    let of = |rank, take_away: Step, put: Step| Some(Steps { rank, take_away, put });
+    let of = |rank, take_away: Step, put: Step| Some(Steps { rank, is_link: false, take_away, put });
     match kind {
         "alicloud_vpc" => of(0, network::remove, network::vpc),
         "alicloud_vswitch" | "alicloud_subnet" => of(1, network::remove, network::vswitch),
@@ -70,7 +72,7 @@ fn steps(kind: &str) -> Option<Steps> {
         "alicloud_ram_role" | "alicloud_resource_manager_role" => of(1, principals::remove_role, principals::role),
         "alicloud_ram_user" => of(1, principals::remove_user, principals::user),
         "alicloud_ram_group" => of(1, principals::remove_group, principals::group),
-        _ if links::is_link(kind) => of(5, links::revert, links::make),
+        _ if links::is_link(kind) => Some(Steps { rank: 5, is_link: true, take_away: links::revert, put: links::make }),
         _ => None,
     }
 }
@@ -112,7 +114,12 @@ pub(super) fn applied(
             let mut trial = Trial { plan, change, account, at: region, affected, effect };
             match takes_away {
                 // An object that another change makes again stays.
-                true if !change.is(Action::Create) && !change.is_released => (steps.take_away)(&mut trial),
+                true if (steps.is_link || !change.is(Action::Update))
+                    && !change.is(Action::Create)
+                    && !change.is_released =>
+                {
+                    (steps.take_away)(&mut trial);
+                }
                 false if !change.is(Action::Delete) && change.claims.is_none() => (steps.put)(&mut trial),
                 _ => {}
             }
@@ -158,7 +165,7 @@ fn place<'i>(
     let (account, region) = match place_of(plan, change, &held.collect::<Vec<_>>(), is_global(&change.kind)) {
         Ok(place) => place,
         Err(why) => {
-            effect.elsewhere = Some(why);
+            effect.elsewhere = Some(why.to_string());
             return None;
         }
     };
@@ -169,7 +176,7 @@ fn place<'i>(
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum New {
     Text(String),
-    /// It is set, and is no more.
+    /// It was set, and is not set after the plan.
     Removed,
     /// Known only after the plan is applied.
     Unknown(&'static str),
@@ -247,17 +254,23 @@ impl Trial<'_> {
         }
     }
 
-    /// The VPC of a new object; one whose VPC is unknown is not added to the copy.
-    fn vpc_of(&mut self) -> Option<String> {
+    /// The VPC of an object, which may be in one already. A new one whose VPC is unknown is not added to the copy.
+    fn vpc_of(&mut self, held: Option<String>) -> Option<String> {
+        if held.is_some() && !self.is_new() {
+            return held;
+        }
         match self.plan.text(self.change, "vpc_id") {
             Text::Known(id) => Some(id),
-            Text::Absent => Some(String::new()),
+            Text::Absent => Some(held.unwrap_or_default()),
             Text::Unknown => {
                 let tags = tags::change(self.plan, self.change);
-                if self.is_for_a_cluster(&tags) {
+                // One more route table stops the routes of its VPC.
+                let may_stop_routes = self.affected.has_routes && self.change.kind == "alicloud_route_table";
+                let is_near = held.as_ref().is_some_and(|vpc| self.affected.vpcs.contains(vpc));
+                if is_near || may_stop_routes || self.is_for_a_cluster(&tags) {
                     self.open("vpc_id");
                 }
-                None
+                held
             }
         }
     }
@@ -276,7 +289,7 @@ impl Trial<'_> {
     /// True for an update of an object that the inventory lacks. It is undecided if its place or its tags are those of a
     /// judged cluster.
     fn is_missing(&mut self, id: &str, is_held: bool) -> bool {
-        if self.change.is(Action::Create) || is_held {
+        if !self.change.is(Action::Update) || is_held {
             return false;
         }
         let is_near = self.change.before_text("vpc_id").is_some_and(|vpc| self.affected.vpcs.contains(vpc));

@@ -194,7 +194,7 @@ fn place<'i>(
     let (account, region) = match place_of(plan, change, &held.collect::<Vec<_>>(), is_global(&change.kind)) {
         Ok(place) => place,
         Err(why) => {
-            effect.elsewhere = Some(why);
+            effect.elsewhere = Some(why.to_string());
             return None;
         }
     };

@@ -5,17 +5,22 @@ use crate::inventory::Provider;
 use super::change::Change;
 use super::plan::{Plan, ProviderAccount, account_of_arn};
 
+/// A change of an account or a region that the inventory does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("it is about {0}, which the inventory does not hold")]
+pub(super) struct Elsewhere(String);
+
 /// Positions of the account and the region of a change among those of an inventory: account ids, each with its regions.
 /// A change of a whole account has the first region.
 ///
 /// # Errors
-/// A sentence, if the inventory does not hold them.
+/// If the inventory does not hold them.
 pub(super) fn place_of(
     plan: &Plan,
     change: &Change,
     held: &[(&str, Vec<&str>)],
     is_global: bool,
-) -> Result<(usize, usize), String> {
+) -> Result<(usize, usize), Elsewhere> {
     let of_provider = plan.account(change);
     let stated = account_of(change).or(match &of_provider {
         ProviderAccount::Is(account) => Some(account.as_str()),
@@ -29,7 +34,7 @@ pub(super) fn place_of(
     let Some((at, (_, regions))) = found else {
         let whose =
             stated.map_or_else(|| "an account that the plan does not state".to_owned(), |id| format!("account {id}"));
-        return Err(format!("it is about {whose}, which the inventory does not hold"));
+        return Err(Elsewhere(whose));
     };
     if is_global {
         return Ok((at, 0));
@@ -43,7 +48,7 @@ pub(super) fn place_of(
     here.map(|here| (at, here)).ok_or_else(|| {
         let which =
             region.map_or_else(|| "a region that the plan does not state".to_owned(), |name| format!("region {name}"));
-        format!("it is about {which}, which the inventory does not hold")
+        Elsewhere(which)
     })
 }
 

@@ -293,7 +293,15 @@ impl Plan {
     /// True if an unknown attribute may be the name or the id of another object. A document, the key or the value of a tag
     /// holds more than that, and another attribute of an object (`root_block_device[0].volume_id`) is not its id.
     fn may_name_object(&self, change: &Change, key: &str) -> bool {
-        const TEXTS: [&str; 5] = ["assume_role_policy", "document", "key", "policy", "value"];
+        const TEXTS: [&str; 7] = [
+            "assume_role_policy",
+            "assume_role_policy_document",
+            "document",
+            "key",
+            "policy",
+            "policy_document",
+            "value",
+        ];
         !TEXTS.contains(&key) && !self.configuration.refers_to_part(change, key)
     }
 
@@ -378,7 +386,13 @@ impl Plan {
         let provider = self.configuration.provider(change);
         let expressions = provider.and_then(|one| one.get("expressions"));
         let block = |name: &str| expressions.and_then(|all| all.get(name)?.as_array()?.last());
-        let assumed = block("assume_role").or_else(|| block("assume_role_with_web_identity"));
+        // Alibaba Cloud's provider may state the account alone.
+        let stated = expressions.and_then(|all| self.constant(all.get("account_id")?));
+        if let Some(account) = stated.filter(|id| self.cloud.is_account_id(id)) {
+            return ProviderAccount::Is(account.to_owned());
+        }
+        let assumed =
+            ["assume_role", "assume_role_with_web_identity", "assume_role_with_oidc"].into_iter().find_map(block);
         let arn = assumed.and_then(|block| self.constant(block.get("role_arn")?));
         if let Some(account) = arn.and_then(account_of_arn) {
             return ProviderAccount::Is(account.to_owned());

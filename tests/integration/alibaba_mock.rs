@@ -194,12 +194,11 @@ impl Mock {
     }
 
     /// The most lookups of events within any second.
-    pub(crate) fn lookups_per_second(&self) -> usize {
+    pub(crate) fn lookups_per_second(&self) -> f64 {
         let lookups = self.world.lock().unwrap().lookups.clone();
-        let within = |from: &std::time::Instant| {
-            lookups.iter().filter(|at| **at >= *from && at.duration_since(*from) < Duration::from_millis(990)).count()
-        };
-        lookups.iter().map(within).max().unwrap_or_default()
+        let (Some(first), Some(last)) = (lookups.first(), lookups.last()) else { return 0.0 };
+        let between = u32::try_from(lookups.len() - 1).unwrap();
+        f64::from(between) / last.duration_since(*first).as_secs_f64()
     }
 
     /// The Resource Directory of the account: its management account, and members as `ListAccounts` tells them.
@@ -1038,7 +1037,9 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
         "ecs:DescribeNetworkInterfaces" => {
             let items = region.network_interfaces.iter().map(|one| {
                 json!({"NetworkInterfaceId": one.id, "Type": one.interface_type, "Status": one.status,
-                    "InstanceId": one.instance_id.clone().unwrap_or_default(), "VpcId": one.vpc_id, "Tags": ecs_tags(&one.tags)})
+                    "InstanceId": one.instance_id.clone().unwrap_or_default(), "VpcId": one.vpc_id,
+                    "VSwitchId": one.vswitch_id, "SecurityGroupIds": {"SecurityGroupId": one.security_groups},
+                    "Tags": ecs_tags(&one.tags)})
             });
             list(items.collect(), ("NetworkInterfaceSets", "NetworkInterfaceSet"), true)
         }

@@ -56,6 +56,8 @@ fn region(instances: Vec<Instance>) -> Region {
             status: Some("InUse".into()),
             instance_id: Some(instance.id.clone()),
             vpc_id: instance.vpc_id.clone(),
+            vswitch_id: instance.vswitch_id.clone(),
+            security_groups: instance.security_groups.clone(),
             tags: Vec::new(),
         })
         .collect();

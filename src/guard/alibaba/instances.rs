@@ -72,6 +72,11 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
             None => {}
         }
     }
+    if is_known && change.after_text("http_endpoint") == Some("disabled") && change.differs("http_endpoint") {
+        trial.undecided(
+            "its metadata service is turned off: a controller on it gets no region, no VPC and no credentials",
+        );
+    }
     if let Some(status) = change.after_text("status").filter(|_| change.differs("status")) {
         status.clone_into(&mut instance.status);
     }

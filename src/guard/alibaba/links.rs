@@ -182,6 +182,11 @@ pub(super) fn make(trial: &mut Trial<'_>) {
         }
         Link::RoleOfInstances { role, instances } => {
             on_instances(trial, instances, |held| *held = Some(role.clone()));
+            // The provider sends it only when it attaches the role.
+            let is_limited = change.after_text("policy").is_some() || change.has_unknown("policy");
+            if is_limited && instances.iter().any(|id| trial.affected.ids.contains(id)) {
+                trial.undecided("`policy` limits what the role allows on the instance");
+            }
         }
         Link::RouteTable { table, vswitch } => {
             trial.touch(ResourceKind::VSwitch, vswitch);
@@ -235,6 +240,12 @@ fn may_matter(trial: &Trial<'_>) -> bool {
         (PrincipalKind::Group, "group_name"),
     ];
     let mut is_any_named = false;
+    if let Some(principal) = named("principal_name").or_else(|| before("principal_name")) {
+        let name = principal.split('@').next().unwrap_or_default();
+        return [PrincipalKind::Role, PrincipalKind::User, PrincipalKind::Group]
+            .into_iter()
+            .any(|kind| affected.uses(kind, name));
+    }
     for (kind, key) in principals {
         for name in [named(key), before(key)].into_iter().flatten() {
             is_any_named = true;

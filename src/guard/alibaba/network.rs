@@ -6,6 +6,7 @@ use crate::alibaba::{LoadBalancer, LoadBalancerKind, Region, RouteTable, SERVICE
 use crate::guard::change::Action;
 use crate::guard::plan::Text;
 use crate::resource::ResourceKind;
+use crate::tags;
 
 use super::{New, Trial};
 
@@ -21,11 +22,16 @@ pub(super) fn remove(trial: &mut Trial<'_>) {
     };
     trial.touch(kind, &id);
     let Some(region) = trial.region() else { return };
-    let of_service = |one: &LoadBalancer| one.id == id && crate::tags::value(&one.tags, SERVICE_TAG).is_some();
-    if kind == ResourceKind::LoadBalancer && region.load_balancers.iter().flatten().any(of_service) {
-        trial.undecided(
-            "it is the load balancer of a Service: the controller creates another one, with another address",
-        );
+    let of_service = |one: &LoadBalancer| one.id == id && tags::value(&one.tags, SERVICE_TAG).is_some();
+    let is_of_service = region.load_balancers.iter().flatten().any(of_service);
+    if kind == ResourceKind::LoadBalancer && trial.affected.balancers.contains(&id) {
+        if is_of_service {
+            trial.undecided(
+                "it is the load balancer of a Service: the controller creates another one, with another address",
+            );
+        } else if !is_gone {
+            trial.undecided("a Service names it by its id: the load balancer that takes its place has another one");
+        }
     }
     let Some(region) = trial.region() else { return };
     match kind {
@@ -112,14 +118,12 @@ pub(super) fn vswitch(trial: &mut Trial<'_>) {
     if trial.is_missing(&id, held.is_some()) {
         return;
     }
-    let mut vswitch = if let Some(held) = held {
-        held
-    } else {
-        let Some(vpc_id) = trial.vpc_of() else { return };
-        let block = trial.text(&["cidr_block"]);
-        let free_addresses = block.as_deref().and_then(free_addresses);
-        VSwitch { id: id.clone(), vpc_id, free_addresses, ..VSwitch::default() }
-    };
+    let Some(vpc_id) = trial.vpc_of(held.as_ref().map(|one| one.vpc_id.clone())) else { return };
+    let mut vswitch = held.unwrap_or_else(|| {
+        let free_addresses = trial.text(&["cidr_block"]).as_deref().and_then(free_addresses);
+        VSwitch { id: id.clone(), free_addresses, ..VSwitch::default() }
+    });
+    vswitch.vpc_id = vpc_id;
     rename(trial, &["vswitch_name", "name"], &mut vswitch.name);
     match trial.new_text(&["zone_id", "availability_zone"]) {
         New::Text(zone) => vswitch.zone_id = Some(zone),
@@ -143,13 +147,9 @@ pub(super) fn security_group(trial: &mut Trial<'_>) {
     if trial.is_missing(&id, held.is_some()) {
         return;
     }
-    let mut group = if let Some(held) = held {
-        held
-    } else {
-        let Some(vpc_id) = trial.vpc_of() else { return };
-        let vpc_id = Some(vpc_id).filter(|id| !id.is_empty());
-        SecurityGroup { id: id.clone(), vpc_id, ..SecurityGroup::default() }
-    };
+    let Some(vpc_id) = trial.vpc_of(held.as_ref().map(|one| one.vpc_id.clone().unwrap_or_default())) else { return };
+    let mut group = held.unwrap_or_else(|| SecurityGroup { id: id.clone(), ..SecurityGroup::default() });
+    group.vpc_id = Some(vpc_id).filter(|id| !id.is_empty());
     rename(trial, &["security_group_name", "name"], &mut group.name);
     let is_new = trial.is_new();
     let Some(region) = trial.region() else { return };
@@ -167,12 +167,14 @@ pub(super) fn route_table(trial: &mut Trial<'_>) {
     if trial.is_missing(&id, held.is_some()) {
         return;
     }
-    let mut table = if let Some(held) = held {
-        held
-    } else {
-        let Some(vpc_id) = trial.vpc_of() else { return };
-        RouteTable { id: id.clone(), vpc_id, table_type: Some("Custom".to_owned()), ..RouteTable::default() }
-    };
+    let before = held.as_ref().map(|one| one.vpc_id.clone());
+    let Some(vpc_id) = trial.vpc_of(before.clone()) else { return };
+    let mut table = held.unwrap_or_else(|| RouteTable {
+        id: id.clone(),
+        table_type: Some("Custom".to_owned()),
+        ..RouteTable::default()
+    });
+    table.vpc_id = vpc_id;
     rename(trial, &["route_table_name", "name"], &mut table.name);
     let (vpc, is_new) = (table.vpc_id.clone(), trial.is_new());
     let Some(region) = trial.region() else { return };
@@ -181,6 +183,9 @@ pub(super) fn route_table(trial: &mut Trial<'_>) {
     if is_new {
         // A further table concerns the routes of the whole VPC.
         trial.touch(ResourceKind::Vpc, &vpc);
+        if let Some(vpc) = &before {
+            trial.touch(ResourceKind::Vpc, vpc);
+        }
         trial.touch(ResourceKind::RouteTable, &id);
     }
     trial.put_tags(ResourceKind::RouteTable, &id);
@@ -220,7 +225,22 @@ pub(super) fn load_balancer(trial: &mut Trial<'_>) {
     if changes {
         trial.touch(ResourceKind::LoadBalancer, &id);
     }
+    let tag = service_tag(trial, &id);
     trial.put_tags(ResourceKind::LoadBalancer, &id);
+    if trial.affected.balancers.contains(&id) {
+        if !trial.is_new() && tag.is_some() && service_tag(trial, &id) != tag {
+            trial.undecided(format!("the controller finds it by `{SERVICE_TAG}`: it creates another load balancer"));
+        }
+        if change.after_text("status") == Some("inactive") && change.differs("status") {
+            trial.undecided("it is stopped: the Service gets no traffic");
+        }
+    }
+}
+
+/// The tag by which the controller finds the load balancer of a Service.
+fn service_tag(trial: &mut Trial<'_>, id: &str) -> Option<String> {
+    let held = super::tags_of_mut(trial.region()?, ResourceKind::LoadBalancer, id)?;
+    tags::value(held, SERVICE_TAG).map(str::to_owned)
 }
 
 /// The VPC of a vSwitch of the copy.

@@ -108,12 +108,13 @@ fn old_name(trial: &Trial<'_>, key: &str) -> String {
     before.map_or_else(|| change.identity(), str::to_owned)
 }
 
-/// Removes a policy, or one that gets another name. RAM deletes no attached policy: what the provider detaches first, or
-/// the plan, is gone.
+/// Removes a policy, or one that gets another name. RAM deletes no attached policy: the provider or the plan detaches it
+/// first.
 pub(super) fn remove_policy(trial: &mut Trial<'_>) {
     let name = old_name(trial, "policy_name");
     mark_holders(trial, &name);
-    if !trial.is_gone() && trial.change.identity() == name {
+    // Without `force`, RAM refuses to delete a policy that is attached.
+    if !trial.is_gone() && trial.change.identity() == name && !is_forced(trial) {
         return;
     }
     let is_it = |held: &Attachment| held.policy_type == PolicyType::Custom && held.policy == name;
@@ -144,13 +145,18 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
     }
     let document = match trial.new_text(&DOCUMENT) {
         New::Text(text) => text,
-        New::Unchanged | New::Removed => return,
+        New::Unchanged | New::Removed => {
+            // They decide the document too, which then keeps its old text in the plan.
+            let others = ["statement", "version", "default_version"].into_iter().filter(|key| sets(trial, key));
+            let others: Vec<&str> = others.collect();
+            if !others.is_empty() && is_used(trial, &name) {
+                trial
+                    .undecided(format!("`{}` decides its document, which the plan does not show", others.join("`, `")));
+            }
+            return;
+        }
         New::Unknown(key) => {
-            let is_used = trial.account.principals.iter().any(|one| {
-                trial.affected.uses(one.kind, &one.name)
-                    && attachments(one).any(|held| held.policy_type == PolicyType::Custom && held.policy == name)
-            });
-            if is_used {
+            if is_used(trial, &name) {
                 trial.open(key);
             }
             return;
@@ -160,6 +166,24 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
         held.document = Some(document);
     }
     mark_holders(trial, &name);
+}
+
+/// True if a change sets an attribute to another value, not only by computing it.
+fn sets(trial: &Trial<'_>, key: &str) -> bool {
+    trial.change.differs(key) && (!trial.change.has_unknown(key) || trial.plan.is_configured(trial.change, key))
+}
+
+/// True if a principal of a cluster has a custom policy.
+pub(super) fn is_used(trial: &Trial<'_>, policy: &str) -> bool {
+    trial.account.principals.iter().any(|one| {
+        trial.affected.uses(one.kind, &one.name)
+            && attachments(one).any(|held| held.policy_type == PolicyType::Custom && held.policy == policy)
+    })
+}
+
+/// True if the provider first takes everything from an object that it deletes.
+fn is_forced(trial: &Trial<'_>) -> bool {
+    trial.change.before("force").and_then(serde_json::Value::as_bool) == Some(true)
 }
 
 /// Takes a principal away: it can do nothing, and nobody can use it.
@@ -200,7 +224,7 @@ pub(super) fn remove_role(trial: &mut Trial<'_>) {
         return remove(trial, PrincipalKind::Role, &name);
     }
     // The role that takes its place has only the policies that the plan attaches.
-    if trial.change.before("force").and_then(serde_json::Value::as_bool) == Some(true) {
+    if is_forced(trial) {
         on_principal(trial, PrincipalKind::Role, &name, |one| {
             one.attachments = Some(Vec::new());
             one.resource_group_attachments = Some(Vec::new());
@@ -221,6 +245,15 @@ pub(super) fn role(trial: &mut Trial<'_>) {
             on_principal(trial, PrincipalKind::Role, &name, |one| one.trust_policy = Some(text));
         }
         New::Unknown(key) if trial.affected.uses(PrincipalKind::Role, &name) => trial.open(key),
+        New::Unchanged if trial.affected.uses(PrincipalKind::Role, &name) => {
+            // Attributes of old versions of the provider, from which it makes the trust policy.
+            let others = ["ram_users", "services", "version"].into_iter().filter(|key| sets(trial, key));
+            let others: Vec<&str> = others.collect();
+            if !others.is_empty() {
+                let names = others.join("`, `");
+                trial.undecided(format!("`{names}` decides its trust policy, which the plan does not show"));
+            }
+        }
         New::Unknown(_) | New::Removed | New::Unchanged => {}
     }
 }
@@ -250,10 +283,27 @@ pub(super) fn remove_user(trial: &mut Trial<'_>) {
     let name = old_name(trial, "name");
     if trial.is_gone() || !trial.change.identity().eq_ignore_ascii_case(&name) {
         remove(trial, PrincipalKind::User, &name);
+    } else if trial.affected.uses(PrincipalKind::User, &name) {
+        trial.undecided(
+            "the user is replaced: its access keys, and policies that the plan does not attach again, are lost",
+        );
     }
 }
 
+/// A principal that gets another name keeps its policies. What names it in the cluster is not in the account.
+fn is_renamed(trial: &mut Trial<'_>, kind: PrincipalKind, key: &str) -> bool {
+    let (before, after) = (old_name(trial, key), trial.change.identity());
+    let is_renamed = trial.change.is(Action::Update) && before != after;
+    if is_renamed && trial.affected.uses(kind, &before) {
+        trial.undecided(format!("the {} `{before}` gets another name, `{after}`", kind.name()));
+    }
+    is_renamed
+}
+
 pub(super) fn user(trial: &mut Trial<'_>) {
+    if is_renamed(trial, PrincipalKind::User, "name") {
+        return;
+    }
     let name = trial.change.identity();
     if trial.account.principal(PrincipalKind::User, &name).is_none() {
         add(trial, PrincipalKind::User, &name);
@@ -262,12 +312,15 @@ pub(super) fn user(trial: &mut Trial<'_>) {
 
 pub(super) fn remove_group(trial: &mut Trial<'_>) {
     let name = old_name(trial, "group_name");
-    if trial.is_gone() || !trial.change.identity().eq_ignore_ascii_case(&name) {
+    if trial.is_gone() || !trial.change.identity().eq_ignore_ascii_case(&name) || is_forced(trial) {
         remove(trial, PrincipalKind::Group, &name);
     }
 }
 
 pub(super) fn group(trial: &mut Trial<'_>) {
+    if is_renamed(trial, PrincipalKind::Group, "group_name") {
+        return;
+    }
     let name = trial.change.identity();
     if trial.account.principal(PrincipalKind::Group, &name).is_none() {
         add(trial, PrincipalKind::Group, &name);

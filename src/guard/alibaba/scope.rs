@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::alibaba::rrsa::named_roles;
 use crate::alibaba::view::SCALING_GROUP_TAG;
-use crate::alibaba::{CLUSTER_TAG, ClusterView, PrincipalKind, SERVICE_TAG, roles};
+use crate::alibaba::{CLUSTER_TAG, ClusterView, PolicyType, PrincipalKind, SERVICE_TAG, roles};
 use crate::audit::Auditor;
 use crate::audit::alibaba::with_evidence;
 use crate::guard::plan::{Plan, Text};
@@ -28,6 +28,12 @@ pub(in crate::guard) struct Affected {
     pub(super) principals: HashSet<(PrincipalKind, String)>,
     /// Names of the roles that ServiceAccounts name, in lower case.
     pub(super) rrsa: HashSet<String>,
+    /// Accounts of the inventory.
+    pub(super) accounts: HashSet<String>,
+    /// True if the controller of a cluster writes routes.
+    pub(super) has_routes: bool,
+    /// Names of the custom policies of the principals.
+    pub(super) policies: HashSet<String>,
     /// Scaling groups of nodes.
     pub(super) scaling_groups: HashSet<String>,
 }
@@ -41,6 +47,8 @@ impl Affected {
     /// Adds what a cluster uses.
     pub(in crate::guard) fn add(&mut self, view: &ClusterView<'_>, auditor: &Auditor<'_>) {
         self.clusters.insert(view.cluster_id.to_owned());
+        self.accounts.extend(view.inventory.accounts.iter().map(|account| account.account_id.clone()));
+        self.has_routes |= auditor.cloud_routes || auditor.kubernetes.alibaba_writes_routes();
         for region in &view.regions {
             self.vpcs.extend(region.member_vpcs().into_iter().map(str::to_owned));
             for member in &region.members {
@@ -52,7 +60,8 @@ impl Affected {
                 self.use_principal(PrincipalKind::Role, instance.ram_role.as_deref().unwrap_or_default());
             }
             for (_, id, held) in region.region.tagged() {
-                let is_of_service = tags::value(held, SERVICE_TAG).is_some();
+                let is_of_another = tags::value(held, CLUSTER_TAG).is_some_and(|id| id != view.cluster_id);
+                let is_of_service = tags::value(held, SERVICE_TAG).is_some() && !is_of_another;
                 let is_of_cluster = tags::value(held, CLUSTER_TAG) == Some(view.cluster_id)
                     || tags::has_cluster_tag(held, view.cluster_id);
                 if is_of_service || is_of_cluster {
@@ -80,6 +89,13 @@ impl Affected {
             let groups: Vec<&String> = used.flat_map(|one| one.groups.iter().flatten()).collect();
             for group in groups {
                 self.use_principal(PrincipalKind::Group, group);
+            }
+            for principal in
+                account.principals.iter().filter(|one| self.principals.contains(&(one.kind, one.name.to_lowercase())))
+            {
+                let lists = [&principal.attachments, &principal.resource_group_attachments];
+                let custom = lists.into_iter().flatten().flatten().filter(|one| one.policy_type == PolicyType::Custom);
+                self.policies.extend(custom.map(|one| one.policy.clone()));
             }
         }
     }

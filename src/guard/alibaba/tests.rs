@@ -13,6 +13,8 @@ use crate::kubernetes::Evidence;
 use crate::rules::RULES;
 use crate::testing::alibaba::{self, Cluster};
 
+mod undecided;
+
 const VPC: &str = "vpc-bp1prod";
 
 /// An entry of `resource_changes`.
@@ -361,4 +363,103 @@ fn a_service_whose_load_balancer_is_deleted_gets_another_one() {
         )]
     );
     is_nothing(&tried(&cluster, &[gone("lb-bp1api")]));
+}
+
+/// A change with these actions from one value of an attribute to another, of an object that is there.
+fn edited(address: &str, action: &[&str], base: &Value, [before, after]: [Value; 2]) -> Value {
+    let with = |more: &Value| {
+        let mut all = base.clone();
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    change(address, action, [with(&before), with(&after), json!({})])
+}
+
+const UPDATE: &[&str] = &["update"];
+const REPLACE: &[&str] = &["delete", "create"];
+
+#[test]
+fn a_document_that_refers_to_another_resource_is_not_its_id() {
+    let mut cluster = Cluster::new();
+    let (before, mut after) = policy(&mut cluster, &[]);
+    after.as_object_mut().unwrap().remove("policy_document");
+    let one = change("alicloud_ram_policy.ccm", UPDATE, [before, after, json!({"policy_document": true})]);
+    let vpc = create("alicloud_vpc.n", json!({"vpc_name": "n"}), json!({"id": true}));
+    let reference = json!({"policy_document": {"references": ["alicloud_vpc.n.id", "alicloud_vpc.n"]}});
+    let configuration = json!({"root_module": {"resources": [
+        {"mode": "managed", "type": "alicloud_ram_policy", "name": "ccm", "expressions": reference},
+    ]}});
+    let guard = try_plan(&cluster, &plan_of(&[one, vpc], &configuration)).unwrap();
+    assert_eq!(
+        undecided(&guard),
+        [("alicloud_ram_policy.ccm", "`policy_document` is known only after the plan is applied")]
+    );
+}
+
+#[test]
+fn what_the_plan_makes_unknown_is_not_audited() {
+    let cluster = Cluster::new();
+    let all: Vec<Value> = ["i-bp1master1", "i-bp1master2", "i-bp1master3"]
+        .iter()
+        .map(|id| {
+            let base = json!({"id": id});
+            edited(
+                &format!("alicloud_instance.{id}"),
+                UPDATE,
+                &base,
+                [json!({"role_name": alibaba::ROLE}), json!({"role_name": "other"})],
+            )
+        })
+        .collect();
+    let guard = tried(&cluster, &all);
+    assert!(
+        guard.not_audited.iter().any(|gap| gap.contains("role/other") && gap.ends_with("after the plan")),
+        "{:?}",
+        guard.not_audited
+    );
+    assert_eq!(guard.resolved, []);
+}
+
+#[test]
+fn a_replaced_route_table_is_in_its_new_vpc() {
+    let mut cluster = Cluster::new();
+    let mut other = cluster.region().route_tables[0].clone();
+    (other.id, other.vpc_id) = ("vtb-zz".to_owned(), "vpc-zz".to_owned());
+    other.table_type = Some("Custom".to_owned());
+    for is_held in [false, true] {
+        if is_held {
+            cluster.region().route_tables.push(other.clone());
+        }
+        let moved = edited(
+            "alicloud_route_table.t",
+            REPLACE,
+            &json!({"id": "vtb-zz"}),
+            [json!({"vpc_id": "vpc-zz"}), json!({"vpc_id": "vpc-bp1"})],
+        );
+        assert_eq!(
+            new(&tried(&cluster, &[moved])),
+            [("ali-route-tables-several", "alicloud_route_table.t".to_owned())]
+        );
+    }
+}
+
+#[test]
+fn the_account_of_the_provider_counts() {
+    let mut cluster = Cluster::new();
+    let (before, _) = policy(&mut cluster, &[]);
+    let name = before["id"].as_str().unwrap();
+    let link = json!({"policy_name": name, "policy_type": "Custom", "role_name": alibaba::ROLE});
+    let gone = delete("alicloud_ram_role_policy_attachment.ccm", link);
+    for expressions in [
+        json!({"account_id": {"constant_value": "9999999999999999"}}),
+        json!({"assume_role_with_oidc": [{"role_arn": {"constant_value": "acs:ram::9999999999999999:role/tf"}}]}),
+    ] {
+        let configuration = json!({
+            "provider_config": {"alicloud": {"name": "alicloud", "expressions": expressions}},
+            "root_module": {"resources": [{"mode": "managed", "type": "alicloud_ram_role_policy_attachment",
+                "name": "ccm", "provider_config_key": "alicloud", "expressions": {}}]},
+        });
+        let guard = try_plan(&cluster, &plan_of(std::slice::from_ref(&gone), &configuration)).unwrap();
+        assert_eq!((new(&guard), guard.not_audited.len()), (vec![], 1), "{configuration:#}");
+    }
 }

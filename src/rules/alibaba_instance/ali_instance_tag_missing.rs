@@ -49,7 +49,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
             );
             let ids = members.iter().map(|member| member.instance.id.clone()).collect();
             let commands = tag_commands(&view.region.name, ids, &tag_key, context.cluster_id());
-            let fix = commands.into_iter().fold(Fix::none(advice), |fix, command| fix.untried(command));
+            let fix = commands.into_iter().fold(Fix::none(advice), Fix::untried);
             return (message, fix);
         }
         let advice = format!(
