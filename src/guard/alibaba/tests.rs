@@ -71,10 +71,10 @@ fn tried(cluster: &Cluster, changes: &[Value]) -> Guard {
     try_plan(cluster, &plan_of(changes, &json!({}))).unwrap()
 }
 
-/// Rules and addresses of the new findings above a note, each once.
+/// Kinds of the resources of the new findings above a note, and their addresses, each once.
 fn new(guard: &Guard) -> Vec<(&str, String)> {
     let worth = guard.new.iter().chain(&guard.worse).filter(|one| one.severity > Severity::Info);
-    let distinct: BTreeSet<_> = worth.map(|one| (one.rule, one.addresses.join(" "))).collect();
+    let distinct: BTreeSet<_> = worth.map(|one| (one.resource.kind.name(), one.addresses.join(" "))).collect();
     distinct.into_iter().collect()
 }
 
@@ -106,7 +106,7 @@ fn a_policy_that_loses_actions_is_judged_by_either_name_of_its_document() {
     let mut cluster = Cluster::new();
     let (before, after) = policy(&mut cluster, &["ecs:DescribeInstances"]);
     let guard = tried(&cluster, &[update("alicloud_ram_policy.ccm", before.clone(), after.clone())]);
-    assert_eq!(new(&guard), [("ram-action-missing", "alicloud_ram_policy.ccm".to_owned())]);
+    assert_eq!(new(&guard), [("ram-role", "alicloud_ram_policy.ccm".to_owned())]);
     let mut older = before.clone();
     older["document"] = after["policy_document"].clone();
     let again = tried(&cluster, &[update("alicloud_ram_policy.ccm", before.clone(), older)]);
@@ -140,7 +140,7 @@ fn a_policy_that_is_detached_is_missing_and_one_of_the_plan_is_read() {
     let of = |policy: &str| json!({"policy_name": policy, "policy_type": "Custom", "role_name": alibaba::ROLE});
     let gone = delete("alicloud_ram_role_policy_attachment.ccm", of(name));
     let guard = tried(&cluster, std::slice::from_ref(&gone));
-    let missing = ("ram-action-missing", "alicloud_ram_role_policy_attachment.ccm".to_owned());
+    let missing = ("ram-role", "alicloud_ram_role_policy_attachment.ccm".to_owned());
     assert_eq!(new(&guard), [missing]);
     // A new policy with the same document takes its place. The provider computes its type.
     let made = create(
@@ -189,8 +189,8 @@ fn an_explicit_deny_in_a_new_policy_is_found() {
         ),
     ];
     let guard = tried(&cluster, &changes);
-    let rules: Vec<&str> = new(&guard).into_iter().map(|(rule, _)| rule).collect();
-    assert_eq!(rules, ["ram-action-denied"]);
+    let kinds: Vec<&str> = new(&guard).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, ["ram-role"]);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_second_route_table_stops_the_routes() {
         create("alicloud_route_table.egress", after, json!({"id": true, "name": true}))
     };
     let guard = tried(&cluster, &[table(&vpc)]);
-    assert_eq!(new(&guard), [("ali-route-tables-several", "alicloud_route_table.egress".to_owned())]);
+    assert_eq!(new(&guard), [("vpc", "alicloud_route_table.egress".to_owned())]);
     // One in another VPC is none of the cluster's.
     is_nothing(&tried(&cluster, &[table(VPC)]));
 }
@@ -216,7 +216,7 @@ fn a_trust_policy_without_ecs_is_found() {
     let mut after = before.clone();
     after["assume_role_policy_document"] = json!(trust.replace("ecs.aliyuncs.com", "fc.aliyuncs.com"));
     let guard = tried(&cluster, &[update("alicloud_ram_role.master", before, after)]);
-    assert_eq!(new(&guard), [("ram-role-trust-not-ecs", "alicloud_ram_role.master".to_owned())]);
+    assert_eq!(new(&guard), [("ram-role", "alicloud_ram_role.master".to_owned())]);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_deleted_role_of_the_controller_can_do_nothing() {
     cluster.options.controller_roles = vec![arn];
     let role = delete("alicloud_ram_role.master", json!({"id": alibaba::ROLE, "role_name": alibaba::ROLE}));
     let guard = tried(&cluster, &[role]);
-    assert_eq!(new(&guard), [("ram-action-missing", "alicloud_ram_role.master".to_owned())]);
+    assert_eq!(new(&guard), [("ram-role", "alicloud_ram_role.master".to_owned())]);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_node_that_moves_to_another_vpc_is_found() {
         resource("alicloud_instance", "worker", json!({"vswitch_id": reference("alicloud_vswitch.new")})),
     ]}});
     let guard = try_plan(&cluster, &plan_of(&[vpc, vswitch, one], &configuration)).unwrap();
-    assert_eq!(new(&guard), [("ali-nodes-in-several-vpcs", "alicloud_instance.worker".to_owned())]);
+    assert_eq!(new(&guard), [("instance", "alicloud_instance.worker".to_owned())]);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn an_instance_that_is_deleted_takes_its_node_with_it() {
     cluster.region().instances.retain(|one| one.id == others.id || one.name.as_deref() != Some("prod-worker-2"));
     cluster.objects.retain(|one| one.pointer("/metadata/name") != Some(&json!("prod-worker-2")));
     let guard = tried(&cluster, &[gone]);
-    assert_eq!(new(&guard).first().map(|(rule, _)| *rule), Some("ali-svc-no-backend"), "{:?}", guard.new);
+    assert_eq!(new(&guard).first().map(|(kind, _)| *kind), Some("service"), "{:?}", guard.new);
 }
 
 #[test]
@@ -436,10 +436,7 @@ fn a_replaced_route_table_is_in_its_new_vpc() {
             &json!({"id": "vtb-zz"}),
             [json!({"vpc_id": "vpc-zz"}), json!({"vpc_id": "vpc-bp1"})],
         );
-        assert_eq!(
-            new(&tried(&cluster, &[moved])),
-            [("ali-route-tables-several", "alicloud_route_table.t".to_owned())]
-        );
+        assert_eq!(new(&tried(&cluster, &[moved])), [("vpc", "alicloud_route_table.t".to_owned())]);
     }
 }
 
