@@ -15,7 +15,7 @@ use crate::estate::EstateRef;
 use crate::finding::{Finding, ResourceRef, Severity, Status, Waiver};
 use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
-use crate::nodes::KubernetesNode;
+use crate::membership::Held;
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
 use crate::rules::Prerequisite;
@@ -179,7 +179,7 @@ pub(crate) fn guard(
     };
     guard.undecided.extend(plan.open.iter().map(|(address, why)| Told { address: address.clone(), why: why.clone() }));
     for (auditor, held) in auditors.iter().zip(&nodes) {
-        let evidence = evidence_after(auditor.kubernetes, manifests, &deleted);
+        let evidence = evidence_after(auditor.kubernetes, manifests, (held, &deleted));
         let kubernetes = evidence.as_ref().unwrap_or(auditor.kubernetes);
         let holding = Auditor { held: Some(held), kubernetes, ..*auditor };
         let without = |at: usize| {
@@ -222,15 +222,16 @@ pub(crate) fn guard(
 /// the plan deletes.
 /// Source: kubernetes/cloud-provider `controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes`;
 /// kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/node_controller.go#syncCloudNode`.
-fn evidence_after(before: &Evidence, manifests: Option<&Manifests>, deleted: &BTreeSet<String>) -> Option<Evidence> {
-    let is_deleted = |node: &KubernetesNode| {
-        let instance = node.provider_id.rsplit(['/', '.']).next().unwrap_or_default();
-        deleted.contains(instance)
-    };
+fn evidence_after(
+    before: &Evidence,
+    manifests: Option<&Manifests>,
+    (held, deleted): (&Held, &BTreeSet<String>),
+) -> Option<Evidence> {
+    let names: BTreeSet<&str> = deleted.iter().filter_map(|id| held.node(id)).collect();
     let mut after = manifests.map(|manifests| manifests.applied(before));
-    if before.nodes.iter().flatten().any(is_deleted) {
+    if !names.is_empty() {
         let after = after.get_or_insert_with(|| before.clone());
-        after.nodes.iter_mut().for_each(|nodes| nodes.retain(|node| !is_deleted(node)));
+        after.nodes.iter_mut().for_each(|nodes| nodes.retain(|node| !names.contains(node.name.as_str())));
     }
     after
 }

@@ -91,8 +91,7 @@ impl<'e> CompanionRun<'e> {
     }
 }
 
-/// Roles that controllers assume by RRSA, for reading.
-#[cfg(feature = "alibaba")]
+/// Roles that controllers assume by RRSA.
 pub(crate) fn named_roles(evidence: &Evidence) -> Vec<NamedRole<'_>> {
     let mut found: Vec<NamedRole<'_>> = companions(evidence).iter().filter_map(|run| run.rrsa_role(evidence)).collect();
     found.sort();

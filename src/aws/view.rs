@@ -142,7 +142,7 @@ impl<'a> ClusterView<'a> {
     pub(crate) fn held(&self, audited: &BTreeSet<String>) -> Held {
         let nodes = self.regions.iter().flat_map(|view| {
             let (account, region) = (view.account.account_id.as_str(), view.region.name.as_str());
-            view.members.iter().map(move |one| ([account, region, one.instance.id.as_str()], one.roles))
+            view.members.iter().map(move |one| ([account, region, one.instance.id.as_str()], one.roles, one.node))
         });
         Held::new(nodes, self.cluster_id, audited)
     }

@@ -186,6 +186,14 @@ fn groups(trial: &mut Trial<'_>, id: &str, template: &OfTemplate) {
     });
     let removed: Vec<&String> = before.iter().filter(|group| !after.contains(group)).collect();
     let added: Vec<&String> = after.iter().filter(|group| !before.contains(group)).collect();
+    if trial.affected.ids.contains(id) {
+        for group in &added {
+            let is_held = trial.region().is_some_and(|region| region.security_group(group).is_some());
+            if !is_held {
+                trial.undecided(format!("the inventory does not hold the security group `{group}`"));
+            }
+        }
+    }
     match first.flatten() {
         Some(interface) => {
             for group in removed {
@@ -217,6 +225,9 @@ fn subnet(trial: &mut Trial<'_>, id: &str) {
     let Some(region) = trial.region() else { return };
     let found = region.subnets.iter().find(|one| one.id == subnet_id);
     let place = found.map(|subnet| (subnet.vpc_id.clone(), subnet.availability_zone.clone()));
+    if place.is_none() && trial.affected.ids.contains(id) {
+        trial.undecided(format!("the inventory does not hold the subnet `{subnet_id}`"));
+    }
     with(trial, id, |instance| {
         if let Some((vpc, zone)) = place {
             instance.vpc_id = Some(vpc);

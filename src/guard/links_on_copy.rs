@@ -38,6 +38,10 @@ pub(super) fn make(trial: &mut Trial<'_>, link: &Link) {
             for found in trial.region().map_or(&mut [][..], |region| &mut region.route_tables) {
                 found.subnet_ids.retain(|id| id != subnet);
             }
+            let is_held = trial.region().is_some_and(|region| region.route_tables.iter().any(|one| one.id == *table));
+            if !is_held && trial.affected.ids.contains(subnet) {
+                trial.undecided(format!("the inventory does not hold the route table `{table}`"));
+            }
             on_table(trial, table, |found| found.subnet_ids.push(subnet.clone()));
             trial.touch(ResourceKind::Subnet, subnet);
         }

@@ -15,8 +15,8 @@ use super::trial::Effect;
 
 /// Accounts, with the objects in them that the judged clusters use.
 pub(super) enum Subject<'s> {
-    Aws(&'s Inventory, Affected),
-    Alibaba(&'s crate::alibaba::Inventory, alibaba::Affected),
+    Aws(&'s Inventory, Box<Affected>),
+    Alibaba(&'s crate::alibaba::Inventory, Box<alibaba::Affected>),
 }
 
 impl<'s> Subject<'s> {
@@ -30,7 +30,7 @@ impl<'s> Subject<'s> {
         let mut nodes = Vec::new();
         let subject = match estate {
             EstateRef::Aws(inventory) => {
-                let mut affected = Affected::default();
+                let mut affected = Box::<Affected>::default();
                 for view in auditors.iter().map(|auditor| auditor.view(inventory)) {
                     affected.add(&view);
                     nodes.push(view.held(clusters));
@@ -39,7 +39,7 @@ impl<'s> Subject<'s> {
                 Self::Aws(inventory, affected)
             }
             EstateRef::Alibaba(inventory) => {
-                let mut affected = alibaba::Affected::default();
+                let mut affected = Box::<alibaba::Affected>::default();
                 for auditor in auditors {
                     let view = auditor.view_of_alibaba(inventory);
                     affected.add(&view, auditor);

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::nodes::KubernetesNode;
+
 use super::RoleAssignment;
 
 /// Account id, region and instance id.
@@ -12,6 +14,8 @@ type Place = (String, String, String);
 #[derive(Debug, Clone, Default)]
 pub struct Held {
     roles: HashMap<Place, RoleAssignment>,
+    /// Names of their Nodes, by instance id.
+    nodes: HashMap<String, String>,
     /// The other clusters that are audited with this one.
     others: BTreeSet<String>,
 }
@@ -20,13 +24,23 @@ impl Held {
     /// The nodes of a cluster, each by account id, region and instance id; it is audited together with these clusters.
     #[must_use]
     pub(crate) fn new<'n>(
-        nodes: impl IntoIterator<Item = ([&'n str; 3], RoleAssignment)>,
+        nodes: impl IntoIterator<Item = ([&'n str; 3], RoleAssignment, Option<&'n KubernetesNode>)>,
         cluster_id: &str,
         audited: &BTreeSet<String>,
     ) -> Self {
         let place = |[account, region, id]: [&str; 3]| (account.to_owned(), region.to_owned(), id.to_owned());
-        let roles = nodes.into_iter().map(|(at, roles)| (place(at), roles)).collect();
-        Self { roles, others: audited.iter().filter(|id| *id != cluster_id).cloned().collect() }
+        let mut held =
+            Self { others: audited.iter().filter(|id| *id != cluster_id).cloned().collect(), ..Self::default() };
+        for (at, roles, node) in nodes {
+            held.nodes.extend(node.map(|node| (at[2].to_owned(), node.name.clone())));
+            held.roles.insert(place(at), roles);
+        }
+        held
+    }
+
+    /// The name of the Node of an instance.
+    pub(crate) fn node(&self, instance: &str) -> Option<&str> {
+        self.nodes.get(instance).map(String::as_str)
     }
 
     /// The roles of a node before the change; `None` for an instance that was no node.

@@ -167,6 +167,12 @@ pub(super) fn phrase(members: &[&Member<'_>]) -> String {
     }
 }
 
+/// True if an instance of the region runs that no tag assigns to a cluster: it may be a node of any.
+pub(super) fn has_unclaimed_instances(view: &RegionView<'_>) -> bool {
+    let is_claimed = |one: &crate::alibaba::Instance| crate::alibaba::view::cluster_ids(&one.tags).next().is_some();
+    view.region.instances.iter().any(|one| one.is_running() && !is_claimed(one))
+}
+
 /// Number of resources of each kind.
 #[must_use]
 pub(crate) fn count(inventory: &Inventory) -> std::collections::BTreeMap<ResourceKind, usize> {

@@ -28,15 +28,24 @@ fn lives(context: &Context<'_>, view: &RegionView<'_>) -> Option<&'static str> {
     if !view.members.is_empty() {
         return Some("the cluster has nodes in the region");
     }
-    // Nodes whose instances are unknown run somewhere.
-    context.view.nodes.is_some_and(|nodes| !nodes.is_empty()).then_some("the cluster has Nodes")
+    // Something answered for its API server.
+    let evidence = context.kubernetes;
+    let is_given = evidence.nodes.is_some() || evidence.services.is_some();
+    if is_given || !evidence.workloads.is_empty() || !evidence.documents.is_empty() {
+        return Some("the state of the cluster in Kubernetes is given: it exists");
+    }
+    alibaba::has_unclaimed_instances(view)
+        .then_some("instances without the tag of a cluster may be its nodes: give the Nodes with --nodes")
 }
 
 /// True if a resource was made for the cluster: by a component of Alibaba Cloud, or by an installer.
 fn is_of(held: &[Tag], cluster_id: &str) -> bool {
-    tags::value(held, CLUSTER_TAG) == Some(cluster_id)
-        || tags::has_cluster_tag_owned(held, cluster_id)
-        || tags::value(held, tags::LEGACY_TAG) == Some(cluster_id)
+    match tags::value(held, CLUSTER_TAG) {
+        Some(id) => id == cluster_id,
+        None => {
+            tags::has_cluster_tag_owned(held, cluster_id) || tags::value(held, tags::LEGACY_TAG) == Some(cluster_id)
+        }
+    }
 }
 
 /// One finding for all resources of one kind, of as many as were checked, as one deletion left them behind.

@@ -89,9 +89,9 @@ impl Cluster {
         self.objects.retain(|object| object.pointer("/kind") != Some(&json!("Node")));
     }
 
-    /// Removes the nodes: their instances, and their Nodes.
+    /// Removes the nodes, and the state in Kubernetes.
     pub(crate) fn without_instances(&mut self) {
-        self.without_nodes();
+        self.objects.clear();
         self.region().instances.clear();
     }
 

@@ -24,7 +24,6 @@ pub(super) fn remove(trial: &mut Trial<'_>) {
     } else if let Some(instance) = region.instances.iter_mut().find(|one| one.id == id) {
         // The machine that takes its place has what the plan gives it.
         instance.ram_role = None;
-        instance.private_addresses.clear();
         instance.metadata_tokens = None;
     }
 }
@@ -79,6 +78,9 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
     }
     if let Some(status) = change.after_text("status").filter(|_| change.differs("status")) {
         status.clone_into(&mut instance.status);
+        if is_known && !instance.is_running() {
+            trial.undecided("the node is stopped: nothing of the cluster runs on it");
+        }
     }
     let is_changed = trial.is_new() || instance != before;
     let Some(region) = trial.region() else { return };

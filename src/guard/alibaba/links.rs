@@ -190,10 +190,15 @@ pub(super) fn make(trial: &mut Trial<'_>) {
         }
         Link::RouteTable { table, vswitch } => {
             trial.touch(ResourceKind::VSwitch, vswitch);
+            let is_near = trial.affected.ids.contains(vswitch);
             let Some(region) = trial.region() else { return };
             region.route_tables.iter_mut().for_each(|one| one.vswitch_ids.retain(|held| held != vswitch));
-            if let Some(held) = region.route_tables.iter_mut().find(|one| one.id == *table) {
-                held.vswitch_ids.push(vswitch.clone());
+            match region.route_tables.iter_mut().find(|one| one.id == *table) {
+                Some(held) => held.vswitch_ids.push(vswitch.clone()),
+                None if is_near => {
+                    trial.undecided(format!("the inventory does not hold the route table `{table}`"));
+                }
+                None => {}
             }
         }
         Link::Disk { disk, instance } => {

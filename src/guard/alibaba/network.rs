@@ -24,14 +24,14 @@ pub(super) fn remove(trial: &mut Trial<'_>) {
     let Some(region) = trial.region() else { return };
     let of_service = |one: &LoadBalancer| one.id == id && tags::value(&one.tags, SERVICE_TAG).is_some();
     let is_of_service = region.load_balancers.iter().flatten().any(of_service);
-    if kind == ResourceKind::LoadBalancer && trial.affected.balancers.contains(&id) {
-        if is_of_service {
-            trial.undecided(
-                "it is the load balancer of a Service: the controller creates another one, with another address",
-            );
-        } else if !is_gone {
-            trial.undecided("a Service names it by its id: the load balancer that takes its place has another one");
-        }
+    if kind == ResourceKind::LoadBalancer && trial.affected.balancers.contains(&id) && is_of_service {
+        trial.undecided(
+            "it is the load balancer of a Service: the controller creates another one, with another address",
+        );
+    }
+    let is_replaced = !is_gone && trial.change.is(Action::Replace) && !is_of_service;
+    if is_replaced && trial.affected.named.contains(&id) {
+        trial.undecided("the cluster names it by its id: what takes its place has another one");
     }
     let Some(region) = trial.region() else { return };
     match kind {
@@ -233,6 +233,13 @@ pub(super) fn load_balancer(trial: &mut Trial<'_>) {
         }
         if change.after_text("status") == Some("inactive") && change.differs("status") {
             trial.undecided("it is stopped: the Service gets no traffic");
+        }
+        let is_set =
+            |key: &&str| change.differs(key) && (!change.has_unknown(key) || trial.plan.is_configured(change, key));
+        let set: Vec<&str> =
+            ["address_type", "security_group_ids", "zone_mappings"].into_iter().filter(is_set).collect();
+        if !trial.is_new() && !set.is_empty() {
+            trial.undecided(format!("changes of `{}` of a Service's load balancer are not modelled", set.join("`, `")));
         }
     }
 }

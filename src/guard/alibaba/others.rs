@@ -53,10 +53,15 @@ pub(super) fn unmodelled(plan: &Plan, change: &Change, affected: &Affected, effe
     let is = |kinds: &[&str]| kinds.iter().any(|kind| change.kind.starts_with(kind));
     let is_read = is(&ADDED) || (!change.is(Action::Create) && is(&READ));
     // A scaling group that stays only launches other machines.
-    let is_later = change.kind == "alicloud_ess_scaling_group" && !change.is(Action::Delete);
+    let is_later = change.kind == "alicloud_ess_scaling_group" && change.is(Action::Update) && !empties(change);
     if is_read && !is_later && concerns(plan, change, affected) {
         effect.undecided.push(format!("changes of `{}` are not modelled", change.shown_kind));
     }
+}
+
+/// True for a scaling group that gets the size zero.
+fn empties(change: &Change) -> bool {
+    ["max_size", "desired_capacity"].iter().any(|key| change.differs(key) && change.known(key) == Some(&0.into()))
 }
 
 /// True unless what an object names is none of a cluster's.

@@ -8,6 +8,7 @@ use crate::alibaba::{CLUSTER_TAG, ClusterView, PolicyType, PrincipalKind, SERVIC
 use crate::audit::Auditor;
 use crate::audit::alibaba::with_evidence;
 use crate::guard::plan::{Plan, Text};
+use crate::kubernetes::Evidence;
 use crate::tags;
 
 /// End of the annotation that names the load balancer of a Service.
@@ -28,6 +29,8 @@ pub(in crate::guard) struct Affected {
     pub(super) principals: HashSet<(PrincipalKind, String)>,
     /// Names of the roles that ServiceAccounts name, in lower case.
     pub(super) rrsa: HashSet<String>,
+    /// Ids of vSwitches, route tables, security groups and load balancers in cloud configurations and annotations.
+    pub(super) named: HashSet<String>,
     /// Accounts of the inventory.
     pub(super) accounts: HashSet<String>,
     /// True if the controller of a cluster writes routes.
@@ -71,6 +74,7 @@ impl Affected {
                     self.balancers.insert(id.to_owned());
                 }
             }
+            self.name_ids(auditor.kubernetes);
             let annotated = auditor.kubernetes.services.iter().flatten().flat_map(|service| &service.annotations);
             let named = annotated.filter(|(key, _)| key.ends_with(LOAD_BALANCER_ID)).map(|(_, id)| id.clone());
             self.balancers.extend(named);
@@ -97,6 +101,18 @@ impl Affected {
                 let custom = lists.into_iter().flatten().flatten().filter(|one| one.policy_type == PolicyType::Custom);
                 self.policies.extend(custom.map(|one| one.policy.clone()));
             }
+        }
+    }
+
+    /// Adds the ids that configurations and annotations of the cluster name.
+    fn name_ids(&mut self, evidence: &Evidence) {
+        const PREFIXES: [&str; 5] = ["lb-", "nlb-", "sg-", "vsw-", "vtb-"];
+        let configs = evidence.alibaba_cloud_configs();
+        let configured = configs.iter().flat_map(|(_, one)| [&one.vswitches, &one.route_tables]).flatten();
+        let annotated = evidence.services.iter().flatten().flat_map(|service| service.annotations.values());
+        for text in configured.chain(annotated) {
+            let ids = text.split([',', ':', ' ']).filter(|id| PREFIXES.iter().any(|prefix| id.starts_with(prefix)));
+            self.named.extend(ids.map(str::to_owned));
         }
     }
 

@@ -337,6 +337,12 @@ fn an_instance_that_is_deleted_takes_its_node_with_it() {
     let mut cluster = Cluster::new();
     let gone = delete("alicloud_instance.worker", json!({"id": alibaba::WORKER, "tags": {alibaba::KEY: "prod"}}));
     is_nothing(&tried(&cluster, std::slice::from_ref(&gone)));
+    // A Node without providerID is known by its address.
+    let id = std::mem::replace(&mut cluster.node(alibaba::WORKER)["spec"]["providerID"], json!(""));
+    let guard = tried(&cluster, std::slice::from_ref(&gone));
+    assert_eq!((&guard.new, &guard.worse, &guard.undecided), (&vec![], &vec![], &vec![]));
+    let is_it = |one: &&mut Value| one.pointer("/spec/providerID") == Some(&json!(""));
+    cluster.objects.iter_mut().find(is_it).unwrap()["spec"]["providerID"] = id;
     // The last worker takes the backends of every Service with it: masters are none.
     for object in cluster.objects.iter_mut().filter(|one| one["kind"] == "Node") {
         if object.pointer("/metadata/labels/node-role.kubernetes.io~1control-plane").is_some() {

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "nothing belongs to the cluster id",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "No instance that was read carries `ack.aliyun.com` with the cluster id or the tag of an installer, and no Node names one.",
+    condition: "No instance that was read carries `ack.aliyun.com` with the cluster id or the tag of an installer, and no Node names one. The rule passes if something else carries `ack.aliyun.com` with the cluster id, and every running instance has the tag of another cluster: the cluster has no nodes.",
     impact: "nothing of the cluster was checked: the other results of this report cover no node",
     fix: "Check the cluster id; give the Nodes with --nodes if instances carry no tag.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/metadata.go#ClusterID"],
@@ -22,6 +22,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     if context.view.members().next().is_some() {
+        return CheckResult::counted(1, []);
+    }
+    let may_run = || context.view.regions.iter().any(alibaba::has_unclaimed_instances);
+    if context.view.is_anything_tagged() && context.view.nodes.is_none() && !may_run() {
         return CheckResult::counted(1, []);
     }
     let regions = context.view.regions.iter();
@@ -57,5 +61,11 @@ mod tests {
     #[test]
     fn silent() {
         alibaba::silent(&RULE, alibaba::Cluster::without_nodes);
+        // Its load balancers are left.
+        alibaba::silent(&RULE, alibaba::Cluster::without_instances);
+        alibaba::fires(&RULE, |c| {
+            c.without_nodes();
+            c.region().instances.iter_mut().for_each(|one| one.tags.clear());
+        });
     }
 }

@@ -77,6 +77,7 @@ fn tag_commands(region: &str, ids: Vec<String>, key: &str, cluster_id: &str) -> 
     let lower = key.to_ascii_lowercase();
     let is_refused = key.is_empty()
         || key.chars().count() > 128
+        || key.chars().any(char::is_control)
         || ["aliyun", "acs:"].iter().any(|prefix| lower.starts_with(prefix))
         || ["http://", "https://"].iter().any(|part| lower.contains(part));
     let call = Call::EcsTagResources {

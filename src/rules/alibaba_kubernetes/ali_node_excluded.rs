@@ -20,10 +20,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     };
     const LABELS: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
     let found = nodes.iter().filter_map(|node| {
-        let label = LABELS.into_iter().find(|label| node.labels.contains_key(*label))?;
+        let held: Vec<&str> = LABELS.into_iter().filter(|label| node.labels.contains_key(*label)).collect();
+        let label = held.first()?;
         let message = format!("Node `{}` has the label `{label}`", text::printable(&node.name));
         let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
-        let command = ["kubectl", "label", "node", &node.name, &format!("{label}-")].map(text::shell_quote).join(" ");
+        let removed: Vec<String> = held.iter().map(|label| format!("{label}-")).collect();
+        let words = ["kubectl", "label", "node", &node.name].into_iter().chain(removed.iter().map(String::as_str));
+        let command = words.map(text::shell_quote).collect::<Vec<_>>().join(" ");
         let fix = Fix::none("remove the label if it is not intended").untried(text::printable(&command));
         Some(Violation::new(Severity::Info, resource, message, fix))
     });

@@ -79,7 +79,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             text::printable(&name),
             text::list(&counts, 4)
         );
-        let commands = reasons.iter().filter_map(|(why, nodes)| why.remedy(nodes.first()?));
+        // A command is printed only if nothing else excludes the Node after it.
+        let commands = reasons.iter().filter_map(|(why, nodes)| {
+            let (command, after) = why.remedy(nodes.first()?, version)?;
+            reason(&after).is_none().then_some(command)
+        });
         let advice = Fix::none("add a worker, or remove what excludes a Node that should serve traffic");
         let fix = commands.fold(advice, |fix, command| fix.untried(text::printable(&command)));
         let resource = ResourceRef::bare(ResourceKind::Service, &name);
@@ -122,25 +126,39 @@ impl Excluded<'_> {
         }
     }
 
-    /// The command that removes the cause at a Node. The label of masters stays: the published manifests of the controller
-    /// select the Nodes that it runs on by it.
-    fn remedy(self, node: &KubernetesNode) -> Option<String> {
-        let removed;
-        let mut words = vec!["kubectl", "label", "node", &node.name];
+    /// The command that removes the cause at a Node, and the Node after it. The label of masters stays: the published
+    /// manifests of the controller select the Nodes that it runs on by it.
+    fn remedy(self, node: &KubernetesNode, version: Option<ControllerVersion>) -> Option<(String, KubernetesNode)> {
+        let mut after = node.clone();
+        let mut changes: Vec<String> = Vec::new();
         match self {
-            Self::BackendLabel(labels) => words.extend(labels.split(',')),
-            Self::Label(label) if label != MASTER => {
-                removed = format!("{label}-");
-                words.push(&removed);
+            Self::BackendLabel(labels) => {
+                changes.extend(labels.split(',').map(str::to_owned));
+                after.labels.extend(labels.split(',').filter_map(|pair| pair.split_once('=')).map(owned));
             }
-            Self::Cordon => words = vec!["kubectl", "uncordon", &node.name],
+            Self::Label(label) if label != MASTER => {
+                while let Some(label) = excluding_label(&after, version) {
+                    after.labels.remove(label);
+                    changes.push(format!("{label}-"));
+                }
+            }
+            Self::Cordon => after.is_unschedulable = false,
             Self::Label(_) | Self::ToBeDeleted | Self::NotReady => return None,
         }
-        let is_option = |word: &&str| word.starts_with('-') || word.is_empty();
-        let named = words.iter().skip(2);
-        (!named.clone().any(is_option))
-            .then(|| words.iter().map(|word| text::shell_quote(word)).collect::<Vec<_>>().join(" "))
+        let verb: &[&str] = if self == Self::Cordon { &["uncordon"] } else { &["label", "node"] };
+        let mut words: Vec<&str> = ["kubectl"].iter().chain(verb).copied().collect();
+        words.push(&node.name);
+        words.extend(changes.iter().map(String::as_str));
+        let is_hostile = |word: &&str| word.starts_with('-') || word.is_empty() || word.chars().any(char::is_control);
+        if words.iter().any(is_hostile) {
+            return None;
+        }
+        Some((words.into_iter().map(text::shell_quote).collect::<Vec<_>>().join(" "), after))
     }
+}
+
+fn owned((key, value): (&str, &str)) -> (String, String) {
+    (key.to_owned(), value.to_owned())
 }
 
 /// Label, taint or annotation that keeps a Node out of a load balancer, in the order of the controller. After these, a
@@ -246,6 +264,18 @@ spec:
         assert_eq!(commands(DEFECT), Vec::<String>::new());
         let excluded = DEFECT.replace("node-role.kubernetes.io/master", "service.alibabacloud.com/exclude-node");
         assert_eq!(commands(&excluded), ["kubectl label node master-1 service.alibabacloud.com/exclude-node-"]);
+        let twice = excluded.replace(
+            "service.alibabacloud.com/exclude-node",
+            "service.alibabacloud.com/exclude-node: x\n    node.kubernetes.io/exclude-from-external-load-balancers",
+        );
+        assert_eq!(
+            commands(&twice),
+            [
+                "kubectl label node master-1 node.kubernetes.io/exclude-from-external-load-balancers- service.alibabacloud.com/exclude-node-"
+            ]
+        );
+        let master = excluded.replace("exclude-node", "exclude-node: x\n    node-role.kubernetes.io/master");
+        assert_eq!(commands(&master), Vec::<String>::new());
         let label =
             "annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-backend-label: pool=a,zone=b";
         let labelled = DEFECT.replace("node-role.kubernetes.io/master", "pool").replace("annotations:", label);

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a disk of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Volume],
-    condition: "A disk is `Available`, carries `ack.aliyun.com` with the cluster id (as the CSI driver tags its disks) or the tag of an installer, and the region has no node of the cluster. Scaling groups are not read: one with a nonzero size would launch nodes again.",
+    condition: "A disk is `Available`, carries `ack.aliyun.com` with the cluster id (as the CSI driver tags its disks) or the tag of an installer, and the region has no node of the cluster and no running instance without the tag of a cluster. The rule does not apply if the state of the cluster in Kubernetes is given. Scaling groups are not read: one with a nonzero size would launch nodes again.",
     impact: "nothing uses it, and it still costs money",
     fix: "Take a snapshot if the data matters, then delete the disk.",
     sources: &["kubernetes-sigs/alibaba-cloud-csi-driver pkg/disk/cloud.go#createDisk"],
@@ -70,6 +70,17 @@ mod tests {
         alibaba::does_not_apply(&RULE, |c| {
             c.without_instances();
             c.id = "clusterid";
+        });
+    }
+
+    #[test]
+    fn a_disk_of_another_cluster_stays_one() {
+        alibaba::silent(&RULE, |c| {
+            left(c);
+            c.without_instances();
+            let disk = c.region().disks.last_mut().unwrap();
+            tag(&mut disk.tags, alibaba::KEY, "staging");
+            tag(&mut disk.tags, "KubernetesCluster", "prod");
         });
     }
 }

@@ -1,16 +1,16 @@
-use crate::alibaba::{RegionView, SERVICE_TAG};
+use crate::alibaba::{CLUSTER_TAG, RegionView, SERVICE_TAG};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{is_of, lives, one};
+use super::{lives, one};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-orphan-load-balancer",
     title: "a load balancer of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::LoadBalancer],
-    condition: "A load balancer that the controller created (`kubernetes.do.not.delete`) carries `ack.aliyun.com` with the cluster id, and the region has no node of the cluster. With Services, `ali-load-balancer-leftover` decides.",
+    condition: "A load balancer that the controller created (`kubernetes.do.not.delete`) carries `ack.aliyun.com` with the cluster id, and the region has no node of the cluster and no running instance without the tag of a cluster. The rule does not apply if the state of the cluster in Kubernetes is given. With Services, `ali-load-balancer-leftover` decides.",
     impact: "it costs money, counts against quotas, and no controller ever deletes it",
     fix: "Make sure that its address is no longer in use, and delete it.",
     sources: &[
@@ -26,15 +26,15 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     if let Some(why) = lives(context, view) {
         return CheckResult::not_applicable(why);
     }
-    if context.kubernetes.services.is_some() {
-        return CheckResult::not_applicable("the Services are known");
-    }
     let Some(balancers) = &view.region.load_balancers else {
         return CheckResult::not_applicable("the load balancers were not read: a recording holds them");
     };
     let left: Vec<_> = balancers
         .iter()
-        .filter(|one| is_of(&one.tags, context.cluster_id()) && tags::value(&one.tags, SERVICE_TAG).is_some())
+        .filter(|one| {
+            tags::value(&one.tags, CLUSTER_TAG) == Some(context.cluster_id())
+                && tags::value(&one.tags, SERVICE_TAG).is_some()
+        })
         .map(|one| (one.id.as_str(), one.name.as_deref()))
         .collect();
     let fix = "check that no scaling group brings the cluster back and that no name leads to them, then delete them";
@@ -50,7 +50,6 @@ mod tests {
     fn fires() {
         alibaba::fires(&RULE, |c| {
             c.without_instances();
-            c.objects.clear();
         });
     }
 
@@ -58,7 +57,6 @@ mod tests {
     fn silent() {
         alibaba::silent(&RULE, |c| {
             c.without_instances();
-            c.objects.clear();
             c.load_balancer("lb-bp1web").tags.clear();
         });
     }
@@ -66,11 +64,18 @@ mod tests {
     #[test]
     fn does_not_apply() {
         alibaba::does_not_apply(&RULE, |c| c.objects.clear());
-        alibaba::does_not_apply(&RULE, alibaba::Cluster::without_instances);
         alibaba::does_not_apply(&RULE, |c| {
             c.without_instances();
-            c.objects.clear();
             c.region().load_balancers = None;
+        });
+        // Its instances carry no tag, or its API server answers.
+        alibaba::does_not_apply(&RULE, |c| {
+            c.objects.clear();
+            c.region().instances.iter_mut().for_each(|one| one.tags.clear());
+        });
+        alibaba::does_not_apply(&RULE, |c| {
+            c.without_nodes();
+            c.region().instances.clear();
         });
     }
 }

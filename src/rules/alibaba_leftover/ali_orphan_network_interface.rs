@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a network interface of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::NetworkInterface],
-    condition: "A secondary network interface is `Available`, carries `ack.aliyun.com` with the cluster id (as Terway tags its interfaces) or the tag of an installer, and the region has no node of the cluster. Scaling groups are not read.",
+    condition: "A secondary network interface is `Available`, carries `ack.aliyun.com` with the cluster id (as Terway tags its interfaces) or the tag of an installer, and the region has no node of the cluster and no running instance without the tag of a cluster. The rule does not apply if the state of the cluster in Kubernetes is given. Scaling groups are not read.",
     impact: "it holds an address, and blocks the deletion of its vSwitch and its security groups",
     fix: "Delete the network interface.",
     sources: &[

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a security group of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::SecurityGroup],
-    condition: "A security group carries `ack.aliyun.com` with the cluster id or the tag of an installer, no instance and no network interface has it, and the region has no node of the cluster. Groups that a service of Alibaba Cloud manages are skipped.",
+    condition: "A security group carries `ack.aliyun.com` with the cluster id or the tag of an installer, no instance and no network interface has it, and the region has no node of the cluster and no running instance without the tag of a cluster. The rule does not apply if the state of the cluster in Kubernetes is given. Groups that a service of Alibaba Cloud manages are skipped.",
     impact: "it counts against the quota of security groups, and blocks the deletion of its VPC",
     fix: "Delete the security group.",
     sources: &[

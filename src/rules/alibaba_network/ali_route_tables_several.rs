@@ -46,12 +46,13 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
             let number = text::count(tables.len(), "route table");
             let message = format!("VPC `{vpc}` has {number}: {}", text::list(&tables, 6));
             let related = tables.iter().map(|id| ResourceRef::bare(ResourceKind::RouteTable, *id));
-            let used = tables_of_nodes(view, vpc);
-            let value = if used.is_empty() { tables.join(",") } else { used.join(",") };
-            let fix = Fix::none(format!(
-                "set `routeTableIDs` of the controller's configuration to `{}`, the tables of the nodes' vSwitches",
-                text::printable(&value)
-            ));
+            let fix = Fix::none(match tables_of_nodes(view, vpc).as_slice() {
+                [] => "list the tables in `routeTableIDs` of the controller's configuration".to_owned(),
+                used => format!(
+                    "set `routeTableIDs` of the controller's configuration to `{}`, the tables of the nodes' vSwitches",
+                    text::printable(&used.join(","))
+                ),
+            });
             let resource = alibaba::resource(view, ResourceKind::Vpc, vpc, None);
             found.push(Violation::new(Severity::Warning, resource, message, fix).related(related));
         }

@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{UPDATE, change, create, delete, edited, is_nothing, tried, undecided};
+use super::{REPLACE, UPDATE, change, create, delete, edited, is_nothing, tried, undecided};
 use crate::alibaba::PrincipalKind;
 use crate::testing::alibaba::{self, Cluster};
-
-const REPLACE: &[&str] = super::REPLACE;
 
 fn custom(name: &str) -> Value {
     json!({"id": name, "policy_name": name})
@@ -101,6 +99,32 @@ fn what_cannot_be_judged_is_undecided_at_its_address() {
         let guard = tried(&cluster, std::slice::from_ref(&one));
         let addresses: Vec<&str> = undecided(&guard).into_iter().map(|(address, _)| address).collect();
         assert_eq!(addresses, [address.as_str()], "{one:#}: {:?}", guard.new);
+    }
+}
+
+/// The cluster names a route table, a vSwitch and a security group by their ids: what replaces them has others.
+#[test]
+fn what_the_cluster_names_by_its_id_is_not_replaced_silently() {
+    let mut cluster = cluster();
+    let config = json!({"Global": {"routeTableIDs": "vtb-bp1,vtb-bp2", "vswitchid": "cn-hangzhou-h:vsw-bp2"}});
+    cluster.objects.push(json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "cloud-config", "namespace": "kube-system"},
+        "data": {"cloud-config.conf": config.to_string()}}));
+    let mut table = cluster.region().route_tables[0].clone();
+    table.id = "vtb-bp2".to_owned();
+    cluster.region().route_tables.push(table);
+    let mut vswitch = cluster.region().vswitches[0].clone();
+    vswitch.id = "vsw-bp2".to_owned();
+    cluster.region().vswitches.push(vswitch);
+    for (address, id) in [("alicloud_route_table.one", "vtb-bp2"), ("alicloud_vswitch.one", "vsw-bp2")] {
+        let base = json!({"vpc_id": "vpc-bp1", "zone_id": "cn-hangzhou-h"});
+        let unknown = json!({"id": true});
+        let one = change(
+            address,
+            REPLACE,
+            [json!({"id": id, "vpc_id": "vpc-bp1", "zone_id": "cn-hangzhou-h"}), base, unknown],
+        );
+        assert_eq!(undecided(&tried(&cluster, &[one])).len(), 1, "{address}");
     }
 }
 
