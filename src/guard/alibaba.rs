@@ -145,9 +145,7 @@ fn note_lost_roles(before: &Inventory, after: &Inventory, affected: &Affected, e
         let key = (ResourceKind::Instance, id.clone());
         for effect in effects.iter_mut().filter(|effect| effect.touched.contains(&key)) {
             let why = format!("`{id}` loses its RAM role `{role}`: what takes its credentials from the node has none");
-            if !effect.undecided.contains(&why) {
-                effect.undecided.push(why);
-            }
+            effect.undecided(why);
         }
     }
 }
@@ -193,10 +191,7 @@ impl Trial<'_> {
     }
 
     fn undecided(&mut self, why: impl Into<String>) {
-        let why = why.into();
-        if !self.effect.undecided.contains(&why) {
-            self.effect.undecided.push(why);
-        }
+        self.effect.undecided(why.into());
     }
 
     /// Records an attribute that is known only after the plan is applied.
@@ -206,7 +201,7 @@ impl Trial<'_> {
 
     /// True if the object after the change is another one.
     fn is_new(&self) -> bool {
-        self.change.action.is_some_and(makes)
+        self.change.makes()
     }
 
     /// True if no object of the change is left.
@@ -332,11 +327,6 @@ impl Trial<'_> {
             self.undecided(format!("the value of its tag `{key}` is known only after the plan is applied"));
         }
     }
-}
-
-/// True for an action that makes another object.
-fn makes(action: Action) -> bool {
-    matches!(action, Action::Create | Action::Replace)
 }
 
 fn tags_of_mut<'r>(region: &'r mut Region, kind: ResourceKind, id: &str) -> Option<&'r mut Vec<crate::tags::Tag>> {

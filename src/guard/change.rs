@@ -111,6 +111,11 @@ impl Change {
         self.action == Some(action)
     }
 
+    /// True if the object after the change is another one than before.
+    pub(super) fn makes(&self) -> bool {
+        matches!(self.action, Some(Action::Create | Action::Replace))
+    }
+
     /// True if an object exists afterwards.
     pub(super) fn keeps(&self) -> bool {
         !self.is(Action::Delete)

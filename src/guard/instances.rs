@@ -10,7 +10,7 @@ use crate::aws::{
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
-use super::change::{Action, Change, Setting, block};
+use super::change::{Action, Setting, block};
 use super::identity::arn_of_profile;
 use super::launch_templates::{self, OfTemplate};
 use super::links_on_copy::groups_of_interface;
@@ -101,10 +101,6 @@ pub(super) fn remove(trial: &mut Trial<'_>, id: &str) {
     region.volumes.iter_mut().for_each(|volume| volume.attached_to.retain(|one| one != id));
 }
 
-fn is_new(change: &Change) -> bool {
-    matches!(change.action, Some(Action::Create | Action::Replace))
-}
-
 fn with<T>(trial: &mut Trial<'_>, id: &str, change: impl FnOnce(&mut Instance) -> T) -> Option<T> {
     trial.region().and_then(|region| region.instances.iter_mut().find(|one| one.id == id)).map(change)
 }
@@ -158,7 +154,7 @@ fn is_left_to_template(trial: &Trial<'_>, key: &str) -> bool {
         Value::Array(list) => !list.is_empty(),
         _ => true,
     });
-    is_new(trial.change) && !is_set && !trial.plan.is_configured(trial.change, key)
+    trial.change.makes() && !is_set && !trial.plan.is_configured(trial.change, key)
 }
 
 /// The groups of the first interface.
@@ -262,7 +258,7 @@ fn options(trial: &mut Trial<'_>, id: &str, template: &OfTemplate) {
         trial.touch(ResourceKind::Instance, id);
     }
     let check = match change.after("source_dest_check") {
-        Setting::Known(value) if change.differs("source_dest_check") || is_new(change) => value.as_bool(),
+        Setting::Known(value) if change.differs("source_dest_check") || change.makes() => value.as_bool(),
         _ => None,
     };
     if let Some(check) = check {

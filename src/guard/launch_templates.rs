@@ -174,7 +174,7 @@ pub(super) enum OfTemplate {
 /// Source: Amazon EC2 User Guide, "Launch instances from a launch template".
 pub(super) fn of_instance(trial: &Trial<'_>) -> OfTemplate {
     let change = trial.change;
-    if !matches!(change.action, Some(Action::Create | Action::Replace)) {
+    if !change.makes() {
         return OfTemplate::None;
     }
     let Some(references) = references(trial.plan, change) else {

@@ -300,7 +300,7 @@ fn security_group(trial: &mut Trial<'_>) {
     if is_missing(trial, &id, |region, id| region.security_group(id).is_some()) {
         return;
     }
-    let is_new = matches!(change.action, Some(Action::Create | Action::Replace));
+    let is_new = change.makes();
     if change.is(Action::Create) {
         let Some(vpc_id) = vpc_of(trial) else { return };
         let new = SecurityGroup {

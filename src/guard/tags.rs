@@ -43,7 +43,7 @@ impl TagChange {
 /// The difference that a change makes to the tags of its object.
 pub(super) fn change(plan: &Plan, change: &Change) -> TagChange {
     let key = if change.keys().any(|key| key == "tags_all") { "tags_all" } else { "tags" };
-    let is_new = matches!(change.action, Some(Action::Create | Action::Replace));
+    let is_new = change.makes();
     let before = if is_new { BTreeMap::new() } else { known(change.before(key)) };
     let mut result = TagChange { is_new, ..TagChange::default() };
     let After { tags: after, unknown, has_unknown_keys } = after(plan, change, key);

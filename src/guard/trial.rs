@@ -23,6 +23,15 @@ pub(super) struct Effect {
     pub(super) elsewhere: Option<String>,
 }
 
+impl Effect {
+    /// Records a reason once.
+    pub(super) fn undecided(&mut self, why: String) {
+        if !self.undecided.contains(&why) {
+            self.undecided.push(why);
+        }
+    }
+}
+
 /// One change on the copy.
 #[derive(Debug)]
 pub(super) struct Trial<'t> {
@@ -53,10 +62,7 @@ impl Trial<'_> {
     }
 
     pub(super) fn undecided(&mut self, why: impl Into<String>) {
-        let why = why.into();
-        if !self.effect.undecided.contains(&why) {
-            self.effect.undecided.push(why);
-        }
+        self.effect.undecided(why.into());
     }
 
     pub(super) fn later(&mut self, why: impl Into<String>) {

@@ -8,9 +8,9 @@ use crate::alibaba::{Attachment, PolicyType, PrincipalKind};
 use crate::guard::links::{Open, Side};
 use crate::resource::ResourceKind;
 
+use super::Trial;
 use super::network::use_system_table;
 use super::principals::{attached, detached, on_principal};
-use super::{Trial, makes};
 
 /// A connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,5 +268,5 @@ fn may_matter(trial: &Trial<'_>) -> bool {
         }
     }
     // A new object that nothing names is none of a cluster's.
-    !is_any_named && !change.action.is_some_and(makes)
+    !is_any_named && !change.makes()
 }

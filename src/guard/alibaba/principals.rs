@@ -174,7 +174,7 @@ fn sets(trial: &Trial<'_>, key: &str) -> bool {
 }
 
 /// True if a principal of a cluster has a custom policy.
-pub(super) fn is_used(trial: &Trial<'_>, policy: &str) -> bool {
+fn is_used(trial: &Trial<'_>, policy: &str) -> bool {
     trial.account.principals.iter().any(|one| {
         trial.affected.uses(one.kind, &one.name)
             && attachments(one).any(|held| held.policy_type == PolicyType::Custom && held.policy == policy)

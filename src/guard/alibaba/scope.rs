@@ -74,11 +74,11 @@ impl Affected {
                     self.balancers.insert(id.to_owned());
                 }
             }
-            self.name_ids(auditor.kubernetes);
-            let annotated = auditor.kubernetes.services.iter().flatten().flat_map(|service| &service.annotations);
-            let named = annotated.filter(|(key, _)| key.ends_with(LOAD_BALANCER_ID)).map(|(_, id)| id.clone());
-            self.balancers.extend(named);
         }
+        self.name_ids(auditor.kubernetes);
+        let annotated = auditor.kubernetes.services.iter().flatten().flat_map(|service| &service.annotations);
+        let named = annotated.filter(|(key, _)| key.ends_with(LOAD_BALANCER_ID)).map(|(_, id)| id.clone());
+        self.balancers.extend(named);
         self.ids.extend(self.vpcs.iter().cloned());
         let options = with_evidence(auditor.role_audit, view, auditor.kubernetes);
         for (_, kind, name) in options.controller_roles.iter().filter_map(|arn| roles::named(arn)) {
