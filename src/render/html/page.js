@@ -104,7 +104,7 @@ for (const part of document.querySelectorAll('.map [data-find]')) {
   for (const id of part.dataset.find.split(' ')) if (!places.has(id)) places.set(id, part);
 }
 for (const row of places.size > 0 ? rows : []) {
-  row.addEventListener('toggle', () => {
+  const offer = () => {
     const place = row.dataset.ids.split(' ').map(id => places.get(id)).find(Boolean);
     const body = row.querySelector('.body');
     if (!place || !body || body.querySelector('.place')) return;
@@ -118,7 +118,10 @@ for (const row of places.size > 0 ? rows : []) {
       place.focus({ preventScroll: true });
     });
     body.append(button);
-  });
+  };
+  // Browsers differ in whether a row that is open from the start is toggled before this script listens.
+  if (row.open) offer();
+  row.addEventListener('toggle', offer);
 }
 for (const part of document.querySelectorAll('[data-groups]')) {
   const svg = part.closest('svg');
