@@ -10,7 +10,7 @@ mod releases;
 
 pub use embedded::find;
 pub(crate) use embedded::{EMBEDDED, Embedded, all};
-pub(crate) use releases::{RELEASES, Release, Variant, needs_of_any_release, published_for, usual_for};
+pub(crate) use releases::{Published, RELEASES, Release, Variant, needs_of_any_release, published_for, usual_for};
 
 /// Stands for the cluster id in a baseline, in resources and in conditions.
 pub(crate) const CLUSTER_NAME: &str = "CLUSTER_NAME";
@@ -277,7 +277,9 @@ mod tests {
                 "karpenter-controller-1.12" => &[
                     "`arc-zonal-shift:GetManagedResource` applies to alb, nlb, which none of the statement's resources can match",
                 ],
-                "alicloud-csi-disk" => &["duplicate pattern `ecs:CreateSnapshot`"],
+                "alicloud-csi-disk" | "alicloud-csi-disk-1.5" | "alicloud-csi-disk-1.6" => {
+                    &["duplicate pattern `ecs:CreateSnapshot`"]
+                }
                 _ => &[],
             };
             // Controllers that create load balancers create the Elastic Load Balancing role, and their policies do not

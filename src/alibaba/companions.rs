@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::baseline::{Release, Variant, published_for};
 use crate::controller::alibaba_companion::{
     AlibabaCompanion, CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE, EXTERNAL_DNS_PRIVATE, EXTERNAL_DNS_PUBLIC,
     EXTERNAL_DNS_PUBLISHED, NeededAction, image_parts,
@@ -68,6 +69,20 @@ impl<'e> CompanionRun<'e> {
     /// `NAME VERSION`.
     pub(crate) fn label(&self) -> String {
         label(self.companion.name(), self.version)
+    }
+
+    /// Baselines of the release that runs; for the CSI driver those of what it drives.
+    pub(crate) fn published(&self) -> Vec<String> {
+        let releases = self.version.into_iter().flat_map(|version| published_for(self.companion, version));
+        let drives = |release: &&Release| match release.variant {
+            Variant::Nas => self.drives("nas"),
+            _ => !self.is_csi() || self.drives("disk"),
+        };
+        releases.filter(drives).map(|release| release.baseline.to_owned()).collect()
+    }
+
+    fn is_csi(&self) -> bool {
+        matches!(self.companion, AlibabaCompanion::CsiController | AlibabaCompanion::CsiNode)
     }
 
     /// Value of an argument, in one word or two.
@@ -139,8 +154,8 @@ impl<'e> CompanionRun<'e> {
     /// True if it certainly makes the calls of `needed`: the CSI driver for disks, unless another part of it attaches them.
     pub(super) fn calls_are_known(&self, evidence: &Evidence) -> bool {
         match self.companion {
-            AlibabaCompanion::CsiController => self.drives_disks(),
-            AlibabaCompanion::CsiNode => self.drives_disks() && !self.may_attach_elsewhere(evidence),
+            AlibabaCompanion::CsiController => self.drives("disk"),
+            AlibabaCompanion::CsiNode => self.drives("disk") && !self.may_attach_elsewhere(evidence),
             AlibabaCompanion::ClusterAutoscaler | AlibabaCompanion::ExternalDns => true,
             // Its configuration is a ConfigMap that a recording does not have.
             AlibabaCompanion::Terway => false,
@@ -235,8 +250,9 @@ impl<'e> CompanionRun<'e> {
         }
     }
 
-    fn drives_disks(&self) -> bool {
-        self.argument("driver").is_none_or(|drivers| drivers.split(',').any(|one| one.trim().starts_with("disk")))
+    /// True for the CSI driver of a kind of storage: all kinds without `--driver`.
+    fn drives(&self, storage: &str) -> bool {
+        self.argument("driver").is_none_or(|drivers| drivers.split(',').any(|one| one.trim().starts_with(storage)))
     }
 
     /// True if a setting may let the controller attach the disks: `DISK_AD_CONTROLLER`, a feature gate or the `ConfigMap`.

@@ -106,6 +106,7 @@ fn of_unknown(run: &CompanionRun<'_>) -> UsedRole {
     let role_source = if run.has_key() { RoleSource::AccessKeys } else { RoleSource::Unknown };
     UsedRole {
         version: run.version.map(|version| version.to_string()),
+        published: run.published(),
         workload: Some(run.workload.full_name()),
         ..UsedRole::new(run.companion.name().to_owned(), role_source)
     }

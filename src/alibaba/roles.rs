@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::alibaba::{self, AlibabaCall, AlibabaController};
-use crate::controller::alibaba_companion::{CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE};
+use crate::controller::alibaba_companion::{AlibabaCompanion, CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE};
 use crate::controller::{Controller, ControllerVersion};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
@@ -29,16 +29,6 @@ use super::view::{ClusterView, Member, RegionView};
 
 /// Options of the comparison, as for AWS.
 pub type PrincipalOptions = RoleAuditOptions;
-
-/// Baselines of other software on nodes: not required, and not excess either.
-const COMPANIONS: [&str; 6] = [
-    "ack-2022-worker",
-    "alicloud-cluster-autoscaler",
-    "alicloud-csi-disk",
-    "alicloud-csi-nas",
-    "alicloud-csi-node",
-    "terway",
-];
 
 /// User of a principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -382,12 +372,16 @@ impl Asked {
                 documents: vec![Document::unknown("", false, &RAM)],
             },
         };
-        let published: &[&str] =
-            if used_by.is_controllers() || used_by == Use::UnknownNodes { &["ack-2022"] } else { &[] };
+        let published: &[&str] = if used_by.is_controllers() || used_by == Use::UnknownNodes {
+            &["ack-2022", "ack-2022-worker"]
+        } else {
+            &["ack-2022-worker"]
+        };
         // The policies of that time grant whole services.
         let is_old = options.controller_version.is_some_and(|version| version < ControllerVersion::new(2, 0, 0));
         let old: &[&str] = if is_old { &["ack-2019-worker"] } else { &[] };
-        for name in COMPANIONS.iter().chain(published).chain(old) {
+        asked.needs.extend(AlibabaCompanion::ALL.into_iter().flat_map(baseline::needs_of_any_release));
+        for name in published.iter().chain(old) {
             let Some(embedded) = baseline::find(name) else { continue };
             asked.needs.extend(embedded.baseline(None)?.actions.into_iter().map(Need::everywhere));
         }
@@ -449,8 +443,9 @@ fn calls(options: &PrincipalOptions) -> Vec<&'static AlibabaCall> {
     running.flat_map(|controller| alibaba::calls(controller, options.controller_version)).collect()
 }
 
-/// Actions of the policies that the projects of the controllers publish.
+/// Actions of the policies that the projects of the controllers publish, in any release.
 pub(crate) fn published_needs() -> Vec<Need> {
-    let published = COMPANIONS.iter().filter_map(|name| baseline::find(name)?.baseline(None).ok());
-    published.flat_map(|baseline| baseline.actions).map(Need::everywhere).collect()
+    let worker = baseline::find("ack-2022-worker").and_then(|embedded| embedded.baseline(None).ok());
+    let actions = worker.into_iter().flat_map(|baseline| baseline.actions).map(Need::everywhere);
+    AlibabaCompanion::ALL.into_iter().flat_map(baseline::needs_of_any_release).chain(actions).collect()
 }

@@ -188,7 +188,7 @@ fn allowing<'s>(set: &'s PolicySet, action: &str) -> impl Iterator<Item = &'s St
 mod tests {
     use serde_json::Value;
 
-    use crate::baseline::{self, RELEASES, Release, Variant};
+    use crate::baseline::{self, Published, RELEASES, Release, Variant};
     use crate::controller::companion::{COMPANIONS, CompanionRow};
     use crate::rules::{RULES, Rule};
     use crate::testing::aws;
@@ -197,12 +197,12 @@ mod tests {
     fn published() -> impl Iterator<Item = (&'static str, String, String)> {
         // Session tags of EKS Pod Identity are not those of a web identity.
         let is_usual = |one: &&Release| !matches!(one.variant, Variant::Isolated | Variant::ClusterScoped);
-        RELEASES.iter().filter(is_usual).map(|release| {
-            let row = COMPANIONS.iter().find(|row| row.companion == release.companion).unwrap();
+        RELEASES.iter().filter(is_usual).filter_map(|release| {
+            let row = COMPANIONS.iter().find(|row| Published::Aws(row.companion) == release.controller)?;
             let policy = baseline::find(release.baseline).unwrap().document(None);
             let policy = policy.replace(baseline::CLUSTER_NAME, "c-m-4x8z2k9q");
             let image = format!("{}:v{}", row.images[0], release.since);
-            (release.baseline, policy, image)
+            Some((release.baseline, policy, image))
         })
     }
 

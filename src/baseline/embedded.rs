@@ -75,7 +75,7 @@ pub(crate) static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Worker,
         content: Content::Document(include_str!("../../policies/alicloud-cluster-autoscaler.json")),
         source: "kubernetes/autoscaler 55c37cd5, cluster-autoscaler/cloudprovider/alicloud/README.md (Apache-2.0)",
-        versions: "cluster autoscaler of mid 2026",
+        versions: "cluster autoscaler from v1.13.0 on; lacks the call that adds nodes since v1.32.0",
     },
     Embedded {
         name: "alicloud-csi-disk",
@@ -83,7 +83,7 @@ pub(crate) static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Controlplane,
         content: Content::Document(include_str!("../../policies/alicloud-csi-disk.json")),
         source: "kubernetes-sigs/alibaba-cloud-csi-driver 8aacf900, docs/ram-policies/disk/controller.json (Apache-2.0)",
-        versions: "controller of disks, of mid 2026",
+        versions: "controller of disks, from v1.36.2 on",
     },
     Embedded {
         name: "alicloud-csi-nas",
@@ -91,7 +91,7 @@ pub(crate) static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Controlplane,
         content: Content::Document(include_str!("../../policies/alicloud-csi-nas.json")),
         source: "kubernetes-sigs/alibaba-cloud-csi-driver 8aacf900, docs/ram-policies/nas.json without its trailing comma (Apache-2.0)",
-        versions: "NAS, of mid 2026",
+        versions: "NAS, from v1.5.0 on",
     },
     Embedded {
         name: "alicloud-csi-node",
@@ -99,7 +99,7 @@ pub(crate) static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Worker,
         content: Content::Document(include_str!("../../policies/alicloud-csi-node.json")),
         source: "kubernetes-sigs/alibaba-cloud-csi-driver 8aacf900, docs/ram-policies/disk/node.json (Apache-2.0)",
-        versions: "nodes, of mid 2026",
+        versions: "nodes, from v1.35.3 on",
     },
     Embedded {
         name: "capa-controlplane",
@@ -427,7 +427,7 @@ pub(crate) static EMBEDDED: &[Embedded] = &[
         node_role: CallRole::Worker,
         content: Content::Document(include_str!("../../policies/terway.json")),
         source: "AliyunContainerService/terway 89aadf8b, docs/ecs.md (Apache-2.0)",
-        versions: "of mid 2026",
+        versions: "from v1.13.7 on",
     },
     Embedded {
         name: "upstream-controlplane",

@@ -1,14 +1,64 @@
 //! Releases of the policies that projects publish for their controllers, and the changes between them.
 
 use crate::controller::ControllerVersion;
+use crate::controller::alibaba_companion::AlibabaCompanion::{self, CsiController, CsiNode, Terway};
 use crate::controller::companion::Companion::{
     self, ClusterAutoscaler, EbsCsi, EfsCsi, Karpenter, LoadBalancerController, VpcCni,
 };
+use crate::controller::companion::{COMPANIONS, CompanionRow};
 use crate::policy::{Condition, Need};
 
 use super::Baseline;
 use super::embedded::find;
-use Variant::{ClusterScoped, Ipv4, Ipv6, Isolated, Standard, TaggedVolumes};
+use Variant::{ClusterScoped, Ipv4, Ipv6, Isolated, Nas, Standard, TaggedVolumes};
+
+/// A controller with published policies, of either cloud.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Published {
+    Aws(Companion),
+    Alibaba(AlibabaCompanion),
+}
+
+impl From<Companion> for Published {
+    fn from(companion: Companion) -> Self {
+        Self::Aws(companion)
+    }
+}
+
+impl From<AlibabaCompanion> for Published {
+    fn from(companion: AlibabaCompanion) -> Self {
+        Self::Alibaba(companion)
+    }
+}
+
+impl Published {
+    /// Controllers in the order of [`RELEASES`].
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all: Vec<Self> = RELEASES.iter().map(|release| release.controller).collect();
+        all.dedup();
+        all
+    }
+
+    fn row(self) -> Option<&'static CompanionRow> {
+        COMPANIONS.iter().find(|row| Self::Aws(row.companion) == self)
+    }
+
+    /// Name for display.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Aws(_) => self.row().map_or("", |row| row.name).to_owned(),
+            Self::Alibaba(companion) => format!("{}, Alibaba Cloud", companion.name()),
+        }
+    }
+
+    /// Name on the command line.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Self::Aws(_) => self.row().map_or("", |row| row.option),
+            Self::Alibaba(companion) => companion.option(),
+        }
+    }
+}
 
 /// One of several policies that a project publishes side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +66,8 @@ pub(crate) enum Variant {
     Standard,
     /// Partitions without the newest features of Elastic Load Balancing.
     Isolated,
+    /// File systems of NAS.
+    Nas,
     /// Writes only to volumes with the tags of the driver.
     TaggedVolumes,
     /// Writes only to volumes of the cluster that the session tags of EKS Pod Identity name.
@@ -30,6 +82,7 @@ impl Variant {
         match self {
             Self::Standard => "",
             Self::Isolated => "isolated partitions",
+            Self::Nas => "NAS",
             Self::TaggedVolumes => "AmazonEBSCSIDriverPolicyV2",
             Self::ClusterScoped => "AmazonEBSCSIDriverEKSClusterScopedPolicy",
             Self::Ipv4 => "IPv4",
@@ -41,7 +94,7 @@ impl Variant {
 /// A policy and the first release that it is published with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Release {
-    pub(crate) companion: Companion,
+    pub(crate) controller: Published,
     pub(crate) variant: Variant,
     pub(crate) since: ControllerVersion,
     /// Name of the embedded baseline.
@@ -54,7 +107,26 @@ const fn release(
     (major, minor, patch): (u32, u32, u32),
     baseline: &'static str,
 ) -> Release {
-    Release { companion, variant, since: ControllerVersion::new(major, minor, patch), baseline }
+    Release {
+        controller: Published::Aws(companion),
+        variant,
+        since: ControllerVersion::new(major, minor, patch),
+        baseline,
+    }
+}
+
+const fn alibaba(
+    companion: AlibabaCompanion,
+    variant: Variant,
+    (major, minor, patch): (u32, u32, u32),
+    baseline: &'static str,
+) -> Release {
+    Release {
+        controller: Published::Alibaba(companion),
+        variant,
+        since: ControllerVersion::new(major, minor, patch),
+        baseline,
+    }
 }
 
 /// Releases since 2022 whose policy differs from the one before, by controller, variant and version. The policy in force
@@ -116,6 +188,18 @@ pub(crate) const RELEASES: &[Release] = &[
     release(Karpenter, Standard, (1, 11, 0), "karpenter-controller-1.11"),
     release(Karpenter, Standard, (1, 12, 0), "karpenter-controller-1.12"),
     release(Karpenter, Standard, (1, 13, 0), "karpenter-controller"),
+    alibaba(CsiController, Standard, (1, 5, 0), "alicloud-csi-disk-1.5"),
+    alibaba(CsiController, Standard, (1, 6, 2), "alicloud-csi-disk-1.6"),
+    alibaba(CsiController, Standard, (1, 36, 2), "alicloud-csi-disk"),
+    alibaba(CsiController, Nas, (1, 5, 0), "alicloud-csi-nas"),
+    alibaba(CsiNode, Standard, (1, 5, 0), "alicloud-csi-disk-1.5"),
+    alibaba(CsiNode, Standard, (1, 6, 2), "alicloud-csi-node-1.6"),
+    alibaba(CsiNode, Standard, (1, 34, 3), "alicloud-csi-node-1.34"),
+    alibaba(CsiNode, Standard, (1, 35, 3), "alicloud-csi-node"),
+    // The tags v1.13.5 and v1.13.6 were not read.
+    alibaba(Terway, Standard, (1, 1, 0), "terway-1.1"),
+    alibaba(Terway, Standard, (1, 13, 7), "terway"),
+    alibaba(AlibabaCompanion::ClusterAutoscaler, Standard, (1, 13, 0), "alicloud-cluster-autoscaler"),
 ];
 
 /// Changes between a policy and the one before it.
@@ -130,7 +214,7 @@ pub(crate) struct Changes {
 impl Release {
     /// The release before it; `None` for the first.
     pub(crate) fn previous(&self) -> Option<&'static Self> {
-        let own = |one: &&Self| (one.companion, one.variant) == (self.companion, self.variant);
+        let own = |one: &&Self| (one.controller, one.variant) == (self.controller, self.variant);
         RELEASES.iter().filter(own).take_while(|one| one.since < self.since).last()
     }
 
@@ -175,10 +259,11 @@ fn scopes(baseline: &Baseline, action: &str) -> Vec<(String, Vec<String>)> {
 
 /// Policies that were published for a release of a controller, one for each variant.
 pub(crate) fn published_for(
-    companion: Companion,
+    controller: impl Into<Published>,
     version: ControllerVersion,
 ) -> impl Iterator<Item = &'static Release> {
-    let of = move |release: &&Release| release.companion == companion && release.since <= version;
+    let controller = controller.into();
+    let of = move |release: &&Release| release.controller == controller && release.since <= version;
     RELEASES.iter().filter(of).filter(move |release| {
         let newer = |one: &Release| one.variant == release.variant && one.since > release.since;
         !RELEASES.iter().filter(of).any(newer)
@@ -192,7 +277,7 @@ pub(crate) fn usual_for(
     is_isolated: bool,
 ) -> Option<&'static Release> {
     let usual = if is_isolated && companion == LoadBalancerController { Isolated } else { Standard };
-    let mut own = RELEASES.iter().filter(|release| (release.companion, release.variant) == (companion, usual));
+    let mut own = RELEASES.iter().filter(|release| (release.controller, release.variant) == (companion.into(), usual));
     match version {
         Some(version) => own.rfind(|release| release.since <= version),
         None => own.next_back(),
@@ -200,8 +285,9 @@ pub(crate) fn usual_for(
 }
 
 /// Everything that the policies of any release of a controller allow.
-pub(crate) fn needs_of_any_release(companion: Companion) -> Vec<Need> {
-    let names = RELEASES.iter().filter(|release| release.companion == companion).map(|release| release.baseline);
+pub(crate) fn needs_of_any_release(controller: impl Into<Published>) -> Vec<Need> {
+    let controller = controller.into();
+    let names = RELEASES.iter().filter(|release| release.controller == controller).map(|release| release.baseline);
     let mut needs: Vec<Need> = names.filter_map(document).flat_map(|baseline| baseline.needs()).collect();
     needs.sort_unstable_by(|a, b| (&a.action, &a.resources).cmp(&(&b.action, &b.resources)));
     needs.dedup();
@@ -214,15 +300,15 @@ mod tests {
 
     use super::*;
     use crate::policy::{
-        Catalogue, Document, Environment, IAM, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
+        Catalogue, Document, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
     };
 
     /// Actions of a baseline that a document does not grant wherever the baseline requires them.
     fn not_granted(baseline: &Baseline, document: &Value) -> Vec<String> {
-        let document = Document::parse(&document.to_string()).unwrap();
+        let document = Document::parse_as(&document.to_string(), None).unwrap();
         let set = PolicySet::for_identity(vec![NamedDocument { name: "own".to_owned(), document }]);
         let prepared = PreparedPolicies::new(&set);
-        let catalogue = Catalogue::for_dialect(&IAM);
+        let catalogue = Catalogue::for_dialect(baseline.document.dialect);
         let environment = Environment { account_id: "111122223333".to_owned(), ..Environment::default() };
         let is_granted = |action: &&String| {
             let (resources, conditions): (Vec<String>, Vec<_>) = baseline.required_scopes(action).into_iter().unzip();
@@ -266,7 +352,7 @@ mod tests {
             let changes = release.changes().unwrap();
             assert_ne!(changes, Changes::default(), "{}", release.baseline);
         }
-        let own = |release: &Release| (release.companion, release.variant.describe(), release.since);
+        let own = |release: &Release| (release.controller, release.variant.describe(), release.since);
         let mut seen = Vec::new();
         for release in RELEASES {
             assert!(!seen.contains(&own(release)), "{}", release.baseline);
@@ -276,15 +362,20 @@ mod tests {
 
     #[test]
     fn the_policy_of_a_release_is_the_newest_that_is_not_newer() {
-        let names = |companion, version: &str| -> Vec<&str> {
-            published_for(companion, version.parse().unwrap()).map(|release| release.baseline).collect()
-        };
+        fn names(controller: impl Into<Published>, version: &str) -> Vec<&'static str> {
+            published_for(controller, version.parse().unwrap()).map(|release| release.baseline).collect()
+        }
         assert_eq!(names(LoadBalancerController, "v2.6.2"), ["lbc-2.5", "lbc-2.5"]);
         assert_eq!(names(EbsCsi, "v1.45.0"), ["ebs-csi-1.39"]);
         assert_eq!(names(EbsCsi, "v1.64.0"), ["ebs-csi", "ebs-csi-v2", "ebs-csi-cluster-scoped"]);
         assert_eq!(names(Karpenter, "1.8.1"), ["karpenter-controller-1.7"]);
         assert_eq!(names(Karpenter, "v0.4.0"), [""; 0]);
         assert_eq!(names(Companion::ExternalDns, "v0.20.0"), [""; 0]);
+        assert_eq!(names(CsiController, "v1.33.4"), ["alicloud-csi-disk-1.6", "alicloud-csi-nas"]);
+        assert_eq!(names(CsiNode, "1.35.1"), ["alicloud-csi-node-1.34"]);
+        assert_eq!(names(Terway, "v1.13.4"), ["terway-1.1"]);
+        assert_eq!(names(AlibabaCompanion::ClusterAutoscaler, "1.32.0"), ["alicloud-cluster-autoscaler"]);
+        assert_eq!(names(AlibabaCompanion::ExternalDns, "0.20.0"), [""; 0]);
         let usual = |companion, version: Option<&str>, is_isolated| {
             let version = version.map(|version| version.parse().unwrap());
             usual_for(companion, version, is_isolated).map(|release| release.baseline)

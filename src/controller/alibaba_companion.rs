@@ -30,6 +30,21 @@ impl AlibabaCompanion {
             Self::Terway => "terway",
         }
     }
+
+    /// Name on the command line.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Self::ClusterAutoscaler => "alicloud-autoscaler",
+            Self::CsiController => "alicloud-csi",
+            Self::CsiNode => "alicloud-csi-node",
+            Self::ExternalDns => "alicloud-external-dns",
+            Self::Terway => "terway",
+        }
+    }
+
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::ClusterAutoscaler, Self::CsiController, Self::CsiNode, Self::ExternalDns, Self::Terway];
 }
 
 /// An action, the first version that calls it, and the first that no longer does.

@@ -217,4 +217,5 @@ fn roles_of_alibaba_cloud_are_those_of_the_nodes() {
     assert_eq!(autoscaler["role_source"], "node-metadata");
     assert_eq!(autoscaler["role"], nodes["role"]);
     assert!(autoscaler["lacking"].as_array().unwrap().contains(&json!("ess:ScaleWithAdjustment")));
+    assert_eq!(autoscaler["published"], json!(["alicloud-cluster-autoscaler"]));
 }

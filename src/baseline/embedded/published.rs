@@ -5,15 +5,18 @@
 //! do not.
 
 use crate::controller::CallRole;
-use crate::policy::IAM;
+use crate::policy::{IAM, RAM};
 
 use super::{Content, Embedded};
 
 macro_rules! published {
     ($name:literal, $file:literal, $source:literal, $versions:literal) => {
+        published!(&IAM, $name, $file, $source, $versions)
+    };
+    ($dialect:expr, $name:literal, $file:literal, $source:literal, $versions:literal) => {
         Embedded {
             name: $name,
-            dialect: &IAM,
+            dialect: $dialect,
             node_role: CallRole::Worker,
             content: Content::Document(include_str!(concat!("../../../policies/", $file))),
             source: $source,
@@ -24,6 +27,34 @@ macro_rules! published {
 
 /// By name.
 pub(super) static PUBLISHED: &[Embedded] = &[
+    published!(
+        &RAM,
+        "alicloud-csi-disk-1.5",
+        "published/alicloud-csi-disk-1.5.json",
+        "kubernetes-sigs/alibaba-cloud-csi-driver v1.5.0, docs/ram-policies/disk.json (Apache-2.0)",
+        "controller and nodes, from v1.5.0 on"
+    ),
+    published!(
+        &RAM,
+        "alicloud-csi-disk-1.6",
+        "published/alicloud-csi-disk-1.6.json",
+        "kubernetes-sigs/alibaba-cloud-csi-driver v1.6.2, docs/ram-policies/disk/controller.json (Apache-2.0)",
+        "controller of disks, from v1.6.2 on"
+    ),
+    published!(
+        &RAM,
+        "alicloud-csi-node-1.34",
+        "published/alicloud-csi-node-1.34.json",
+        "kubernetes-sigs/alibaba-cloud-csi-driver v1.34.3, docs/ram-policies/disk/node.json (Apache-2.0)",
+        "nodes, from v1.34.3 on"
+    ),
+    published!(
+        &RAM,
+        "alicloud-csi-node-1.6",
+        "published/alicloud-csi-node-1.6.json",
+        "kubernetes-sigs/alibaba-cloud-csi-driver v1.6.2, docs/ram-policies/disk/node.json (Apache-2.0)",
+        "nodes, from v1.6.2 on"
+    ),
     published!(
         "cluster-autoscaler-1.23",
         "published/cluster-autoscaler-1.23.json",
@@ -233,6 +264,13 @@ pub(super) static PUBLISHED: &[Embedded] = &[
         "published/karpenter-controller-1.9.json",
         "aws/karpenter-provider-aws v1.9.0, website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml (Apache-2.0)",
         "v1.9 up to, not including, v1.11"
+    ),
+    published!(
+        &RAM,
+        "terway-1.1",
+        "published/terway-1.1.json",
+        "AliyunContainerService/terway v1.1.0, README.md (Apache-2.0)",
+        "from v1.1.0 to v1.13.4"
     ),
     published!(
         "vpc-cni-ipv4-1.11",

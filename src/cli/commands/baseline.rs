@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::baseline::{self, RELEASES, Release};
-use crate::controller::companion::COMPANIONS;
+use crate::baseline::{self, Published, RELEASES, Release};
 use crate::inventory::Provider;
 use crate::policy::{Document, RAM};
 use crate::render::layout;
@@ -46,13 +45,14 @@ pub(in crate::cli) fn baseline(
             Ok(out.write_all(text.as_bytes()))
         }
         BaselineCommand::Changes { controller } => {
-            let row = COMPANIONS.iter().find(|row| controller.as_ref().is_some_and(|name| name == row.option));
-            if let (Some(name), None) = (controller, row) {
-                let known: Vec<&str> = published_controllers().map(|row| row.option).collect();
+            let all = Published::all();
+            let asked = all.iter().find(|one| controller.as_deref() == Some(one.option()));
+            if let (Some(name), None) = (controller, asked) {
+                let known: Vec<&str> = all.iter().map(|one| one.option()).collect();
                 return Err(Failure::usage(format!("no controller with published policies is called `{name}`"))
                     .help(format!("the controllers are {}", known.join(", "))));
             }
-            let is_asked = |release: &&Release| row.is_none_or(|row| row.companion == release.companion);
+            let is_asked = |release: &&Release| asked.is_none_or(|one| *one == release.controller);
             let mut table = layout(width, &["controller", "since", "baseline", "changes"]);
             for release in RELEASES.iter().filter(is_asked) {
                 table.add_row([
@@ -78,15 +78,11 @@ fn with_cluster(text: &str, cluster_id: &str) -> Result<String, Failure> {
     })
 }
 
-fn published_controllers() -> impl Iterator<Item = &'static crate::controller::companion::CompanionRow> {
-    COMPANIONS.iter().filter(|row| RELEASES.iter().any(|release| release.companion == row.companion))
-}
-
 /// Name of a controller and of the variant of its policy.
 fn name(release: &Release) -> String {
-    let controller = COMPANIONS.iter().find(|row| row.companion == release.companion).map_or("", |row| row.name);
+    let controller = release.controller.name();
     match release.variant.describe() {
-        "" => controller.to_owned(),
+        "" => controller,
         variant => format!("{controller}, {variant}"),
     }
 }
@@ -112,10 +108,10 @@ pub fn releases_markdown() -> String {
     let mut page = String::from(
         "# Policies of controllers by release\n\nGenerated from the embedded policies that the projects publish; a test keeps it up to date. `tagaudit baseline changes lbc` prints\nthe same, `tagaudit baseline show NAME --cluster-id ID` a policy, and `tagaudit policy diff --baseline NAME FILE` compares one with it.\n`tagaudit roles` and the JSON report name the baselines of the release that runs. A release that is not listed publishes the policy\nof the one before it.\n",
     );
-    for row in published_controllers() {
-        let _ = writeln!(page, "\n## {}\n", row.name);
+    for controller in Published::all() {
+        let _ = writeln!(page, "\n## {}\n", controller.name());
         let mut variant = None;
-        for release in RELEASES.iter().filter(|release| release.companion == row.companion) {
+        for release in RELEASES.iter().filter(|release| release.controller == controller) {
             if variant != Some(release.variant) {
                 let described = release.variant.describe();
                 let title = if described.is_empty() { String::new() } else { format!("{described}:\n\n") };

@@ -51,6 +51,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::baseline::{self, Published, RELEASES};
     use crate::testing::alibaba;
 
     #[test]
@@ -64,5 +65,20 @@ mod tests {
             let policy = c.policy("k8s-ccm-additions");
             *policy = policy.replace("nlb:*", "nlb:TagResources");
         });
+    }
+
+    /// The policy that the driver published before it split the nodes' from the controller's.
+    #[test]
+    fn an_official_policy_of_any_release_is_not_excess() {
+        for release in RELEASES.iter().filter(|release| matches!(release.controller, Published::Alibaba(_))) {
+            let actions = baseline::find(release.baseline).unwrap().baseline(None).unwrap().actions;
+            let actions: Vec<&str> = actions.iter().map(String::as_str).collect();
+            alibaba::silent(&RULE, |c| {
+                let policy = c.policy("k8s-ccm-additions");
+                *policy = policy.replace("nlb:*", "nlb:TagResources");
+                c.add_worker_role();
+                c.attach("k8s-worker", "Allow", &actions);
+            });
+        }
     }
 }
