@@ -22,9 +22,9 @@ pub(crate) mod view;
 #[cfg(feature = "alibaba")]
 pub(crate) use inventory::unlisted;
 pub use inventory::{
-    Account, Attachment, ControlPolicyLevel, ControllerCalls, Disk, Instance, Inventory, LoadBalancer,
-    LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable,
-    SecurityGroup, VSwitch, Vpc,
+    Account, ApplicationLoadBalancer, Attachment, ControlPolicyLevel, ControllerCalls, Disk, ElasticIp, Instance,
+    Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region,
+    RouteTable, SecurityGroup, VSwitch, Vpc,
 };
 pub use roles::PrincipalOptions;
 pub(crate) use roles::{PrincipalAudit, PrincipalAudits, Use};
@@ -37,6 +37,11 @@ pub(crate) const CLUSTER_TAG: &str = "ack.aliyun.com";
 /// Tag by which the controller identifies the load balancer of a Service; its value is derived from the Service's UID.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#TAGKEY`.
 pub(crate) const SERVICE_TAG: &str = "kubernetes.do.not.delete";
+
+/// Tag by which the controller identifies the resources that it makes for Ingresses.
+/// Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/ingress/reconcile/tracking/tracking.go#ResourceIDTagKey`.
+pub(crate) const INGRESS_TAG: &str = "ingress.k8s.alibaba/resource";
 
 /// The value of [`SERVICE_TAG`] for a Service.
 /// Source: kubernetes/cloud-provider-alibaba-cloud

@@ -6,9 +6,9 @@ pub use tagaudit_policy as policy;
 
 pub mod alibaba {
     pub use crate::alibaba::{
-        Account, Attachment, ControlPolicyLevel, ControllerCalls, Disk, Instance, Inventory, LoadBalancer,
-        LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, PrincipalOptions, Region,
-        RouteTable, SecurityGroup, VSwitch, Vpc, service_tag_value,
+        Account, ApplicationLoadBalancer, Attachment, ControlPolicyLevel, ControllerCalls, Disk, ElasticIp, Instance,
+        Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind,
+        PrincipalOptions, Region, RouteTable, SecurityGroup, VSwitch, Vpc, service_tag_value,
     };
     pub mod grant {
         pub use crate::alibaba::grant::{document, own_actions};

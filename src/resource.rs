@@ -30,6 +30,7 @@ pub enum ResourceKind {
     RamUser,
     LoadBalancer,
     TargetGroup,
+    ElasticIp,
     Service,
     Node,
     Cluster,
@@ -67,7 +68,7 @@ enum Arn {
 
 impl ResourceKind {
     /// All kinds, in the order of the enum.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Instance,
         Self::Subnet,
         Self::Vpc,
@@ -85,6 +86,7 @@ impl ResourceKind {
         Self::RamUser,
         Self::LoadBalancer,
         Self::TargetGroup,
+        Self::ElasticIp,
         Self::Service,
         Self::Node,
         Self::Cluster,
@@ -133,6 +135,7 @@ impl ResourceKind {
             Self::RamUser => named("ram-user", "RAM user"),
             Self::LoadBalancer => named("load-balancer", "load balancer"),
             Self::TargetGroup => named("target-group", "target group"),
+            Self::ElasticIp => named("elastic-ip", "Elastic IP address"),
             Self::Service => outside("service"),
             Self::Node => outside("node"),
             Self::Cluster => outside("cluster"),

@@ -18,7 +18,10 @@ mod trail;
 mod unlisted;
 
 pub use instance::{Disk, Instance};
-pub use network::{LoadBalancer, LoadBalancerKind, NetworkInterface, RouteTable, SecurityGroup, VSwitch, Vpc};
+pub use network::{
+    ApplicationLoadBalancer, ElasticIp, LoadBalancer, LoadBalancerKind, NetworkInterface, RouteTable, SecurityGroup,
+    VSwitch, Vpc,
+};
 pub use principal::{Attachment, ControlPolicyLevel, Policy, PolicyType, Principal, PrincipalKind};
 pub use trail::ControllerCalls;
 #[cfg(feature = "alibaba")]
@@ -92,6 +95,12 @@ pub struct Region {
     /// Load balancers, classic and network; absent if they were not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_balancers: Option<Vec<LoadBalancer>>,
+    /// Application load balancers; absent if they were not requested, and in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application_load_balancers: Option<Vec<ApplicationLoadBalancer>>,
+    /// Elastic IP addresses; absent if they were not requested, and in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elastic_ips: Option<Vec<ElasticIp>>,
     /// Calls of cloud controllers in the audit trail; absent if it was not requested or not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_calls: Option<Vec<ControllerCalls>>,
@@ -237,6 +246,11 @@ impl Region {
                 self.$list.iter().map(|one| (ResourceKind::$kind, one.id.as_str(), one.tags.as_slice()))
             };
         }
+        macro_rules! asked {
+            ($list:ident, $kind:ident) => {
+                self.$list.iter().flatten().map(|one| (ResourceKind::$kind, one.id.as_str(), one.tags.as_slice()))
+            };
+        }
         of!(instances, Instance)
             .chain(of!(vpcs, Vpc))
             .chain(of!(vswitches, VSwitch))
@@ -244,31 +258,26 @@ impl Region {
             .chain(of!(security_groups, SecurityGroup))
             .chain(of!(network_interfaces, NetworkInterface))
             .chain(of!(disks, Volume))
-            .chain(
-                self.load_balancers
-                    .iter()
-                    .flatten()
-                    .map(|one| (ResourceKind::LoadBalancer, one.id.as_str(), one.tags.as_slice())),
-            )
+            .chain(asked!(load_balancers, LoadBalancer))
+            .chain(asked!(application_load_balancers, LoadBalancer))
+            .chain(asked!(elastic_ips, ElasticIp))
     }
 
     fn canonicalise(&mut self) {
         /// Sorts by id, keeps the first of equals, and sorts the tags of each.
         macro_rules! order {
-            ($($list:ident),*) => {$(
-                self.$list.sort_by(|a, b| a.id.cmp(&b.id));
-                self.$list.dedup_by(|a, b| a.id == b.id);
-                for resource in &mut self.$list { resource.tags.sort(); }
+            ($($list:expr),*) => {$(
+                $list.sort_by(|a, b| a.id.cmp(&b.id));
+                $list.dedup_by(|a, b| a.id == b.id);
+                for resource in $list.iter_mut() { resource.tags.sort(); }
             )*};
         }
-        order!(instances, vpcs, vswitches, route_tables, security_groups, network_interfaces, disks);
-        if let Some(load_balancers) = &mut self.load_balancers {
-            load_balancers.sort_by(|a, b| a.id.cmp(&b.id));
-            load_balancers.dedup_by(|a, b| a.id == b.id);
-            for one in load_balancers {
-                one.tags.sort();
-            }
+        order!(self.instances, self.vpcs, self.vswitches, self.route_tables, self.security_groups);
+        order!(self.network_interfaces, self.disks);
+        macro_rules! order_asked {
+            ($($list:ident),*) => {$(if let Some(list) = &mut self.$list { order!(list); })*};
         }
+        order_asked!(load_balancers, application_load_balancers, elastic_ips);
         if let Some(calls) = &mut self.controller_calls {
             calls.sort();
             calls.dedup();

@@ -10,6 +10,11 @@ use super::{FixLimits, Permission};
 /// about attachments are authorised as RAM actions. `sts:GetCallerIdentity` needs no permission.
 pub static SCAN_ALIBABA: &[Permission] = &[
     Permission {
+        action: "alb:ListLoadBalancers",
+        purpose: "application load balancers, for a recording",
+        without: Some("leftovers of Ingresses"),
+    },
+    Permission {
         action: "ecs:DescribeDisks",
         purpose: "the tags of disks",
         without: Some("ali-cluster-id-default on disks"),
@@ -79,6 +84,11 @@ pub static SCAN_ALIBABA: &[Permission] = &[
         action: "slb:DescribeLoadBalancers",
         purpose: "classic load balancers, with --kubernetes and for a recording",
         without: Some("ali-load-balancer-*"),
+    },
+    Permission {
+        action: "vpc:DescribeEipAddresses",
+        purpose: "Elastic IP addresses, for a recording",
+        without: Some("addresses that are left behind"),
     },
     Permission {
         action: "vpc:DescribeRouteTableList",

@@ -238,6 +238,7 @@ fn resource(resource: &ResourceRef) -> Value {
         | ResourceKind::RamUser
         | ResourceKind::LoadBalancer
         | ResourceKind::TargetGroup
+        | ResourceKind::ElasticIp
         | ResourceKind::Service
         | ResourceKind::Node
         | ResourceKind::Cluster

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::resource::ResourceKind::{
-    self, AutoScalingGroup, Instance, InstanceProfile, LaunchTemplate, LoadBalancer, NetworkInterface, RamRole,
-    RamUser, Role, RouteTable, SecurityGroup, Subnet, TargetGroup, VSwitch, Volume, Vpc,
+    self, AutoScalingGroup, ElasticIp, Instance, InstanceProfile, LaunchTemplate, LoadBalancer, NetworkInterface,
+    RamRole, RamUser, Role, RouteTable, SecurityGroup, Subnet, TargetGroup, VSwitch, Volume, Vpc,
 };
 
 /// For each read: its name, its IAM action, and the kinds that are incomplete if it fails.
@@ -46,6 +46,7 @@ macro_rules! reads {
 
 reads! {
     LookupEvents = "actiontrail:LookupEvents" [];
+    AlbListLoadBalancers = "alb:ListLoadBalancers" [LoadBalancer];
     DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [AutoScalingGroup];
     DescribeAccountAttributes = "ec2:DescribeAccountAttributes" [];
     DescribeAddresses = "ec2:DescribeAddresses" [];
@@ -106,6 +107,7 @@ reads! {
     SlbDescribeLoadBalancers = "slb:DescribeLoadBalancers" [LoadBalancer];
     AssumeRole = "sts:AssumeRole" [];
     GetCallerIdentity = "sts:GetCallerIdentity" [];
+    DescribeEipAddresses = "vpc:DescribeEipAddresses" [ElasticIp];
     DescribeRouteTableList = "vpc:DescribeRouteTableList" [RouteTable];
     DescribeVSwitches = "vpc:DescribeVSwitches" [VSwitch];
     VpcDescribeVpcs = "vpc:DescribeVpcs" [Vpc];

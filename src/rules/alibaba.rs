@@ -97,6 +97,10 @@ pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name
         ResourceKind::Vpc => Some(format!("acs:vpc:{region}:{account}:vpc/{id}")),
         ResourceKind::VSwitch => Some(format!("acs:vpc:{region}:{account}:vswitch/{id}")),
         ResourceKind::RouteTable => Some(format!("acs:vpc:{region}:{account}:routetable/{id}")),
+        ResourceKind::ElasticIp => Some(format!("acs:vpc:{region}:{account}:eip/{id}")),
+        ResourceKind::LoadBalancer if id.starts_with("alb-") => {
+            Some(format!("acs:alb:{region}:{account}:loadbalancer/{id}"))
+        }
         ResourceKind::LoadBalancer if id.starts_with("nlb-") => {
             Some(format!("acs:nlb:{region}:{account}:loadbalancer/{id}"))
         }

@@ -11,6 +11,7 @@ use crate::tags::{self, Tag};
 use crate::text;
 
 mod ali_orphan_disk;
+mod ali_orphan_elastic_ip;
 mod ali_orphan_load_balancer;
 mod ali_orphan_network_interface;
 mod ali_orphan_security_group;

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+from alibabacloud_alb20200616 import models as alb
+from alibabacloud_alb20200616.client import Client as Alb
 from alibabacloud_ecs20140526 import models as ecs
 from alibabacloud_ecs20140526.client import Client as Ecs
 from alibabacloud_nlb20220430 import models as nlb
@@ -63,7 +65,7 @@ def main(binary):
         one.call_api = call_api
         return one
 
-    clients = {kind: watched(client(kind)) for kind in (Ecs, Vpc, Ram, ResourceManager, Sts, Slb, Nlb)}
+    clients = {kind: watched(client(kind)) for kind in (Ecs, Vpc, Ram, ResourceManager, Sts, Slb, Nlb, Alb)}
     user, group, policy = known["user"], known["group"], known["policy"]
     calls = [
         (Sts, "get_caller_identity", None),
@@ -75,6 +77,8 @@ def main(binary):
         (Ecs, "describe_disks", ecs.DescribeDisksRequest(region_id=REGION, max_results=100)),
         (Slb, "describe_load_balancers", slb.DescribeLoadBalancersRequest(region_id=REGION, page_size=100)),
         (Nlb, "list_load_balancers", nlb.ListLoadBalancersRequest(region_id=REGION, max_results=100)),
+        (Alb, "list_load_balancers", alb.ListLoadBalancersRequest(max_results=100)),
+        (Vpc, "describe_eip_addresses", vpc.DescribeEipAddressesRequest(region_id=REGION, page_size=50)),
         (Vpc, "describe_vpcs", vpc.DescribeVpcsRequest(region_id=REGION, page_size=50)),
         (Vpc, "describe_vswitches", vpc.DescribeVSwitchesRequest(region_id=REGION, page_size=50)),
         (Vpc, "describe_route_table_list", vpc.DescribeRouteTableListRequest(region_id=REGION, page_size=50)),

@@ -80,6 +80,11 @@ fn a_file_that_is_missing_empty_or_a_refusal_is_a_gap_and_never_a_pass() {
     for name in names.iter().filter(|name| *name != "sts-GetCallerIdentity") {
         let (code, report) = scan_files(&world, |files| files.retain(|(found, _)| found != name));
         let report = report.unwrap();
+        // Nothing of a cluster with nodes depends on these.
+        if ["alb-ListLoadBalancers", "vpc-DescribeEipAddresses"].contains(&name.as_str()) {
+            assert_eq!((code, &report["complete"]), (Some(0), &json!(true)), "without {name}");
+            continue;
+        }
         assert_eq!((code, &report["complete"]), (Some(3), &json!(false)), "without {name}");
 
         let (code, report) = scan_files(&world, |files| *entry(files, name) = refusal.clone());

@@ -236,6 +236,7 @@ fn load_balancers_are_read_with_services_and_for_recordings_alone() {
         .collect();
     // Another cluster's, the API server's and the one that was made by hand are not left over.
     assert_eq!((code, found), (Some(0), Vec::new()));
+    assert_eq!(mock.count("alb:ListLoadBalancers") + mock.count("vpc:DescribeEipAddresses"), 0);
     // A recording of before says nothing of them.
     let mut old = world.inventory.clone();
     old.accounts[0].regions[0].load_balancers = None;
@@ -248,6 +249,55 @@ fn load_balancers_are_read_with_services_and_for_recordings_alone() {
         .unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.code() == Some(3) && said.contains("record it again"), "{said}");
+}
+
+/// What only clusters without nodes leave behind is a gap of those clusters alone.
+#[test]
+fn application_load_balancers_and_addresses_are_recorded_and_matter_to_leftovers_alone() {
+    let world = world("clean-handmade");
+    let fault = || Fault::Error(403, "Forbidden.RAM", "no");
+    let denied = Mock::serve(&world.inventory)
+        .fault("alb:ListLoadBalancers", fault())
+        .fault("vpc:DescribeEipAddresses", fault());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("inventory.json");
+    let scan = |inventory: &Inventory, id: &str| {
+        std::fs::write(&file, tagaudit::internals::inventory::to_json(inventory).unwrap()).unwrap();
+        let output = command()
+            .args(["scan", "--format", "json", "--cluster-id", id, "--inventory", file.to_str().unwrap()])
+            .args(["--controller-role", "k8s-master"])
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let of_leftovers = |one: &&Value| one["rule"].as_str().unwrap().starts_with("ali-orphan");
+        let found: Vec<String> = report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(of_leftovers)
+            .map(|one| one["resource"]["id"].as_str().unwrap().to_owned())
+            .collect();
+        (output.status.code(), not_audited(&report), found)
+    };
+    let recorded = record(&denied, &[]);
+    assert_eq!(scan(&recorded, world.cluster_id).1, [""; 0], "nothing of a cluster with nodes depends on them");
+    let missed = ["alb:ListLoadBalancers: Forbidden.RAM", "vpc:DescribeEipAddresses: Forbidden.RAM"];
+    let (code, gaps, found) = scan(&recorded, "staging");
+    assert_eq!((code, gaps, found), (Some(3), missed.map(str::to_owned).to_vec(), vec!["nlb-bp1other".to_owned()]));
+    // The same cluster with everything read.
+    let mut read = record(&Mock::serve(&world.inventory).page(1), &[]);
+    let region = &mut read.accounts[0].regions[0];
+    for tag in region.application_load_balancers.as_mut().unwrap()[0].tags.iter_mut() {
+        if tag.key == "ack.aliyun.com" {
+            "staging".clone_into(&mut tag.value);
+        }
+    }
+    let address = &mut region.elastic_ips.as_mut().unwrap()[0];
+    "Available".clone_into(&mut address.status);
+    address.instance_id = None;
+    "staging".clone_into(&mut address.tags[0].value);
+    let (_, gaps, found) = scan(&read, "staging");
+    assert_eq!((gaps, found), (Vec::new(), vec!["eip-bp1nat".to_owned(), "nlb-bp1other".to_owned()]));
 }
 
 #[test]

@@ -513,7 +513,7 @@ fn api() -> &'static Value {
 }
 
 fn product_of(host_version: &str, action: &str) -> Option<String> {
-    let products = ["actiontrail", "ecs", "vpc", "ram", "sts", "resourcemanager", "slb", "nlb"];
+    let products = ["actiontrail", "ecs", "vpc", "ram", "sts", "resourcemanager", "slb", "nlb", "alb"];
     products.iter().map(|product| format!("{product}:{action}")).find(|name| api()[name]["version"] == host_version)
 }
 
@@ -789,6 +789,8 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
         "vpc:DescribeRouteTableList",
         "slb:DescribeLoadBalancers",
         "nlb:ListLoadBalancers",
+        "alb:ListLoadBalancers",
+        "vpc:DescribeEipAddresses",
     ] {
         files.push((action.replace(':', "-"), ask(action, &[])));
     }
@@ -925,6 +927,8 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
     let text = |key: &str| parameters.get(key).map(String::as_str).unwrap_or_default();
     let none = Region::default();
     let found = account.regions.iter().find(|region| region.name == text("RegionId"));
+    // The host of application load balancers names the region, and the mock has one host.
+    let found = found.or_else(|| account.regions.first().filter(|_| name.starts_with("alb:")));
     if found.is_none() && parameters.contains_key("RegionId") {
         return (404, refusal("InvalidRegionId.NotFound", "The specified RegionId does not exist."));
     }
@@ -1084,13 +1088,32 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
                     "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "Active",
                     "DNSName": one.dns_name, "AddressType": one.address_type, "Tags": vpc_tags(&one.tags)["Tag"]})
             });
-            let (status, mut body) = list(items.collect(), ("LoadBalancers", ""), true);
-            // The one list that stands in no second object.
-            body["LoadBalancers"] = body["LoadBalancers"][""].take();
-            (status, body)
+            flat(list(items.collect(), ("LoadBalancers", ""), true))
+        }
+        "alb:ListLoadBalancers" => {
+            let items = region.application_load_balancers.iter().flatten().map(|one| {
+                json!({"LoadBalancerId": one.id, "LoadBalancerName": one.name.clone().unwrap_or_default(),
+                    "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "Active",
+                    "DNSName": one.dns_name, "AddressType": one.address_type, "Tags": vpc_tags(&one.tags)["Tag"]})
+            });
+            flat(list(items.collect(), ("LoadBalancers", ""), true))
+        }
+        "vpc:DescribeEipAddresses" => {
+            let items = region.elastic_ips.iter().flatten().map(|one| {
+                json!({"AllocationId": one.id, "Name": one.name.clone().unwrap_or_default(), "IpAddress": one.address,
+                    "Status": one.status, "InstanceId": one.instance_id.clone().unwrap_or_default(),
+                    "RegionId": region.name, "Tags": vpc_tags(&one.tags)})
+            });
+            list(items.collect(), ("EipAddresses", "EipAddress"), false)
         }
         _ => of_ram(world, &inventory, name, parameters),
     }
+}
+
+/// A list that stands in no second object.
+fn flat((status, mut body): (u16, Value)) -> (u16, Value) {
+    body["LoadBalancers"] = body["LoadBalancers"][""].take();
+    (status, body)
 }
 
 fn balancers(region: &Region, kind: LoadBalancerKind) -> impl Iterator<Item = &LoadBalancer> {

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 use tagaudit::internals::alibaba::{
-    Account, Attachment, Disk, Instance, Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy,
-    PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc, service_tag_value,
+    Account, ApplicationLoadBalancer, Attachment, Disk, ElasticIp, Instance, Inventory, LoadBalancer, LoadBalancerKind,
+    NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc,
+    service_tag_value,
 };
 use tagaudit::internals::tags::Tag;
 
@@ -86,6 +87,8 @@ fn region(instances: Vec<Instance>) -> Region {
     }];
     region.disks = vec![Disk { id: "d-bp1".into(), status: "In_use".into(), ..Disk::default() }];
     region.load_balancers = Some(Vec::new());
+    region.application_load_balancers = Some(Vec::new());
+    region.elastic_ips = Some(Vec::new());
     region
 }
 
@@ -245,6 +248,22 @@ fn handmade() -> World {
             &[("kubernetes.do.not.delete", "a00000000000000000000000000000000"), ("ack.aliyun.com", "staging")],
         ),
     ]);
+    region.application_load_balancers = Some(vec![ApplicationLoadBalancer {
+        id: "alb-bp1web".into(),
+        name: Some("web".into()),
+        vpc_id: Some("vpc-bp1".into()),
+        dns_name: Some("alb-bp1web.cn-hangzhou.alb.aliyuncs.com".into()),
+        address_type: Some("Internet".into()),
+        tags: tags(&[own, ("ingress.k8s.alibaba/resource", "ApplicationLoadBalancer")]),
+    }]);
+    region.elastic_ips = Some(vec![ElasticIp {
+        id: "eip-bp1nat".into(),
+        name: Some("nat".into()),
+        address: Some("203.0.113.5".into()),
+        status: "InUse".into(),
+        instance_id: Some("ngw-bp1".into()),
+        tags: tags(&[own]),
+    }]);
     let inventory = inventory(
         region,
         vec![role("k8s-master", &["k8s-ccm", "k8s-ccm-additions"])],

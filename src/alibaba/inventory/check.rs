@@ -50,6 +50,14 @@ fn check_region(place: &str, region: &Region) -> Option<(String, String)> {
             }
         };
     }
+    macro_rules! asked {
+        ($list:ident, $noun:literal) => {
+            || {
+                let list = region.$list.iter().flatten().map(|one| (one.id.as_str(), one));
+                repeated(&format!(concat!("{}/", stringify!($list)), place), $noun, list)
+            }
+        };
+    }
     of!(instances, "instance")()
         .or_else(of!(vpcs, "VPC"))
         .or_else(of!(vswitches, "vSwitch"))
@@ -57,10 +65,9 @@ fn check_region(place: &str, region: &Region) -> Option<(String, String)> {
         .or_else(of!(security_groups, "security group"))
         .or_else(of!(network_interfaces, "network interface"))
         .or_else(of!(disks, "disk"))
-        .or_else(|| {
-            let list = region.load_balancers.iter().flatten().map(|one| (one.id.as_str(), one));
-            repeated(&format!("{place}/load_balancers"), "load balancer", list)
-        })
+        .or_else(asked!(load_balancers, "load balancer"))
+        .or_else(asked!(application_load_balancers, "load balancer"))
+        .or_else(asked!(elastic_ips, "Elastic IP address"))
 }
 
 /// First entry without a name, or with the name of an entry that differs.

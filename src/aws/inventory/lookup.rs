@@ -59,6 +59,7 @@ macro_rules! tagged_kinds {
                 match kind {
                     $(ResourceKind::$kind => Box::new(self.$list.iter().map(Tagged::$kind)),)*
                     ResourceKind::TargetGroup
+                    | ResourceKind::ElasticIp
                     | ResourceKind::AutoScalingGroup
                     | ResourceKind::LaunchTemplate
                     | ResourceKind::InstanceProfile

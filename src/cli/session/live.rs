@@ -210,10 +210,12 @@ fn live_alibaba(
 ) -> Result<alibaba::Inventory, Failure> {
     let request = request_alibaba(&source.connection, terminal, scope);
     let load_balancers = request.load_balancers || is_whole;
+    let leftovers = is_whole;
     let request = alibaba_live::Request {
         all_regions: source.all_regions,
         audit_trail: source.audit_trail.then(|| scope.map(cluster_ids).unwrap_or_default()),
         load_balancers,
+        leftovers,
         ..request
     };
     alibaba_live::collect(&request).map_err(provider_failure)
@@ -260,6 +262,7 @@ pub(in crate::cli) fn request_alibaba<'a>(
             rrsa_roles: alibaba::rrsa::named_roles(&scope.kubernetes),
         }),
         load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
+        leftovers: false,
         audit_trail: None,
         verbose: terminal.verbose,
         progress: display(terminal),

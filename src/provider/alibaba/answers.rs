@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::alibaba::{
-    Attachment, Disk, Instance, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, RouteTable,
-    SecurityGroup, VSwitch, Vpc,
+    ApplicationLoadBalancer, Attachment, Disk, ElasticIp, Instance, LoadBalancer, LoadBalancerKind, NetworkInterface,
+    Policy, PolicyType, RouteTable, SecurityGroup, VSwitch, Vpc,
 };
 use crate::inventory::Read;
 use crate::tags::Tag;
@@ -232,6 +232,24 @@ shapes! {
         tags: Option<Vec<VpcTag>>,
     }
 
+    ApplicationLoadBalancers {
+        #[serde(deserialize_with = "or_nothing")]
+        load_balancers: Vec<RawNetworkLoadBalancer>,
+        next_token: Option<String>,
+        total_count: Option<usize>,
+    }
+
+    ElasticIps { eip_addresses: ElasticIpList, total_count: Option<usize> }
+    ElasticIpList { #[serde(deserialize_with = "or_nothing")] eip_address: Vec<RawElasticIp> }
+    RawElasticIp {
+        allocation_id: String,
+        name: Option<String>,
+        ip_address: Option<String>,
+        status: String,
+        instance_id: Option<String>,
+        tags: Option<VpcTags>,
+    }
+
     RoleAnswer { role: RawRole }
     RawRole { role_name: String, role_id: Option<String>, assume_role_policy_document: Option<String> }
 
@@ -275,22 +293,31 @@ shapes! {
     }
 }
 
-/// The only list that is not nested in a second object.
-impl Page for NetworkLoadBalancers {
-    const READ: Read = Read::NlbListLoadBalancers;
-    #[cfg(feature = "alibaba")]
-    const READ_BY_TOKEN: bool = true;
-    type Item = RawNetworkLoadBalancer;
+/// The lists that are not nested in a second object: those of network and application load balancers, with the same fields.
+macro_rules! flat_pages {
+    ($($shape:ident = $read:ident;)*) => {$(
+        impl Page for $shape {
+            const READ: Read = Read::$read;
+            #[cfg(feature = "alibaba")]
+            const READ_BY_TOKEN: bool = true;
+            type Item = RawNetworkLoadBalancer;
 
-    #[cfg(feature = "alibaba")]
-    fn key(item: &RawNetworkLoadBalancer) -> String {
-        item.load_balancer_id.clone()
-    }
+            #[cfg(feature = "alibaba")]
+            fn key(item: &RawNetworkLoadBalancer) -> String {
+                item.load_balancer_id.clone()
+            }
 
-    fn into_parts(self) -> (Vec<Self::Item>, Place) {
-        let next_token = self.next_token.filter(|token| !token.is_empty());
-        (self.load_balancers, Place { total: self.total_count, next_token })
-    }
+            fn into_parts(self) -> (Vec<Self::Item>, Place) {
+                let next_token = self.next_token.filter(|token| !token.is_empty());
+                (self.load_balancers, Place { total: self.total_count, next_token })
+            }
+        }
+    )*};
+}
+
+flat_pages! {
+    NetworkLoadBalancers = NlbListLoadBalancers;
+    ApplicationLoadBalancers = AlbListLoadBalancers;
 }
 
 /// Lists that go by token, and lists that go by page number.
@@ -327,6 +354,7 @@ pages! {
     VSwitches.vswitches.vswitch: RawVSwitch [vswitch_id] = DescribeVSwitches;
     RouteTables.router_table_list.router_table_list_type: RawRouteTable [route_table_id] = DescribeRouteTableList;
     LoadBalancers.load_balancers.load_balancer: RawLoadBalancer [load_balancer_id] = SlbDescribeLoadBalancers;
+    ElasticIps.eip_addresses.eip_address: RawElasticIp [allocation_id] = DescribeEipAddresses;
     AttachmentAnswer.policy_attachments.policy_attachment: PolicyAttachment [policy_type policy_name principal_type principal_name resource_group_id] = ListPolicyAttachments;
 }
 
@@ -450,6 +478,19 @@ impl From<RawLoadBalancer> for LoadBalancer {
     }
 }
 
+impl From<RawNetworkLoadBalancer> for ApplicationLoadBalancer {
+    fn from(raw: RawNetworkLoadBalancer) -> Self {
+        Self {
+            id: raw.load_balancer_id,
+            name: text(raw.load_balancer_name),
+            vpc_id: text(raw.vpc_id),
+            dns_name: text(raw.dns_name),
+            address_type: text(raw.address_type),
+            tags: VpcTags::into_tags(raw.tags.map(|tag| VpcTags { tag })),
+        }
+    }
+}
+
 impl From<RawNetworkLoadBalancer> for LoadBalancer {
     fn from(raw: RawNetworkLoadBalancer) -> Self {
         Self {
@@ -461,6 +502,19 @@ impl From<RawNetworkLoadBalancer> for LoadBalancer {
             dns_name: text(raw.dns_name),
             address_type: text(raw.address_type),
             tags: VpcTags::into_tags(raw.tags.map(|tag| VpcTags { tag })),
+        }
+    }
+}
+
+impl From<RawElasticIp> for ElasticIp {
+    fn from(raw: RawElasticIp) -> Self {
+        Self {
+            id: raw.allocation_id,
+            name: text(raw.name),
+            address: text(raw.ip_address),
+            status: raw.status,
+            instance_id: text(raw.instance_id),
+            tags: VpcTags::into_tags(raw.tags),
         }
     }
 }

@@ -14,9 +14,9 @@ use crate::json_input::{self, JsonError};
 use crate::text;
 
 use super::answers::{
-    self, AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, LoadBalancers,
-    NetworkInterfaces, NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, Refusal, RoleAnswer, RouteTables,
-    SecurityGroupAnswer, VSwitches, Vpcs,
+    self, ApplicationLoadBalancers, AttachmentAnswer, CallerIdentity, Disks, ElasticIps, GroupList, InstanceRoles,
+    Instances, LoadBalancers, NetworkInterfaces, NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, Refusal,
+    RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
 };
 
 /// Largest file that is read.
@@ -24,7 +24,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Known files, each with the API call whose output it holds. Those of RAM end with the name of the principal or
 /// policy: `ram-GetRole-NAME.json`.
-pub const FILES: [(&str, Read); 18] = [
+pub const FILES: [(&str, Read); 20] = [
     ("sts-GetCallerIdentity", Read::GetCallerIdentity),
     ("ecs-DescribeInstances", Read::EcsDescribeInstances),
     ("ecs-DescribeInstanceRamRole", Read::DescribeInstanceRamRole),
@@ -43,6 +43,8 @@ pub const FILES: [(&str, Read); 18] = [
     (ATTACHMENTS, Read::ListPolicyAttachments),
     ("slb-DescribeLoadBalancers", Read::SlbDescribeLoadBalancers),
     ("nlb-ListLoadBalancers", Read::NlbListLoadBalancers),
+    ("alb-ListLoadBalancers", Read::AlbListLoadBalancers),
+    ("vpc-DescribeEipAddresses", Read::DescribeEipAddresses),
 ];
 
 /// File of attachments in resource groups, which another product lists.
@@ -150,6 +152,14 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
         let classic = files.pages::<LoadBalancers>()?.into_iter().map(Into::into);
         let network = files.pages::<NetworkLoadBalancers>()?.into_iter().map(Into::into);
         target.load_balancers = Some(classic.chain(network).collect());
+    }
+    // What only leftovers need is asked for only where it is given.
+    if files.names.contains("alb-ListLoadBalancers") {
+        let found = files.pages::<ApplicationLoadBalancers>()?.into_iter().map(Into::into);
+        target.application_load_balancers = Some(found.collect());
+    }
+    if files.names.contains("vpc-DescribeEipAddresses") {
+        target.elastic_ips = Some(files.pages::<ElasticIps>()?.into_iter().map(Into::into).collect());
     }
     files.instance_roles(&mut target)?;
     let mut account = Account { account_id: identity.account_id, caller_arn: identity.arn, ..Account::default() };

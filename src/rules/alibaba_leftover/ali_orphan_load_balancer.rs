@@ -1,7 +1,7 @@
-use crate::alibaba::{CLUSTER_TAG, RegionView, SERVICE_TAG};
+use crate::alibaba::{CLUSTER_TAG, INGRESS_TAG, RegionView, SERVICE_TAG};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
-use crate::tags;
+use crate::tags::{self, Tag};
 
 use super::{lives, one};
 
@@ -10,14 +10,20 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::LoadBalancer],
-    condition: "A load balancer that the controller created (`kubernetes.do.not.delete`) carries `ack.aliyun.com` with the cluster id, and the region has no node of the cluster and no running instance without the tag of a cluster. The rule does not apply if the state of the cluster in Kubernetes is given. With Services, `ali-load-balancer-leftover` decides.",
+    condition: "A load balancer that a controller created (`kubernetes.do.not.delete` on classic and network ones, `ingress.k8s.alibaba/resource` on application ones) carries `ack.aliyun.com` with the cluster id, and the region has no node of the cluster and no running instance without the tag of a cluster. The rule does not apply if the state of the cluster in Kubernetes is given. With Services, `ali-load-balancer-leftover` decides.",
     impact: "it costs money, counts against quotas, and no controller ever deletes it",
-    fix: "Make sure that its address is no longer in use, and delete it.",
+    fix: "Make sure that no DNS record leads to it, and delete it.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultTags",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/tracking/tracking.go#ResourceTags",
     ],
     example: "2 load balancers are left by `bravo`, which has no instance in cn-hangzhou",
-    reads: &[Read::EcsDescribeInstances, Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers],
+    reads: &[
+        Read::EcsDescribeInstances,
+        Read::SlbDescribeLoadBalancers,
+        Read::NlbListLoadBalancers,
+        Read::AlbListLoadBalancers,
+    ],
     reports_leftovers: true,
     ..Rule::alibaba(alibaba::Check::Region(check))
 };
@@ -29,27 +35,57 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let Some(balancers) = &view.region.load_balancers else {
         return CheckResult::not_applicable("the load balancers were not read: a recording holds them");
     };
-    let left: Vec<_> = balancers
-        .iter()
-        .filter(|one| {
-            tags::value(&one.tags, CLUSTER_TAG) == Some(context.cluster_id())
-                && tags::value(&one.tags, SERVICE_TAG).is_some()
-        })
+    let is_left = |held: &[Tag], made: &str| {
+        tags::value(held, CLUSTER_TAG) == Some(context.cluster_id()) && tags::value(held, made).is_some()
+    };
+    // Recordings of earlier versions lack those of Ingresses.
+    let of_ingresses = view.region.application_load_balancers.as_deref().unwrap_or_default();
+    let services = balancers.iter().filter(|one| is_left(&one.tags, SERVICE_TAG));
+    let ingresses = of_ingresses.iter().filter(|one| is_left(&one.tags, INGRESS_TAG));
+    let left: Vec<_> = services
         .map(|one| (one.id.as_str(), one.name.as_deref()))
+        .chain(ingresses.map(|one| (one.id.as_str(), one.name.as_deref())))
         .collect();
     let fix = "check that no scaling group brings the cluster back and that no name leads to them, then delete them";
-    one(context, view, (ResourceKind::LoadBalancer, balancers.len()), &left, ("load balancer", fix.to_owned()))
+    one(
+        context,
+        view,
+        (ResourceKind::LoadBalancer, balancers.len() + of_ingresses.len()),
+        &left,
+        ("load balancer", fix.to_owned()),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::alibaba;
+    use crate::alibaba::ApplicationLoadBalancer;
+    use crate::testing::{alibaba, tag};
 
     #[test]
     fn fires() {
         alibaba::fires(&RULE, |c| {
             c.without_instances();
+        });
+    }
+
+    #[test]
+    fn one_of_an_ingress_is_left_as_well() {
+        let with = |c: &mut alibaba::Cluster, id: &str| {
+            c.without_instances();
+            c.load_balancer("lb-bp1web").tags.clear();
+            let mut one = ApplicationLoadBalancer { id: "alb-bp1left".to_owned(), ..Default::default() };
+            tag(&mut one.tags, alibaba::KEY, id);
+            tag(&mut one.tags, "ingress.k8s.alibaba/resource", "ApplicationLoadBalancer");
+            c.region().application_load_balancers = Some(vec![one]);
+        };
+        alibaba::fires(&RULE, |c| with(c, "prod"));
+        alibaba::silent(&RULE, |c| with(c, "staging"));
+        // One that its user made, and put into the cluster with a tag alone.
+        alibaba::silent(&RULE, |c| {
+            with(c, "prod");
+            let one = c.region().application_load_balancers.as_mut().unwrap().first_mut().unwrap();
+            one.tags.retain(|tag| tag.key == alibaba::KEY);
         });
     }
 

@@ -264,7 +264,7 @@ impl Client {
                 break;
             }
             match call.product {
-                Product::Ecs | Product::Vpc | Product::Slb | Product::Nlb => {
+                Product::Ecs | Product::Vpc | Product::Slb | Product::Nlb | Product::Alb => {
                     self.paced(call, self.limits.requests_per_second);
                 }
                 Product::ActionTrail => self.paced_evenly(call),
@@ -459,6 +459,7 @@ pub(super) fn api_for_read(read: Read) -> Option<(Product, &'static str)> {
         "resourcemanager" => Product::ResourceManager,
         "slb" => Product::Slb,
         "nlb" => Product::Nlb,
+        "alb" => Product::Alb,
         "actiontrail" => Product::ActionTrail,
         _ => return None,
     };

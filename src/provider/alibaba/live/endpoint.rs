@@ -1,5 +1,5 @@
 //! Hosts of the products. Source: the maps of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, sts
-//! 2015-04-01, resourcemanager 2020-03-31, slb 2014-05-15, nlb 2022-04-30 and actiontrail 2020-07-06; hosts inside VPCs:
+//! 2015-04-01, resourcemanager 2020-03-31, slb 2014-05-15, nlb 2022-04-30, alb 2020-06-16 and actiontrail 2020-07-06; hosts inside VPCs:
 //! aliyun/aliyun-openapi-meta `metadatas/products.json#regional_vpc_endpoints`.
 
 use std::collections::BTreeMap;
@@ -26,14 +26,25 @@ pub(super) enum Product {
     Slb,
     /// Network Load Balancer.
     Nlb,
+    /// Application Load Balancer.
+    Alb,
     /// The audit trail.
     ActionTrail,
 }
 
 impl Product {
     /// Each product.
-    const ALL: [Self; 8] =
-        [Self::Ecs, Self::Vpc, Self::Ram, Self::Sts, Self::ResourceManager, Self::Slb, Self::Nlb, Self::ActionTrail];
+    const ALL: [Self; 9] = [
+        Self::Ecs,
+        Self::Vpc,
+        Self::Ram,
+        Self::Sts,
+        Self::ResourceManager,
+        Self::Slb,
+        Self::Nlb,
+        Self::Alb,
+        Self::ActionTrail,
+    ];
 
     /// Code of the product, as its hosts have it.
     fn code(self) -> &'static str {
@@ -45,6 +56,7 @@ impl Product {
             Self::ResourceManager => "resourcemanager",
             Self::Slb => "slb",
             Self::Nlb => "nlb",
+            Self::Alb => "alb",
             Self::ActionTrail => "actiontrail",
         }
     }
@@ -53,7 +65,7 @@ impl Product {
     fn vpc_host(self, region: &str) -> String {
         match self {
             Self::Ram | Self::ResourceManager => format!("{}.vpc-proxy.aliyuncs.com", self.code()),
-            Self::Ecs | Self::Vpc | Self::Sts | Self::Slb | Self::Nlb | Self::ActionTrail => {
+            Self::Ecs | Self::Vpc | Self::Sts | Self::Slb | Self::Nlb | Self::Alb | Self::ActionTrail => {
                 format!("{}-vpc.{region}.aliyuncs.com", self.code())
             }
         }
@@ -69,6 +81,7 @@ impl Product {
             Self::ResourceManager => "2020-03-31",
             Self::Slb => "2014-05-15",
             Self::Nlb => "2022-04-30",
+            Self::Alb => "2020-06-16",
             Self::ActionTrail => "2020-07-06",
         }
     }
@@ -119,6 +132,8 @@ impl Product {
             )
             .unwrap_or_else(|| format!("slb.{region}.aliyuncs.com")),
             Self::Nlb => format!("nlb.{region}.aliyuncs.com"),
+            Self::Alb => shared(&["cn-hangzhou-finance"], "alb.cn-hangzhou.aliyuncs.com")
+                .unwrap_or_else(|| format!("alb.{region}.aliyuncs.com")),
             Self::ActionTrail => format!("actiontrail.{region}.aliyuncs.com"),
         }
     }
@@ -269,6 +284,8 @@ mod tests {
             (Product::Slb, "cn-hangzhou", "slb.aliyuncs.com"),
             (Product::Slb, "cn-chengdu", "slb.cn-chengdu.aliyuncs.com"),
             (Product::Nlb, "cn-hangzhou", "nlb.cn-hangzhou.aliyuncs.com"),
+            (Product::Alb, "cn-beijing", "alb.cn-beijing.aliyuncs.com"),
+            (Product::Alb, "cn-hangzhou-finance", "alb.cn-hangzhou.aliyuncs.com"),
         ] {
             assert_eq!(product.host(region), host);
         }

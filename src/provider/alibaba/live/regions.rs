@@ -94,6 +94,11 @@ impl Session {
 
 /// True if nothing of a region was read.
 fn is_bare(region: &Region) -> bool {
-    *region == Region { load_balancers: region.load_balancers.clone(), ..Region::new(&region.name) }
-        && region.load_balancers.as_ref().is_none_or(Vec::is_empty)
+    let lists = Region {
+        load_balancers: region.load_balancers.as_ref().map(|_| Vec::new()),
+        application_load_balancers: region.application_load_balancers.as_ref().map(|_| Vec::new()),
+        elastic_ips: region.elastic_ips.as_ref().map(|_| Vec::new()),
+        ..Region::new(&region.name)
+    };
+    *region == lists
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::alibaba::{Account, PrincipalKind, Region};
 use crate::inventory::{Gap, Provider, Read};
 use crate::provider::alibaba::answers::{
-    CallerIdentity, Disks, InstanceRoles, Instances, LoadBalancers, NetworkInterfaces, NetworkLoadBalancers, Page,
-    RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+    ApplicationLoadBalancers, CallerIdentity, Disks, ElasticIps, InstanceRoles, Instances, LoadBalancers,
+    NetworkInterfaces, NetworkLoadBalancers, Page, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
 };
 use crate::provider::error::{Error, ErrorKind};
 
@@ -159,7 +159,9 @@ impl Session {
 
     /// Reads a whole list of a region; a gap and nothing if it cannot be read.
     fn list<P: Page>(&self, region: &str, size: (&str, usize)) -> Vec<P::Item> {
-        let call = Self::call_for_read(P::READ, region).with("RegionId", region);
+        let call = Self::call_for_read(P::READ, region);
+        // The region of application load balancers is that of the host.
+        let call = if call.product == Product::Alb { call } else { call.with("RegionId", region) };
         let items = self.keys().and_then(|keys| self.client.pages::<P>(&keys, &call, size));
         items.unwrap_or_else(|error| {
             self.gap(P::READ, (Some(region), None), error);
@@ -192,8 +194,7 @@ impl Session {
         let regions = self.regions(request, configured)?;
         let mut account = Account::default();
         std::thread::scope(|scope| {
-            let others: Vec<_> =
-                regions.iter().map(|name| scope.spawn(|| self.lists(name, request.load_balancers))).collect();
+            let others: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.lists(name, request))).collect();
             let trails: Vec<_> = if request.audit_trail.is_some() {
                 regions.iter().map(|name| scope.spawn(|| self.controller_calls(name))).collect()
             } else {
@@ -255,7 +256,7 @@ impl Session {
     }
 
     /// Everything of a region except its instances.
-    fn lists(&self, name: &str, load_balancers: bool) -> Region {
+    fn lists(&self, name: &str, request: &Request<'_>) -> Region {
         let mut region = Region::new(name);
         std::thread::scope(|scope| {
             let vpcs = scope.spawn(|| self.list::<Vpcs>(name, PAGE_SIZE));
@@ -264,9 +265,13 @@ impl Session {
             let groups = scope.spawn(|| self.list::<SecurityGroupAnswer>(name, MAX_RESULTS));
             let interfaces = scope.spawn(|| self.list::<NetworkInterfaces>(name, INTERFACE_RESULTS));
             let disks = scope.spawn(|| self.list::<Disks>(name, INTERFACE_RESULTS));
-            let balancers = load_balancers.then(|| {
+            let balancers = request.load_balancers.then(|| {
                 let classic = scope.spawn(|| self.list::<LoadBalancers>(name, BALANCER_PAGE));
                 (classic, scope.spawn(|| self.list::<NetworkLoadBalancers>(name, MAX_RESULTS)))
+            });
+            let leftovers = request.leftovers.then(|| {
+                let application = scope.spawn(|| self.list::<ApplicationLoadBalancers>(name, MAX_RESULTS));
+                (application, scope.spawn(|| self.list::<ElasticIps>(name, PAGE_SIZE)))
             });
             region.vpcs = joined(vpcs).into_iter().map(Into::into).collect();
             region.vswitches = joined(vswitches).into_iter().map(Into::into).collect();
@@ -278,6 +283,10 @@ impl Session {
                 let classic = joined(classic).into_iter().map(Into::into);
                 classic.chain(joined(network).into_iter().map(Into::into)).collect()
             });
+            if let Some((application, addresses)) = leftovers {
+                region.application_load_balancers = Some(joined(application).into_iter().map(Into::into).collect());
+                region.elastic_ips = Some(joined(addresses).into_iter().map(Into::into).collect());
+            }
         });
         region
     }

@@ -178,6 +178,7 @@ impl Writer {
                 region.instances.extend(found.items.into_iter().flatten());
             }
             ResourceKind::TargetGroup
+            | ResourceKind::ElasticIp
             | ResourceKind::AutoScalingGroup
             | ResourceKind::LaunchTemplate
             | ResourceKind::InstanceProfile
