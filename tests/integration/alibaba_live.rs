@@ -265,7 +265,7 @@ fn application_load_balancers_and_addresses_are_recorded_and_matter_to_leftovers
         std::fs::write(&file, tagaudit::internals::inventory::to_json(inventory).unwrap()).unwrap();
         let output = command()
             .args(["scan", "--format", "json", "--cluster-id", id, "--inventory", file.to_str().unwrap()])
-            .args(["--controller-role", "k8s-master"])
+            .args(["--controller-role", "acs:ram::1234567890123456:role/k8s-master"])
             .output()
             .unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
