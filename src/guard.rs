@@ -298,7 +298,7 @@ fn unread(cluster: &str, gap: &NotAudited) -> String {
 /// The audit of a cluster after the plan.
 struct After<'a> {
     findings: &'a [Finding],
-    /// What was judged before, and is not judged after.
+    /// Judged before, and not judged after.
     unread: &'a [&'a NotAudited],
     /// ARNs of the roles that lose permissions.
     lost: &'a BTreeSet<String>,

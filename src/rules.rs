@@ -6,6 +6,7 @@ use crate::kubernetes::{DocumentKind, Evidence};
 
 pub(crate) mod alibaba;
 mod alibaba_identity;
+mod alibaba_ingress;
 mod alibaba_instance;
 mod alibaba_kubernetes;
 mod alibaba_leftover;
@@ -82,8 +83,9 @@ pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
 }
 
 /// Families of rules, by name, with their tables.
-pub(crate) const FAMILIES: [(&str, &[Rule]); 29] = [
+pub(crate) const FAMILIES: [(&str, &[Rule]); 30] = [
     ("alibaba-identity", alibaba_identity::RULES),
+    ("alibaba-ingress", alibaba_ingress::RULES),
     ("alibaba-instance", alibaba_instance::RULES),
     ("alibaba-kubernetes", alibaba_kubernetes::RULES),
     ("alibaba-leftover", alibaba_leftover::RULES),

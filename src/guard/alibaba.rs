@@ -3,15 +3,15 @@
 //! `Delete` functions, as cited. Many attributes have an older name too (`name`, `vswitch_name`): the one that is not
 //! configured is computed, and keeps its old value in a plan.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use crate::alibaba::{Account, Inventory, Region};
+use crate::alibaba::{Account, Instance, Inventory, Region};
 use crate::resource::ResourceKind;
 
 use super::change::{Action, Change};
-use super::place::place_of;
+use super::place::{Held, place};
 use super::plan::{Plan, Text};
-use super::tags::{self, TagChange, decides};
+use super::tags::{self, TagChange};
 use super::trial::Effect;
 
 mod instances;
@@ -61,10 +61,8 @@ fn steps(kind: &str) -> Option<Steps> {
         "alicloud_slb_load_balancer" | "alicloud_slb" | "alicloud_nlb_load_balancer" => {
             of(3, network::remove, network::load_balancer)
         }
-        "alicloud_ecs_disk" | "alicloud_disk" => of(2, instances::remove_disk, instances::disk),
-        "alicloud_ecs_network_interface" | "alicloud_network_interface" => {
-            of(2, instances::remove_interface, instances::interface)
-        }
+        "alicloud_ecs_disk" | "alicloud_disk" => of(2, network::remove, instances::disk),
+        "alicloud_ecs_network_interface" | "alicloud_network_interface" => of(2, network::remove, instances::interface),
         "alicloud_instance" => of(3, instances::remove, instances::instance),
         "alicloud_ram_policy" | "alicloud_resource_manager_policy" => {
             of(0, principals::remove_policy, principals::policy)
@@ -93,6 +91,10 @@ pub(super) fn applied(
     without: Option<usize>,
 ) -> (Inventory, Vec<Effect>) {
     let mut inventory = before.clone();
+    let accounts = before.accounts.iter();
+    let held: Held<'_> = accounts
+        .map(|one| (one.account_id.as_str(), one.regions.iter().map(|region| region.name.as_str()).collect()))
+        .collect();
     let mut effects = vec![Effect::default(); plan.changes.len()];
     let mut order: Vec<(usize, &Change, Option<Steps>)> = plan
         .effective()
@@ -110,8 +112,10 @@ pub(super) fn applied(
                 }
                 continue;
             };
-            let Some((account, region)) = place(&mut inventory, plan, change, effect) else { continue };
-            let mut trial = Trial { plan, change, account, at: region, affected, effect };
+            let is_global = is_global(&change.kind);
+            let Some((account, at)) = place(plan, change, &held, is_global, effect) else { continue };
+            let Some(account) = inventory.accounts.get_mut(account) else { continue };
+            let mut trial = Trial { plan, change, account, at, affected, effect };
             match takes_away {
                 // An object that another change makes again stays.
                 true if (steps.is_link || !change.is(Action::Update))
@@ -134,14 +138,10 @@ pub(super) fn applied(
 /// takes them from there is not known from the account.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
 fn note_lost_roles(before: &Inventory, after: &Inventory, affected: &Affected, effects: &mut [Effect]) {
-    let instances = |inventory: &'_ Inventory| -> BTreeMap<String, Option<String>> {
-        let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
-        let all = regions.flat_map(|region| &region.instances);
-        all.map(|one| (one.id.clone(), one.ram_role.clone())).collect()
-    };
-    let after = instances(after);
-    for (id, role) in instances(before) {
-        let Some(role) = role.filter(|_| affected.ids.contains(&id) && after.get(&id) == Some(&None)) else { continue };
+    let without: BTreeSet<&str> =
+        instances(after).filter(|one| one.ram_role.is_none()).map(|one| one.id.as_str()).collect();
+    for one in instances(before).filter(|one| affected.ids.contains(&one.id) && without.contains(one.id.as_str())) {
+        let (id, Some(role)) = (&one.id, &one.ram_role) else { continue };
         let key = (ResourceKind::Instance, id.clone());
         for effect in effects.iter_mut().filter(|effect| effect.touched.contains(&key)) {
             let why = format!("`{id}` loses its RAM role `{role}`: what takes its credentials from the node has none");
@@ -150,27 +150,11 @@ fn note_lost_roles(before: &Inventory, after: &Inventory, affected: &Affected, e
     }
 }
 
-/// The account and the region of a change; `None` if the recording does not hold them.
-fn place<'i>(
-    inventory: &'i mut Inventory,
-    plan: &Plan,
-    change: &Change,
-    effect: &mut Effect,
-) -> Option<(&'i mut Account, usize)> {
-    let held = inventory.accounts.iter().map(|account| {
-        (account.account_id.as_str(), account.regions.iter().map(|region| region.name.as_str()).collect())
-    });
-    let (account, region) = match place_of(plan, change, &held.collect::<Vec<_>>(), is_global(&change.kind)) {
-        Ok(place) => place,
-        Err(why) => {
-            effect.elsewhere = Some(why.to_string());
-            return None;
-        }
-    };
-    Some((inventory.accounts.get_mut(account)?, region))
+fn instances(inventory: &Inventory) -> impl Iterator<Item = &Instance> {
+    inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances)
 }
 
-/// What a change does to an attribute.
+/// The value that a change gives an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum New {
     Text(String),
@@ -209,6 +193,11 @@ impl Trial<'_> {
         self.change.is(Action::Delete) || self.change.claims.is_some()
     }
 
+    /// True if the configuration gives an attribute another value, known or not, rather than the provider alone.
+    fn sets(&self, key: &str) -> bool {
+        self.change.differs(key) && (!self.change.has_unknown(key) || self.plan.is_configured(self.change, key))
+    }
+
     /// The id of the object that a change takes away.
     fn old_id(&self) -> String {
         match self.change.before_text("id") {
@@ -217,7 +206,7 @@ impl Trial<'_> {
         }
     }
 
-    /// What the change does to an attribute, by any of its names.
+    /// The value that the change gives an attribute, by any of its names.
     fn new_text(&self, names: &[&'static str]) -> New {
         let (plan, change) = (self.plan, self.change);
         let mut unknown = None;
@@ -320,12 +309,7 @@ impl Trial<'_> {
         if !self.affected.ids.contains(id) && !self.is_for_a_cluster(changed) && !may_join {
             return;
         }
-        if changed.is_unknown {
-            self.undecided("the keys of its tags are known only after the plan is applied");
-        }
-        for key in changed.unknown.iter().filter(|key| decides(key)) {
-            self.undecided(format!("the value of its tag `{key}` is known only after the plan is applied"));
-        }
+        changed.open().into_iter().for_each(|why| self.undecided(why));
     }
 }
 

@@ -1,10 +1,10 @@
 //! The copy of an account on which a plan is tried.
 
-use crate::aws::{Account, Inventory};
+use crate::aws::Inventory;
 
 use super::change::{Action, Change};
 use super::links::{self, Open, Side};
-use super::place::place_of;
+use super::place::{Held, place};
 use super::plan::Plan;
 use super::scope::Affected;
 use super::trial::{Effect, Trial};
@@ -39,6 +39,10 @@ pub(super) fn applied(
     without: Option<usize>,
 ) -> (Inventory, Vec<Effect>) {
     let mut inventory = before.clone();
+    let accounts = before.accounts.iter();
+    let held: Held<'_> = accounts
+        .map(|one| (one.account_id.as_str(), one.regions.iter().map(|region| region.name.as_str()).collect()))
+        .collect();
     let mut effects = vec![Effect::default(); plan.changes.len()];
     let mut order: Vec<(usize, &Change)> = plan.effective().filter(|(at, _)| Some(*at) != without).collect();
     order.sort_by_key(|(at, change)| (rank(&change.kind), *at));
@@ -50,8 +54,10 @@ pub(super) fn applied(
                 unmodelled(change, before, affected, effect);
                 continue;
             }
-            let Some((account, region)) = place(&mut inventory, plan, change, effect) else { continue };
-            let mut trial = Trial { plan, change, account, at: region, affected, effect };
+            let is_global = is_global(&change.kind);
+            let Some((account, at)) = place(plan, change, &held, is_global, effect) else { continue };
+            let Some(account) = inventory.accounts.get_mut(account) else { continue };
+            let mut trial = Trial { plan, change, account, at, affected, effect };
             if takes_away {
                 trial.take_away();
             } else {
@@ -179,24 +185,4 @@ fn leads(gateway: &Change, before: &Inventory, affected: &Affected) -> bool {
 /// Kinds of a whole account.
 fn is_global(kind: &str) -> bool {
     kind.starts_with("aws_iam_")
-}
-
-/// The account and the region of a change; `None` if the recording does not hold them.
-fn place<'i>(
-    inventory: &'i mut Inventory,
-    plan: &Plan,
-    change: &Change,
-    effect: &mut Effect,
-) -> Option<(&'i mut Account, usize)> {
-    let held = inventory.accounts.iter().map(|account| {
-        (account.account_id.as_str(), account.regions.iter().map(|region| region.name.as_str()).collect())
-    });
-    let (account, region) = match place_of(plan, change, &held.collect::<Vec<_>>(), is_global(&change.kind)) {
-        Ok(place) => place,
-        Err(why) => {
-            effect.elsewhere = Some(why.to_string());
-            return None;
-        }
-    };
-    Some((inventory.accounts.get_mut(account)?, region))
 }

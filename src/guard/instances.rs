@@ -363,3 +363,36 @@ pub(super) fn interface(trial: &mut Trial<'_>) {
     }
     put_tags(trial, ResourceKind::NetworkInterface, &id);
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::guard::tests::{change, plan, tried, undecided, update};
+    use crate::testing::aws::{self, Cluster};
+
+    /// A group, a subnet or a route table that the inventory does not hold cannot be judged.
+    #[test]
+    fn what_was_not_read_is_undecided_for_a_node() {
+        let cluster = Cluster::new();
+        let worker = |more: Value| {
+            let mut all = json!({"id": aws::WORKER, "subnet_id": aws::PRIVATE});
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            all
+        };
+        let groups = cluster.inventory.accounts[0].regions[0]
+            .instances
+            .iter()
+            .find(|one| one.id == aws::WORKER)
+            .map(|one| one.security_groups.clone());
+        let moved = update(
+            "aws_instance.worker",
+            worker(json!({"vpc_security_group_ids": groups})),
+            worker(json!({"vpc_security_group_ids": ["sg-unread"]})),
+        );
+        assert_eq!(undecided(&tried(&cluster, &plan(&[moved], &json!({})))), ["aws_instance.worker"]);
+        let table = json!({"subnet_id": aws::PUBLIC, "route_table_id": "rtb-unread"});
+        let linked = change("aws_route_table_association.one", &["create"], [json!(null), table, json!({"id": true})]);
+        assert_eq!(undecided(&tried(&cluster, &plan(&[linked], &json!({})))), ["aws_route_table_association.one"]);
+    }
+}

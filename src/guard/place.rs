@@ -4,23 +4,34 @@ use crate::inventory::Provider;
 
 use super::change::Change;
 use super::plan::{Plan, ProviderAccount, account_of_arn};
+use super::trial::Effect;
 
 /// A change of an account or a region that the inventory does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it is about {0}, which the inventory does not hold")]
 pub(super) struct Elsewhere(String);
 
-/// Positions of the account and the region of a change among those of an inventory: account ids, each with its regions.
-/// A change of a whole account has the first region.
+/// Account ids of an inventory, each with its regions, in its order.
+pub(super) type Held<'h> = Vec<(&'h str, Vec<&'h str>)>;
+
+/// Positions of the account and the region of a change in an inventory; `None`, with the reason among the effects, if it
+/// does not hold them.
+pub(super) fn place(
+    plan: &Plan,
+    change: &Change,
+    held: &Held<'_>,
+    is_global: bool,
+    effect: &mut Effect,
+) -> Option<(usize, usize)> {
+    place_of(plan, change, held, is_global).map_err(|why| effect.elsewhere = Some(why.to_string())).ok()
+}
+
+/// Positions of the account and the region of a change among those of an inventory. A change of a whole account has the
+/// first region.
 ///
 /// # Errors
 /// If the inventory does not hold them.
-pub(super) fn place_of(
-    plan: &Plan,
-    change: &Change,
-    held: &[(&str, Vec<&str>)],
-    is_global: bool,
-) -> Result<(usize, usize), Elsewhere> {
+fn place_of(plan: &Plan, change: &Change, held: &Held<'_>, is_global: bool) -> Result<(usize, usize), Elsewhere> {
     let of_provider = plan.account(change);
     let stated = account_of(change).or(match &of_provider {
         ProviderAccount::Is(account) => Some(account.as_str()),

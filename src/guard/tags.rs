@@ -29,6 +29,14 @@ impl TagChange {
         self.set.is_empty() && self.removed.is_empty() && self.unknown.is_empty() && !self.is_unknown
     }
 
+    /// The part that is known only after the plan is applied, as reasons for what cannot be decided.
+    pub(super) fn open(&self) -> Vec<String> {
+        let keys = self.is_unknown.then(|| "the keys of its tags are known only after the plan is applied".to_owned());
+        let values = self.unknown.iter().filter(|key| decides(key));
+        let values = values.map(|key| format!("the value of its tag `{key}` is known only after the plan is applied"));
+        keys.into_iter().chain(values).collect()
+    }
+
     /// Applies the known part. Tags that the plan does not know stay.
     pub(super) fn apply(&self, tags: &mut Vec<Tag>) {
         if self.is_new {

@@ -31,7 +31,7 @@ pub(super) fn change(address: &str, actions: &[&str], [before, after, unknown]: 
     })
 }
 
-fn update(address: &str, before: Value, after: Value) -> Value {
+pub(super) fn update(address: &str, before: Value, after: Value) -> Value {
     change(address, &["update"], [before, after, json!({})])
 }
 
@@ -489,29 +489,4 @@ fn elements_with_unknown_values_are_not_paired() {
     let configuration = configured("aws_iam_role_policy_attachment.a", &[("policy_arn", &["local.arns"])]);
     let guard = tried(&cluster, &plan(&[replaced(0), replaced(1)], &configuration));
     assert_eq!(undecided(&guard).len(), 2, "{:?}", guard.undecided);
-}
-
-/// What the inventory does not hold cannot be judged: a group, a subnet, a route table.
-#[test]
-fn what_was_not_read_is_undecided_for_a_node() {
-    let cluster = Cluster::new();
-    let worker = |more: Value| {
-        let mut all = json!({"id": aws::WORKER, "subnet_id": aws::PRIVATE});
-        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        all
-    };
-    let groups = cluster.inventory.accounts[0].regions[0]
-        .instances
-        .iter()
-        .find(|one| one.id == aws::WORKER)
-        .map(|one| one.security_groups.clone());
-    let moved = update(
-        "aws_instance.worker",
-        worker(json!({"vpc_security_group_ids": groups})),
-        worker(json!({"vpc_security_group_ids": ["sg-unread"]})),
-    );
-    assert_eq!(undecided(&tried(&cluster, &plan(&[moved], &json!({})))), ["aws_instance.worker"]);
-    let table = json!({"subnet_id": aws::PUBLIC, "route_table_id": "rtb-unread"});
-    let linked = change("aws_route_table_association.one", &["create"], [json!(null), table, json!({"id": true})]);
-    assert_eq!(undecided(&tried(&cluster, &plan(&[linked], &json!({})))), ["aws_route_table_association.one"]);
 }

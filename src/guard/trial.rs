@@ -8,7 +8,7 @@ use crate::resource::ResourceKind;
 use super::change::Change;
 use super::plan::Plan;
 use super::scope::Affected;
-use super::tags::{self, TagChange, decides};
+use super::tags::{self, TagChange};
 
 /// The effect of one change.
 #[derive(Debug, Clone, Default)]
@@ -117,12 +117,7 @@ fn open_tags(trial: &mut Trial<'_>, id: &str, changed: &TagChange) {
     if !trial.affected.ids.contains(id) && !is_for_a_cluster(trial, changed) && !may_join {
         return;
     }
-    if changed.is_unknown {
-        trial.undecided("the keys of its tags are known only after the plan is applied");
-    }
-    for key in changed.unknown.iter().filter(|key| decides(key)) {
-        trial.undecided(format!("the value of its tag `{key}` is known only after the plan is applied"));
-    }
+    changed.open().into_iter().for_each(|why| trial.undecided(why));
 }
 
 pub(super) fn is_for_a_cluster(trial: &Trial<'_>, changed: &TagChange) -> bool {

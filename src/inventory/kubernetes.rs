@@ -58,6 +58,8 @@ pub enum List {
     Ec2NodeClasses,
     /// Node pools of Karpenter.
     NodePools,
+    /// Load balancer settings for the ALB Ingress controller of Alibaba Cloud.
+    AlbConfigs,
 }
 
 /// A list in API terms.
@@ -85,7 +87,7 @@ const CONFIG_MAPS: [&str; 2] = ["cloud-config", "kubeadm-config"];
 
 impl List {
     /// All lists, in the order of the requests.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Nodes,
         Self::Services,
         Self::DaemonSets,
@@ -110,6 +112,7 @@ impl List {
         Self::TargetGroupBindings,
         Self::Ec2NodeClasses,
         Self::NodePools,
+        Self::AlbConfigs,
     ];
 
     const fn words(self) -> Words {
@@ -143,6 +146,7 @@ impl List {
             Self::TargetGroupBindings => (ELBV2, "targetgroupbindings", "TargetGroupBinding", None),
             Self::Ec2NodeClasses => ("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", None),
             Self::NodePools => ("karpenter.sh", "nodepools", "NodePool", None),
+            Self::AlbConfigs => ("alibabacloud.com", "albconfigs", "AlbConfig", None),
         };
         let version = match self {
             Self::IngressClassParams | Self::TargetGroupBindings => "v1beta1",
@@ -179,7 +183,14 @@ impl List {
     /// True if only an installed controller defines it: a cluster without that controller does not have the list.
     #[must_use]
     pub fn is_custom(self) -> bool {
-        matches!(self, Self::IngressClassParams | Self::TargetGroupBindings | Self::Ec2NodeClasses | Self::NodePools)
+        matches!(
+            self,
+            Self::IngressClassParams
+                | Self::TargetGroupBindings
+                | Self::Ec2NodeClasses
+                | Self::NodePools
+                | Self::AlbConfigs
+        )
     }
 
     /// Names of objects that are requested individually; empty if the list is read.
@@ -230,7 +241,8 @@ impl List {
             | Self::IngressClassParams
             | Self::TargetGroupBindings
             | Self::Ec2NodeClasses
-            | Self::NodePools => &[ClusterConfig],
+            | Self::NodePools
+            | Self::AlbConfigs => &[ClusterConfig],
         }
     }
 
@@ -257,6 +269,7 @@ impl List {
                 "load balancers of the AWS Load Balancer Controller"
             }
             Self::Ec2NodeClasses | Self::NodePools => "nodes of Karpenter",
+            Self::AlbConfigs => "load balancers of the ALB Ingress controller",
         }
     }
 
@@ -290,6 +303,7 @@ impl List {
             Self::TargetGroupBindings => "kubernetes:list targetgroupbindings.elbv2.k8s.aws",
             Self::Ec2NodeClasses => "kubernetes:list ec2nodeclasses.karpenter.k8s.aws",
             Self::NodePools => "kubernetes:list nodepools.karpenter.sh",
+            Self::AlbConfigs => "kubernetes:list albconfigs.alibabacloud.com",
         }
     }
 }

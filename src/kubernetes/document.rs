@@ -88,6 +88,8 @@ pub enum DocumentKind {
     IngressClassParams,
     /// `TargetGroupBinding` of the AWS Load Balancer Controller.
     TargetGroupBinding,
+    /// `AlbConfig` of the ALB Ingress controller of Alibaba Cloud.
+    AlbConfig,
     /// `Gateway`, or a route of the Gateway API.
     GatewayApi,
 }
@@ -282,7 +284,7 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 54] = [
+const KINDS: [(&str, &str, DocumentKind); 55] = [
     ("rke-machine-config.cattle.io", "Amazonec2Config", DocumentKind::RancherMachine),
     ("management.cattle.io", "NodeTemplate", DocumentKind::RancherMachine),
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
@@ -326,6 +328,7 @@ const KINDS: [(&str, &str, DocumentKind); 54] = [
     ("networking.k8s.io", "IngressClass", DocumentKind::IngressClass),
     ("elbv2.k8s.aws", "IngressClassParams", DocumentKind::IngressClassParams),
     ("elbv2.k8s.aws", "TargetGroupBinding", DocumentKind::TargetGroupBinding),
+    ("alibabacloud.com", "AlbConfig", DocumentKind::AlbConfig),
     (GATEWAY_API, "Gateway", DocumentKind::GatewayApi),
     (GATEWAY_API, "GRPCRoute", DocumentKind::GatewayApi),
     (GATEWAY_API, "HTTPRoute", DocumentKind::GatewayApi),

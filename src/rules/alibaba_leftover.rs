@@ -71,7 +71,7 @@ fn one(
     CheckResult::counted(checked, vec![violation.related(others).cause(Cause::Group(kind.name().into()))])
 }
 
-/// What interfaces block: their vSwitches and security groups cannot be deleted.
+/// The vSwitches and security groups that cannot be deleted because of interfaces.
 /// Source: VPC documentation, "Delete a vSwitch"; ECS documentation, "Delete a security group".
 fn blocked(interfaces: &[&NetworkInterface]) -> String {
     let vswitches: BTreeSet<&str> = interfaces.iter().filter_map(|one| one.vswitch_id.as_deref()).collect();

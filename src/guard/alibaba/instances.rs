@@ -92,16 +92,6 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
     trial.put_tags(ResourceKind::Instance, &id);
 }
 
-pub(super) fn remove_disk(trial: &mut Trial<'_>) {
-    let id = trial.old_id();
-    trial.touch(ResourceKind::Volume, &id);
-    let is_gone = trial.is_gone();
-    let Some(region) = trial.region() else { return };
-    if is_gone {
-        region.disks.retain(|one| one.id != id);
-    }
-}
-
 pub(super) fn disk(trial: &mut Trial<'_>) {
     let id = trial.change.identity();
     let held = trial.region().and_then(|region| region.disks.iter().find(|one| one.id == id)).cloned();
@@ -116,16 +106,6 @@ pub(super) fn disk(trial: &mut Trial<'_>) {
     region.disks.retain(|one| one.id != id);
     region.disks.push(disk);
     trial.put_tags(ResourceKind::Volume, &id);
-}
-
-pub(super) fn remove_interface(trial: &mut Trial<'_>) {
-    let id = trial.old_id();
-    trial.touch(ResourceKind::NetworkInterface, &id);
-    let is_gone = trial.is_gone();
-    let Some(region) = trial.region() else { return };
-    if is_gone {
-        region.network_interfaces.retain(|one| one.id != id);
-    }
 }
 
 pub(super) fn interface(trial: &mut Trial<'_>) {

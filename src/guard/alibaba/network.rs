@@ -18,25 +18,29 @@ pub(super) fn remove(trial: &mut Trial<'_>) {
         "alicloud_vswitch" | "alicloud_subnet" => ResourceKind::VSwitch,
         "alicloud_route_table" => ResourceKind::RouteTable,
         "alicloud_security_group" => ResourceKind::SecurityGroup,
+        "alicloud_ecs_disk" | "alicloud_disk" => ResourceKind::Volume,
+        "alicloud_ecs_network_interface" | "alicloud_network_interface" => ResourceKind::NetworkInterface,
         _ => ResourceKind::LoadBalancer,
     };
     trial.touch(kind, &id);
     let Some(region) = trial.region() else { return };
     let of_service = |one: &LoadBalancer| one.id == id && tags::value(&one.tags, SERVICE_TAG).is_some();
     let is_of_service = region.load_balancers.iter().flatten().any(of_service);
-    if kind == ResourceKind::LoadBalancer && trial.affected.balancers.contains(&id) && is_of_service {
+    if trial.affected.balancers.contains(&id) && is_of_service {
         trial.undecided(
             "it is the load balancer of a Service: the controller creates another one, with another address",
         );
     }
-    let is_replaced = !is_gone && trial.change.is(Action::Replace) && !is_of_service;
-    if is_replaced && trial.affected.named.contains(&id) {
+    // An update takes nothing away: the object that stays is replaced.
+    if !is_gone && !is_of_service && trial.affected.named.contains(&id) {
         trial.undecided("the cluster names it by its id: what takes its place has another one");
     }
     let Some(region) = trial.region() else { return };
     match kind {
         ResourceKind::Vpc if is_gone => region.vpcs.retain(|one| one.id != id),
         ResourceKind::SecurityGroup if is_gone => region.security_groups.retain(|one| one.id != id),
+        ResourceKind::Volume if is_gone => region.disks.retain(|one| one.id != id),
+        ResourceKind::NetworkInterface if is_gone => region.network_interfaces.retain(|one| one.id != id),
         ResourceKind::VSwitch => {
             region.route_tables.iter_mut().for_each(|table| table.vswitch_ids.retain(|one| *one != id));
             if is_gone {
@@ -234,10 +238,8 @@ pub(super) fn load_balancer(trial: &mut Trial<'_>) {
         if change.after_text("status") == Some("inactive") && change.differs("status") {
             trial.undecided("it is stopped: the Service gets no traffic");
         }
-        let is_set =
-            |key: &&str| change.differs(key) && (!change.has_unknown(key) || trial.plan.is_configured(change, key));
-        let set: Vec<&str> =
-            ["address_type", "security_group_ids", "zone_mappings"].into_iter().filter(is_set).collect();
+        let mut set = vec!["address_type", "security_group_ids", "zone_mappings"];
+        set.retain(|key| trial.sets(key));
         if !trial.is_new() && !set.is_empty() {
             trial.undecided(format!("changes of `{}` of a Service's load balancer are not modelled", set.join("`, `")));
         }

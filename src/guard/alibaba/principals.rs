@@ -147,7 +147,7 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
         New::Text(text) => text,
         New::Unchanged | New::Removed => {
             // They decide the document too, which then keeps its old text in the plan.
-            let others = ["statement", "version", "default_version"].into_iter().filter(|key| sets(trial, key));
+            let others = ["statement", "version", "default_version"].into_iter().filter(|key| trial.sets(key));
             let others: Vec<&str> = others.collect();
             if !others.is_empty() && is_used(trial, &name) {
                 trial
@@ -166,11 +166,6 @@ pub(super) fn policy(trial: &mut Trial<'_>) {
         held.document = Some(document);
     }
     mark_holders(trial, &name);
-}
-
-/// True if a change sets an attribute to another value, not only by computing it.
-fn sets(trial: &Trial<'_>, key: &str) -> bool {
-    trial.change.differs(key) && (!trial.change.has_unknown(key) || trial.plan.is_configured(trial.change, key))
 }
 
 /// True if a principal of a cluster has a custom policy.
@@ -247,7 +242,7 @@ pub(super) fn role(trial: &mut Trial<'_>) {
         New::Unknown(key) if trial.affected.uses(PrincipalKind::Role, &name) => trial.open(key),
         New::Unchanged if trial.affected.uses(PrincipalKind::Role, &name) => {
             // Attributes of old versions of the provider, from which it makes the trust policy.
-            let others = ["ram_users", "services", "version"].into_iter().filter(|key| sets(trial, key));
+            let others = ["ram_users", "services", "version"].into_iter().filter(|key| trial.sets(key));
             let others: Vec<&str> = others.collect();
             if !others.is_empty() {
                 let names = others.join("`, `");
@@ -300,14 +295,19 @@ fn is_renamed(trial: &mut Trial<'_>, kind: PrincipalKind, key: &str) -> bool {
     is_renamed
 }
 
-pub(super) fn user(trial: &mut Trial<'_>) {
-    if is_renamed(trial, PrincipalKind::User, "name") {
+/// A user or a group, which has nothing but its name.
+fn named(trial: &mut Trial<'_>, kind: PrincipalKind, key: &str) {
+    if is_renamed(trial, kind, key) {
         return;
     }
     let name = trial.change.identity();
-    if trial.account.principal(PrincipalKind::User, &name).is_none() {
-        add(trial, PrincipalKind::User, &name);
+    if trial.account.principal(kind, &name).is_none() {
+        add(trial, kind, &name);
     }
+}
+
+pub(super) fn user(trial: &mut Trial<'_>) {
+    named(trial, PrincipalKind::User, "name");
 }
 
 pub(super) fn remove_group(trial: &mut Trial<'_>) {
@@ -318,11 +318,5 @@ pub(super) fn remove_group(trial: &mut Trial<'_>) {
 }
 
 pub(super) fn group(trial: &mut Trial<'_>) {
-    if is_renamed(trial, PrincipalKind::Group, "group_name") {
-        return;
-    }
-    let name = trial.change.identity();
-    if trial.account.principal(PrincipalKind::Group, &name).is_none() {
-        add(trial, PrincipalKind::Group, &name);
-    }
+    named(trial, PrincipalKind::Group, "group_name");
 }

@@ -321,6 +321,12 @@ const BINDING: Keep = Members(&[
     ("metadata", PLAIN_METADATA),
     ("spec", Members(&[("serviceRef", All), ("targetGroupARN", All), ("targetGroupName", All), ("networking", All)])),
 ]);
+const ALB_CONFIG: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("spec", Members(&[("config", Members(&[("id", All), ("zoneMappings", All)]))])),
+]);
 const NODE_CLASS: Keep = Members(&[
     KINDS[0],
     KINDS[1],
@@ -376,6 +382,7 @@ pub(super) fn shape(list: List) -> Keep {
         List::TargetGroupBindings => BINDING,
         List::Ec2NodeClasses => NODE_CLASS,
         List::NodePools => NODE_POOL,
+        List::AlbConfigs => ALB_CONFIG,
     }
 }
 

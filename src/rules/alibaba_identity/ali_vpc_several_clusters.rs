@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "nodes of several clusters run in one VPC",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Vpc],
-    condition: "Instances in a VPC of the nodes carry `ack.aliyun.com` with another cluster id.",
+    condition: "Instances in a VPC of the nodes carry `ack.aliyun.com` with another cluster id, or, without that tag, `kubernetes.io/cluster/` with another one, as Gardener and OpenShift write it.",
     impact: "nothing by itself; with cloud routes both controllers write into the route tables of the VPC",
     fix: "Nothing, if this is intended: give the clusters Pod networks that do not overlap.",
     sources: &[
@@ -26,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let vpcs = view.member_vpcs();
+    let members: BTreeSet<&str> = view.members.iter().map(|member| member.instance.id.as_str()).collect();
     let mut found = Vec::new();
     for vpc in &vpcs {
         let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
@@ -37,7 +38,15 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
             member.instance.vpc_id.as_deref() == Some(*vpc) && tags::value(&member.instance.tags, CLUSTER_TAG).is_none()
         };
         let untagged = view.members.iter().find(is_own).map(|_| context.cluster_id());
-        let ids: BTreeSet<&str> = tagged.chain(untagged).collect();
+        let installed = view
+            .region
+            .instances
+            .iter()
+            .filter(|one| one.vpc_id.as_deref() == Some(*vpc) && tags::value(&one.tags, CLUSTER_TAG).is_none())
+            .filter(|one| !members.contains(one.id.as_str()))
+            .flat_map(|one| tags::cluster_ids(&one.tags))
+            .map(|(id, _)| id);
+        let ids: BTreeSet<&str> = tagged.chain(untagged).chain(installed).collect();
         if ids.len() > 1 {
             let ids: Vec<&str> = ids.into_iter().collect();
             let number = text::count(ids.len(), "cluster");
@@ -68,6 +77,21 @@ mod tests {
         alibaba::silent(&RULE, |c| {
             for instance in &mut c.region().instances {
                 crate::testing::tag(&mut instance.tags, alibaba::KEY, "staging");
+            }
+        });
+    }
+
+    #[test]
+    fn the_tag_of_an_installer_names_a_cluster_as_well() {
+        alibaba::fires(&RULE, |c| {
+            let other = c.add_other_instance();
+            other.tags.clear();
+            crate::testing::tag(&mut other.tags, "kubernetes.io/cluster/shoot--dev--b", "1");
+        });
+        // A node may have both tags.
+        alibaba::silent(&RULE, |c| {
+            for instance in &mut c.region().instances {
+                crate::testing::tag(&mut instance.tags, "kubernetes.io/cluster/shoot--dev--b", "1");
             }
         });
     }

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "warning for a class that resembles the controller's, or that its version ignores; info for any other",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service of type LoadBalancer without an address has another `loadBalancerClass` than `alibabacloud.com/nlb`, or the annotation `service.beta.kubernetes.io/class`; or it has that class, and the controller is older than 2.5.1 or runs without `nlb` in `--controllers`.",
+    condition: "A Service of type LoadBalancer without an address has another `loadBalancerClass` than `alibabacloud.com/nlb`, or the annotation `service.beta.kubernetes.io/class`; or it has that class, and the controller is older than 2.5.1 or runs without `nlb` in `--controllers`; or it has neither, and the controller runs without `service` in `--controllers`.",
     impact: "the cloud controller leaves the Service to another controller, and it stays pending if there is none; before 2.5.1 it creates a classic load balancer whatever the class",
     fix: "Remove the class for a classic load balancer, or write `loadBalancerClass: alibabacloud.com/nlb`; the class of a Service cannot be changed, so re-create it.",
     sources: &[
@@ -42,7 +42,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if asked.is_empty() {
         return CheckResult::not_applicable("no Service requests a load balancer of Alibaba Cloud");
     }
-    let is_off = is_switched_off(context.evidence, LoadBalancerKind::Nlb);
+    let is_off = |kind| is_switched_off(context.evidence, kind);
     let mut found = Vec::new();
     for service in &asked {
         let old = version.filter(|version| *version < FIRST_WITH_NLB);
@@ -55,7 +55,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 ),
                 "upgrade the controller to 2.5.1 or later, and re-create the Service",
             ),
-            (Some(NLB_CLASS), None) if is_off && service.ingress.is_empty() => (
+            (Some(NLB_CLASS), None) if is_off(LoadBalancerKind::Nlb) && service.ingress.is_empty() => (
                 Severity::Warning,
                 "requests a network load balancer, and `--controllers` of the cloud controller has no `nlb`".to_owned(),
                 "add `nlb` to `--controllers`, or omit the flag",
@@ -68,17 +68,23 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 format!("has the class `{}`, which the cloud controller does not serve", text::printable(class)),
                 "remove the class, or write `loadBalancerClass: alibabacloud.com/nlb`, in a new Service",
             ),
-            (None, _) => {
-                let Some(class) = annotated(service) else { continue };
-                (
+            (None, _) => match annotated(service) {
+                Some(class) => (
                     Severity::Info,
                     format!(
                         "has the annotation `{CLASS}: {}`, with which the cloud controller leaves it alone",
                         text::printable(class)
                     ),
                     "remove the annotation",
-                )
-            }
+                ),
+                None if is_off(LoadBalancerKind::Clb) => (
+                    Severity::Warning,
+                    "requests a classic load balancer, and `--controllers` of the cloud controller has no `service`"
+                        .to_owned(),
+                    "add `service` to `--controllers`, or omit the flag",
+                ),
+                None => continue,
+            },
         };
         let name = service.full_name();
         let message = format!("Service {} {defect}", text::printable(&name));
@@ -134,6 +140,20 @@ spec:
             .replace("  loadBalancerClass: alibabacloud.com/clb\n", "")
             .replace("  name: web\n", "  name: web\n  annotations:\n    service.beta.kubernetes.io/class: other\n");
         lint::fires(&RULE, &with_controller(&annotated));
+    }
+
+    #[test]
+    fn the_controller_of_classic_load_balancers_may_be_off() {
+        let service = DEFECT.replace("  loadBalancerClass: alibabacloud.com/clb\n", "");
+        let with = |flag: &str| {
+            let image = format!("v2.9.0\n        command:\n        - {flag}");
+            format!("{service}---{}", CONTROLLER.replace("v2.9.0", &image))
+        };
+        lint::fires(&RULE, &with("--controllers=node,route,nlb"));
+        lint::silent(&RULE, &with("--controllers=node,nlb"), "node,nlb", "node,service");
+        lint::silent(&RULE, &with("--controllers=node,nlb"), "--controllers=node,nlb", "--v=5");
+        let served = "LoadBalancer\nstatus:\n  loadBalancer:\n    ingress:\n    - ip: 203.0.113.7";
+        lint::silent(&RULE, &with("--controllers=node,nlb"), "LoadBalancer", served);
     }
 
     #[test]

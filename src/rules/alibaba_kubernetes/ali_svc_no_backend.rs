@@ -103,7 +103,7 @@ fn is_foreign(node: &KubernetesNode) -> bool {
         && !["alicloud://", "ack-hybrid://"].iter().any(|own| node.provider_id.starts_with(own))
 }
 
-/// What keeps a Node out of a load balancer.
+/// Reason that keeps a Node out of a load balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Excluded<'s> {
     /// It lacks a label that the Service asks for: `KEY=VALUE`, separated by commas.

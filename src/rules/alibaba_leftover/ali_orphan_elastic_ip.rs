@@ -89,7 +89,10 @@ mod tests {
 
     #[test]
     fn does_not_apply() {
-        alibaba::does_not_apply(&RULE, alibaba::Cluster::without_instances);
+        alibaba::does_not_apply(&RULE, |c| {
+            c.without_instances();
+            c.region().elastic_ips = None;
+        });
         alibaba::does_not_apply(&RULE, |c| c.region().elastic_ips = Some(Vec::new()));
     }
 }

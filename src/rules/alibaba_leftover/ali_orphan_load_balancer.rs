@@ -94,6 +94,7 @@ mod tests {
         alibaba::silent(&RULE, |c| {
             c.without_instances();
             c.load_balancer("lb-bp1web").tags.clear();
+            c.region().application_load_balancers = None;
         });
     }
 

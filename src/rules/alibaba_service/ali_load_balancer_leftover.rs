@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::LoadBalancer, ResourceKind::SecurityGroup],
     condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is derived from no Service's UID. Without `default/kubernetes` and a Service of kube-system, they do not cover all namespaces, and the rule does not apply.",
     impact: "it costs money, counts against quotas, and no controller ever deletes it",
-    fix: "Make sure that its address is no longer in use, and delete it.",
+    fix: "Make sure that no DNS record leads to it, and delete it.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultTags",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go",
@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             let shown = text::printable(value);
             let message =
                 format!("{} `{id}` carries `{SERVICE_TAG}={shown}`, but no Service has that UID", kind.noun());
-            let fix = Fix::none("make sure that its address is no longer in use, and delete it");
+            let fix = Fix::none("make sure that no DNS record leads to it, and delete it");
             found.push(Violation::new(Severity::Warning, alibaba::resource(view, kind, id, None), message, fix));
         }
     }

@@ -1,4 +1,4 @@
-//! What a plan changes that the copy of an account does not hold in full, and updates that change nothing.
+//! Changes of objects that the copy of an account does not hold in full, and updates that change nothing.
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,160 @@
+use crate::aws::ingresses::{full_name, is_deleted};
+use crate::controller::alibaba::AlibabaController;
+use crate::kubernetes::{Document, DocumentKind, Object, WorkloadKind};
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
+
+use super::{CLASS, classes};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-ingress-unserved",
+    title: "no controller serves the Ingresses of the class for application load balancers",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "An Ingress without an address has the class `alb`, or an IngressClass of `ingress.k8s.alibabacloud/alb`; the cloud controller runs without `ingress` in `--controllers`, and no Deployment of the whole cluster is an ALB Ingress controller.",
+    impact: "nothing creates its load balancer: the Ingress stays without an address",
+    fix: "Add `ingress` to `--controllers` (before Kubernetes 1.22 only), deploy the ALB Ingress controller, or use another class.",
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/controller.go#AddToManager",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/store/common.go#IsValid",
+    ],
+    example: "Ingress shop/web has the class `alb`, and `--controllers` of the cloud controller has no `ingress`",
+    ..Rule::evidence(ALIBABA, check)
+};
+
+/// Part of the name of the separate controller, of its image and of its account.
+/// Source: Container Service for Kubernetes documentation, "Manage the ALB Ingress controller".
+const SEPARATE: &str = "alb-ingress-controller";
+
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let evidence = context.evidence;
+    let Some(running) = evidence.alibaba_running() else {
+        return CheckResult::not_applicable("the cloud controller was not given with its flags");
+    };
+    if !evidence.has_all_workloads(&[WorkloadKind::Deployment]) {
+        return CheckResult::not_applicable("the Deployments of the whole cluster were not given");
+    }
+    let is_like = |text: &str| text.contains(SEPARATE);
+    let is_served = running.contains(&AlibabaController::Ingress)
+        || evidence.workloads.iter().any(|workload| {
+            workload.replicas > 0
+                && (is_like(&workload.name)
+                    || is_like(&workload.service_account)
+                    || workload.containers.iter().any(|one| is_like(&one.image.value)))
+        });
+    let own: Vec<&str> = classes(evidence).filter_map(|class| class.text(&["metadata", "name"])).collect();
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for ingress in evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object) {
+        let Some(class) = class(ingress) else { continue };
+        if is_deleted(ingress) || !(own.contains(&class) || is_default(evidence, class)) {
+            continue;
+        }
+        checked += 1;
+        let has_address = ingress.items(&["status", "loadBalancer", "ingress"]).next().is_some();
+        if is_served || has_address {
+            continue;
+        }
+        let name = full_name(ingress);
+        let message = format!(
+            "Ingress {} has the class `{}`, and `--controllers` of the cloud controller has no `ingress`",
+            text::printable(&name),
+            text::printable(class)
+        );
+        let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{name}"));
+        let fix = Fix::none("deploy the ALB Ingress controller, or use another class");
+        found.push(Violation::new(Severity::Warning, resource, message, fix).at(&ingress.head()));
+    }
+    if checked == 0 {
+        return CheckResult::not_applicable("no Ingress requests an application load balancer");
+    }
+    CheckResult::counted(checked, found)
+}
+
+/// Class of an Ingress: that of the annotation first.
+fn class(ingress: Object<'_>) -> Option<&str> {
+    let annotated = ingress.text(&["metadata", "annotations", "kubernetes.io/ingress.class"]);
+    annotated.or_else(|| ingress.text(&["spec", "ingressClassName"])).filter(|class| !class.is_empty())
+}
+
+/// True for the class that the open controller takes, unless an IngressClass gives it to another controller.
+fn is_default(evidence: &crate::kubernetes::Evidence, class: &str) -> bool {
+    let mut all = evidence.documents_by_kind(DocumentKind::IngressClass).map(Document::object);
+    class == CLASS && !all.any(|one| one.text(&["metadata", "name"]) == Some(class))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+apiVersion: v1
+kind: List
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: cloud-controller-manager
+    namespace: kube-system
+  spec:
+    template:
+      spec:
+        containers:
+        - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.9.1
+          command:
+          - --controllers=node,service
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: coredns
+    namespace: kube-system
+    uid: a-b
+  spec:
+    template:
+      spec:
+        containers:
+        - image: coredns:1.9
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata:
+    name: web
+    namespace: shop
+  spec:
+    ingressClassName: alb
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+        let annotated = DEFECT
+            .replace(
+                "    namespace: shop\n",
+                "    namespace: shop\n    annotations:\n      kubernetes.io/ingress.class: alb\n",
+            )
+            .replace("    ingressClassName: alb\n", "    rules: []\n");
+        lint::fires(&RULE, &annotated);
+    }
+
+    #[test]
+    fn silent() {
+        lint::silent(&RULE, DEFECT, "node,service", "node,service,ingress");
+        lint::silent(&RULE, DEFECT, "name: coredns", "name: alb-ingress-controller");
+        lint::silent(&RULE, DEFECT, "coredns:1.9", "registry.example.com/acs/alb-ingress-controller:v2.13.0");
+        let status =
+            "ingressClassName: alb\n  status:\n    loadBalancer:\n      ingress:\n      - hostname: alb-1.example.com";
+        lint::silent(&RULE, DEFECT, "ingressClassName: alb", status);
+    }
+
+    #[test]
+    fn does_not_apply() {
+        lint::does_not_apply(&RULE, &DEFECT.replace("ingressClassName: alb", "ingressClassName: nginx"));
+        // The class of the AWS Load Balancer Controller has this name too.
+        let class = "- apiVersion: networking.k8s.io/v1\n  kind: IngressClass\n  metadata: {name: alb}\n  spec: {controller: ingress.k8s.aws/alb}\n";
+        lint::does_not_apply(&RULE, &format!("{DEFECT}{class}"));
+        lint::does_not_apply(
+            &RULE,
+            &DEFECT.replace("          command:\n          - --controllers=node,service\n", ""),
+        );
+    }
+}
