@@ -123,7 +123,8 @@ fn what_was_not_read_of_alibaba_is_not_audited() {
     let clean = worlds::all().remove(0);
     for read in Read::ALL {
         let is_alibaba = ["ecs:", "ram:", "vpc:"].iter().any(|prefix| read.action().starts_with(prefix));
-        if !is_alibaba {
+        // Only leftovers of clusters without nodes need the addresses.
+        if !is_alibaba || *read == Read::DescribeEipAddresses {
             continue;
         }
         let mut world = World {

@@ -91,7 +91,7 @@ mod tests {
     use crate::alibaba::VSwitch;
     use crate::testing::alibaba::{self, Cluster};
 
-    /// The cluster with a second vSwitch in its VPC, and an AlbConfig.
+    /// The cluster with a second vSwitch in its VPC, and an `AlbConfig`.
     fn with(zone: &str, config: &Value) -> impl FnOnce(&mut Cluster) {
         move |c| {
             c.region().vswitches.push(VSwitch {

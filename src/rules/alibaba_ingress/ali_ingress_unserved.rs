@@ -77,7 +77,7 @@ fn class(ingress: Object<'_>) -> Option<&str> {
     annotated.or_else(|| ingress.text(&["spec", "ingressClassName"])).filter(|class| !class.is_empty())
 }
 
-/// True for the class that the open controller takes, unless an IngressClass gives it to another controller.
+/// True for the class that the open controller takes, unless an `IngressClass` gives it to another controller.
 fn is_default(evidence: &crate::kubernetes::Evidence, class: &str) -> bool {
     let mut all = evidence.documents_by_kind(DocumentKind::IngressClass).map(Document::object);
     class == CLASS && !all.any(|one| one.text(&["metadata", "name"]) == Some(class))
@@ -127,6 +127,8 @@ items:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+        // Without the flag, it runs without `ingress`.
+        lint::fires(&RULE, &DEFECT.replace("          command:\n          - --controllers=node,service\n", ""));
         let annotated = DEFECT
             .replace(
                 "    namespace: shop\n",
@@ -152,9 +154,5 @@ items:
         // The class of the AWS Load Balancer Controller has this name too.
         let class = "- apiVersion: networking.k8s.io/v1\n  kind: IngressClass\n  metadata: {name: alb}\n  spec: {controller: ingress.k8s.aws/alb}\n";
         lint::does_not_apply(&RULE, &format!("{DEFECT}{class}"));
-        lint::does_not_apply(
-            &RULE,
-            &DEFECT.replace("          command:\n          - --controllers=node,service\n", ""),
-        );
     }
 }
