@@ -71,7 +71,7 @@ fn is_hidden(character: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A number with its noun: `1 subnet`, `2 subnets`; forms the plural of `policy` and similar nouns correctly.
+/// A number with its noun: `1 subnet`, `2 subnets`; forms the plural of `policy`, `vSwitch` and similar nouns correctly.
 #[must_use]
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 {
@@ -79,6 +79,7 @@ pub fn count(number: usize, noun: &str) -> String {
     }
     match noun.strip_suffix('y') {
         Some(stem) if !noun.ends_with("ay") && !noun.ends_with("ey") => format!("{number} {stem}ies"),
+        _ if ["ch", "sh", "ss", "x"].iter().any(|end| noun.ends_with(end)) => format!("{number} {noun}es"),
         _ => format!("{number} {noun}s"),
     }
 }
@@ -136,6 +137,8 @@ mod tests {
     fn nouns_are_counted() {
         assert_eq!(count(1, "policy"), "1 policy");
         assert_eq!(count(2, "policy"), "2 policies");
+        assert_eq!(count(2, "vSwitch"), "2 vSwitches");
+        assert_eq!(count(0, "address"), "0 addresses");
         assert_eq!(count(0, "gateway"), "0 gateways");
     }
 

@@ -161,6 +161,11 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions: regions.collect(), instances }
     }
 
+    /// True if an instance in a region belongs to the cluster, of any account.
+    pub(crate) fn has_members_in(&self, region: &str) -> bool {
+        self.regions.iter().any(|view| view.region.name == region && !view.members.is_empty())
+    }
+
     /// The nodes of the cluster, which is audited together with these clusters, for a copy after a change.
     #[must_use]
     pub(crate) fn held(&self, audited: &BTreeSet<String>) -> Held {

@@ -112,12 +112,7 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     let mut gaps = view.inventory.gaps.clone();
     // Only leftovers of clusters without nodes depend on these lists.
     let lives = |gap: &Gap| {
-        let is_here = |one: &&RegionView<'_>| {
-            gap.region.as_ref() == Some(&one.region.name) && gap.account_id.as_ref() == Some(&one.account.account_id)
-        };
-        auditor.kubernetes.nodes.is_some()
-            || auditor.kubernetes.services.is_some()
-            || view.regions.iter().find(is_here).is_some_and(|one| !one.members.is_empty())
+        auditor.kubernetes.has_objects() || gap.region.as_ref().is_some_and(|region| view.has_members_in(region))
     };
     gaps.retain(|gap| !matches!(gap.read, Read::AlbListLoadBalancers | Read::DescribeEipAddresses) || !lives(gap));
     gaps.extend(unseen_nodes(view));

@@ -263,11 +263,20 @@ pub(crate) fn published_for(
     version: ControllerVersion,
 ) -> impl Iterator<Item = &'static Release> {
     let controller = controller.into();
-    let of = move |release: &&Release| release.controller == controller && release.since <= version;
+    let is_open = !is_unpublished(controller, version);
+    let of = move |release: &&Release| is_open && release.controller == controller && release.since <= version;
     RELEASES.iter().filter(of).filter(move |release| {
         let newer = |one: &Release| one.variant == release.variant && one.since > release.since;
         !RELEASES.iter().filter(of).any(newer)
     })
+}
+
+/// True for builds of Alibaba Cloud alone: its CSI driver was 1.26 to 1.33 there while the open releases were 1.3 to 1.6, and
+/// no policy is published for a build.
+/// Source: kubernetes-sigs/alibaba-cloud-csi-driver, its tags: v1.6.3 of 2025-04-20 comes before v1.34.1 of 2025-09-15.
+fn is_unpublished(controller: Published, version: ControllerVersion) -> bool {
+    let of_csi = matches!(controller, Published::Alibaba(AlibabaCompanion::CsiController | AlibabaCompanion::CsiNode));
+    of_csi && version >= ControllerVersion::new(1, 7, 0) && version < ControllerVersion::new(1, 34, 0)
 }
 
 /// The policy of a release that suits every cluster, or of the newest one if the version is not known.
@@ -371,7 +380,9 @@ mod tests {
         assert_eq!(names(Karpenter, "1.8.1"), ["karpenter-controller-1.7"]);
         assert_eq!(names(Karpenter, "v0.4.0"), [""; 0]);
         assert_eq!(names(Companion::ExternalDns, "v0.20.0"), [""; 0]);
-        assert_eq!(names(CsiController, "v1.33.4"), ["alicloud-csi-disk-1.6", "alicloud-csi-nas"]);
+        assert_eq!(names(CsiController, "v1.6.3"), ["alicloud-csi-disk-1.6", "alicloud-csi-nas"]);
+        assert_eq!(names(CsiController, "v1.33.4"), [""; 0], "a build of Container Service for Kubernetes");
+        assert_eq!(names(CsiNode, "v1.26.4"), [""; 0]);
         assert_eq!(names(CsiNode, "1.35.1"), ["alicloud-csi-node-1.34"]);
         assert_eq!(names(Terway, "v1.13.4"), ["terway-1.1"]);
         assert_eq!(names(AlibabaCompanion::ClusterAutoscaler, "1.32.0"), ["alicloud-cluster-autoscaler"]);

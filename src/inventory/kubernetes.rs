@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Provider;
 use crate::resource::ResourceKind;
 
 /// A list of a live cluster.
@@ -191,6 +192,17 @@ impl List {
                 | Self::NodePools
                 | Self::AlbConfigs
         )
+    }
+
+    /// The cloud whose rules alone use the list; `None` if those of all clouds do.
+    pub(crate) fn provider(self) -> Option<Provider> {
+        match self {
+            Self::IngressClassParams | Self::TargetGroupBindings | Self::Ec2NodeClasses | Self::NodePools => {
+                Some(Provider::Aws)
+            }
+            Self::AlbConfigs => Some(Provider::Alibaba),
+            _ => None,
+        }
     }
 
     /// Names of objects that are requested individually; empty if the list is read.

@@ -141,7 +141,8 @@ fn runs_within(one: &CloudController) -> Vec<AlibabaController> {
     let is_listed = |name: &str| listed.iter().any(|one| one.trim() == name);
     let is_known = |name: &String| AlibabaController::ALL.iter().any(|one| one.name() == name.trim());
     // Version 1 knew `*`, as other cloud controllers do; a list without a known name starts nothing.
-    let is_default = listed.is_empty() || is_listed("*") || !listed.iter().any(is_known);
+    let is_unset = one.flag("controllers").is_none();
+    let is_default = is_unset || is_listed("*") || !listed.is_empty() && !listed.iter().any(is_known);
     let is_run = |controller: &AlibabaController| {
         let is_named = if is_default {
             AlibabaController::DEFAULT.contains(controller) && !is_listed(&format!("-{}", controller.name()))

@@ -76,6 +76,11 @@ impl Evidence {
         Self { nodes: nodes.into(), ..Self::default() }
     }
 
+    /// True if any object was given: something answered for the API server of the cluster.
+    pub(crate) fn has_objects(&self) -> bool {
+        self.nodes.is_some() || self.services.is_some() || !self.workloads.is_empty() || !self.documents.is_empty()
+    }
+
     /// Sets the target versions of an upgrade.
     #[must_use]
     pub fn towards(self, target: Target) -> Self {

@@ -46,7 +46,7 @@ macro_rules! reads {
 
 reads! {
     LookupEvents = "actiontrail:LookupEvents" [];
-    AlbListLoadBalancers = "alb:ListLoadBalancers" [LoadBalancer];
+    AlbListLoadBalancers = "alb:ListLoadBalancers" [];
     DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [AutoScalingGroup];
     DescribeAccountAttributes = "ec2:DescribeAccountAttributes" [];
     DescribeAddresses = "ec2:DescribeAddresses" [];

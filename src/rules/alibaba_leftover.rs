@@ -26,13 +26,10 @@ fn lives(context: &Context<'_>, view: &RegionView<'_>) -> Option<&'static str> {
     if context.cluster_id() == DEFAULT_CLUSTER_ID {
         return Some("the cluster id is the default: several clusters may have it");
     }
-    if !view.members.is_empty() {
+    if context.view.has_members_in(&view.region.name) {
         return Some("the cluster has nodes in the region");
     }
-    // Something answered for its API server.
-    let evidence = context.kubernetes;
-    let is_given = evidence.nodes.is_some() || evidence.services.is_some();
-    if is_given || !evidence.workloads.is_empty() || !evidence.documents.is_empty() {
+    if context.kubernetes.has_objects() {
         return Some("the state of the cluster in Kubernetes is given: it exists");
     }
     alibaba::has_unclaimed_instances(view)

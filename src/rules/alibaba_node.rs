@@ -1,8 +1,8 @@
 //! Kubernetes Nodes compared with ECS instances; all of these rules need `--nodes`.
 
 use super::{KubernetesContext, Rule};
-use crate::alibaba::CLUSTER_TAG;
 use crate::alibaba::provider_id::{self, ProviderId};
+use crate::alibaba::{CLUSTER_TAG, ClusterView, Member};
 use crate::controller::ControllerVersion;
 use crate::finding::ResourceRef;
 use crate::kubernetes::alibaba_cloud_config::cloud_config;
@@ -39,6 +39,14 @@ pub(super) fn is_left_alone(node: &KubernetesNode) -> bool {
         || has("alibabacloud.com/lingjun-worker", "true")
         || has("type", "virtual-kubelet")
         || matches!(provider_id::parse(&node.provider_id), Some(ProviderId::Hybrid))
+}
+
+/// True if an instance is a node of which the controller takes care: where the Nodes are known, one of them names it.
+pub(super) fn is_cared_for(view: &ClusterView<'_>, member: &Member<'_>) -> bool {
+    match member.node {
+        Some(node) => !is_left_alone(node) && !node.is_being_deleted,
+        None => view.nodes.is_none(),
+    }
 }
 
 /// The Nodes that the controller manages.

@@ -339,6 +339,7 @@ fn kind_of(resource: &str) -> &str {
         "ingressclasses" => "IngressClass",
         "ingressclassparams" => "IngressClassParams",
         "targetgroupbindings" => "TargetGroupBinding",
+        "albconfigs" => "AlbConfig",
         "ec2nodeclasses" => "EC2NodeClass",
         "nodepools" => "NodePool",
         "clusterroles" => "ClusterRole",

@@ -324,8 +324,18 @@ const BINDING: Keep = Members(&[
 const ALB_CONFIG: Keep = Members(&[
     KINDS[0],
     KINDS[1],
-    ("metadata", PLAIN_METADATA),
+    (
+        "metadata",
+        Members(&[
+            ("name", All),
+            ("namespace", All),
+            ("uid", All),
+            ("creationTimestamp", All),
+            ("deletionTimestamp", All),
+        ]),
+    ),
     ("spec", Members(&[("config", Members(&[("id", All), ("zoneMappings", All)]))])),
+    ("status", Members(&[("loadBalancer", Members(&[("id", All)]))])),
 ]);
 const NODE_CLASS: Keep = Members(&[
     KINDS[0],

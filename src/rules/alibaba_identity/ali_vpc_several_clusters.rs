@@ -27,6 +27,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let vpcs = view.member_vpcs();
     let members: BTreeSet<&str> = view.members.iter().map(|member| member.instance.id.as_str()).collect();
+    let own: BTreeSet<&str> =
+        view.members.iter().flat_map(|member| tags::cluster_ids(&member.instance.tags)).map(|(id, _)| id).collect();
     let mut found = Vec::new();
     for vpc in &vpcs {
         let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
@@ -38,6 +40,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
             member.instance.vpc_id.as_deref() == Some(*vpc) && tags::value(&member.instance.tags, CLUSTER_TAG).is_none()
         };
         let untagged = view.members.iter().find(is_own).map(|_| context.cluster_id());
+        // Those of the nodes name this cluster as well.
         let installed = view
             .region
             .instances
@@ -45,7 +48,8 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
             .filter(|one| one.vpc_id.as_deref() == Some(*vpc) && tags::value(&one.tags, CLUSTER_TAG).is_none())
             .filter(|one| !members.contains(one.id.as_str()))
             .flat_map(|one| tags::cluster_ids(&one.tags))
-            .map(|(id, _)| id);
+            .map(|(id, _)| id)
+            .filter(|id| !own.contains(id) && !tags::is_placeholder(id));
         let ids: BTreeSet<&str> = tagged.chain(untagged).chain(installed).collect();
         if ids.len() > 1 {
             let ids: Vec<&str> = ids.into_iter().collect();
@@ -88,6 +92,16 @@ mod tests {
             other.tags.clear();
             crate::testing::tag(&mut other.tags, "kubernetes.io/cluster/shoot--dev--b", "1");
         });
+        // An instance that is not a node yet, and one of a template.
+        for id in ["shoot--dev--b", "CLUSTER_ID"] {
+            alibaba::silent(&RULE, |c| {
+                let other = c.add_other_instance();
+                other.tags.clear();
+                crate::testing::tag(&mut other.tags, &format!("kubernetes.io/cluster/{id}"), "1");
+                let member = c.instance(alibaba::WORKER);
+                crate::testing::tag(&mut member.tags, "kubernetes.io/cluster/shoot--dev--b", "1");
+            });
+        }
         // A node may have both tags.
         alibaba::silent(&RULE, |c| {
             for instance in &mut c.region().instances {

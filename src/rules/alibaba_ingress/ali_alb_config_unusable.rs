@@ -1,8 +1,10 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::RegionView;
+use crate::aws::ingresses::is_deleted;
 use crate::kubernetes::{Document, DocumentKind, Object, Place};
 use crate::rules::alibaba::{self, Context};
+use crate::rules::alibaba_node::is_cared_for;
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,12 +12,13 @@ pub(super) const RULE: Rule = Rule {
     title: "an application load balancer cannot be created as its AlbConfig states",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "An `AlbConfig` without `spec.config.id` has `zoneMappings` with fewer than two vSwitches that are in the VPC of the nodes, or whose first two are in one zone (the controller uses no others); or it has none, and the vSwitches of the VPC are in one zone. The nodes must be in one VPC.",
+    condition: "An `AlbConfig` without `spec.config.id` and without a load balancer in its status has `zoneMappings` with fewer than two vSwitches that are in the VPC of the nodes, or whose first two are in one zone (the controller uses no others); or it has none, and the vSwitches of the VPC are in one zone. The nodes must be in one VPC; Nodes that a label excludes from the controller do not count.",
     impact: "the controller stops with `unable to discover at least two vSwitches`, or the API refuses the load balancer: the Ingresses of the AlbConfig have no address",
     fix: "Name vSwitches of the nodes' VPC in two zones that Application Load Balancer supports.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/builder/albconfig_manager/vswitch_discovery.go#ResolveViaIDSlice, #ResolveViaDiscovery",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/builder/albconfig_manager/model_build_load_balancer.go#buildAlbLoadBalancerSpec",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/register.go#Initialize",
         "Alibaba Cloud ALB API, CreateLoadBalancer, `ZoneMappings`: at least two zones",
     ],
     example: "AlbConfig `alb` has 1 vSwitch in VPC `vpc-bp1`, and the controller needs two",
@@ -24,27 +27,37 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let with_nodes: Vec<(&RegionView<'_>, Vec<&str>)> = context
-        .view
-        .regions
-        .iter()
-        .map(|view| (view, view.member_vpcs().into_iter().collect::<Vec<_>>()))
-        .filter(|(_, vpcs)| !vpcs.is_empty())
-        .collect();
+    let vpcs = |view: &RegionView<'_>| -> BTreeSet<String> {
+        let members = view.members.iter().filter(|member| is_cared_for(context.view, member));
+        members.filter_map(|member| member.instance.vpc_id.clone()).collect()
+    };
+    let with_nodes: Vec<(&RegionView<'_>, BTreeSet<String>)> =
+        context.view.regions.iter().map(|view| (view, vpcs(view))).filter(|(_, vpcs)| !vpcs.is_empty()).collect();
     let [(view, vpcs)] = with_nodes.as_slice() else {
         return CheckResult::not_applicable("the nodes are not in one region");
     };
-    let [vpc] = vpcs.as_slice() else { return CheckResult::not_applicable("the nodes are not in one VPC") };
+    let [vpc] = vpcs.iter().collect::<Vec<_>>()[..] else {
+        return CheckResult::not_applicable("the nodes are not in one VPC");
+    };
     let configs = context.kubernetes.documents_by_kind(DocumentKind::AlbConfig).map(Document::object);
-    let is_new = |config: &Object<'_>| config.text(&["spec", "config", "id"]).is_none_or(str::is_empty);
+    // One that exists keeps its vSwitches: an update does not state them.
+    let is_set = |config: Object<'_>, path: &[&str]| config.text(path).is_some_and(|id| !id.is_empty());
+    let is_new = |config: &Object<'_>| {
+        !is_set(*config, &["spec", "config", "id"])
+            && !is_set(*config, &["status", "loadBalancer", "id"])
+            && !is_deleted(*config)
+    };
     let new: Vec<Object<'_>> = configs.filter(is_new).collect();
     if new.is_empty() {
         return CheckResult::not_applicable("no AlbConfig has the controller create a load balancer");
     }
     let found = new.iter().filter_map(|config| {
         let (defect, place) = defect(view, vpc, *config)?;
-        let name = config.text(&["metadata", "name"]).unwrap_or_default();
-        let message = format!("AlbConfig `{}` {defect}", text::printable(name));
+        let text = |key: &str| config.text(&["metadata", key]).filter(|text| !text.is_empty());
+        let name = text("name").unwrap_or_default();
+        // The open controller defines it in namespaces.
+        let name = text("namespace").map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"));
+        let message = format!("AlbConfig `{}` {defect}", text::printable(&name));
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("AlbConfig/{name}"));
         let fix = Fix::none("name vSwitches of the nodes' VPC in two zones that Application Load Balancer supports");
         Some(Violation::new(Severity::Error, resource, message, fix).at(&place))
@@ -143,5 +156,36 @@ mod tests {
             with("cn-hangzhou-h", &json!({}))(c);
             c.instance(alibaba::WORKER).vpc_id = Some("vpc-bp2".to_owned());
         });
+        // It exists, or is being deleted.
+        for (at, value) in [
+            ("status", json!({"loadBalancer": {"id": "alb-bp1"}})),
+            ("metadata", json!({"name": "alb", "deletionTimestamp": "2026-01-01T00:00:00Z"})),
+        ] {
+            alibaba::does_not_apply(&RULE, |c| {
+                with("cn-hangzhou-h", &json!({}))(c);
+                c.objects.last_mut().unwrap()[at] = value;
+            });
+        }
+    }
+
+    #[test]
+    fn an_excluded_node_elsewhere_does_not_count() {
+        alibaba::fires(&RULE, |c| {
+            with("cn-hangzhou-h", &json!({}))(c);
+            c.instance(alibaba::WORKER).vpc_id = Some("vpc-bp2".to_owned());
+            c.node(alibaba::WORKER)["metadata"]["labels"]["service.alibabacloud.com/exclude-node"] = "true".into();
+        });
+    }
+
+    #[test]
+    fn two_of_one_name_are_two() {
+        let (findings, _) = alibaba::changed(&RULE, |c| {
+            for namespace in ["blue", "green"] {
+                with("cn-hangzhou-h", &json!({}))(c);
+                c.objects.last_mut().unwrap()["metadata"]["namespace"] = namespace.into();
+            }
+        });
+        let messages: Vec<&str> = findings.iter().map(|one| one.message.as_str()).collect();
+        assert!(messages.len() == 2 && messages[0].starts_with("AlbConfig `blue/alb`"), "{messages:?}");
     }
 }

@@ -4,14 +4,14 @@ use crate::kubernetes::{Document, DocumentKind, Object, WorkloadKind};
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{CLASS, classes};
+use super::{CLASS, classes, has_separate_controller};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-ingress-unserved",
     title: "no controller serves the Ingresses of the class for application load balancers",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "An Ingress without an address has the class `alb`, or an IngressClass of `ingress.k8s.alibabacloud/alb`; the cloud controller runs without `ingress` in `--controllers`, and no Deployment of the whole cluster is an ALB Ingress controller.",
+    condition: "An Ingress without an address has the class `alb`, or an IngressClass of `ingress.k8s.alibabacloud/alb`; the cloud controller runs without `ingress` in `--controllers`, or with it and the class is not `alb`, the only one that it serves; and no Deployment of the whole cluster is the ALB Ingress controller.",
     impact: "nothing creates its load balancer: the Ingress stays without an address",
     fix: "Add `ingress` to `--controllers` (before Kubernetes 1.22 only), deploy the ALB Ingress controller, or use another class.",
     sources: &[
@@ -22,10 +22,6 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::evidence(ALIBABA, check)
 };
 
-/// Part of the name of the separate controller, of its image and of its account.
-/// Source: Container Service for Kubernetes documentation, "Manage the ALB Ingress controller".
-const SEPARATE: &str = "alb-ingress-controller";
-
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let Some(running) = evidence.alibaba_running() else {
@@ -34,33 +30,30 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if !evidence.has_all_workloads(&[WorkloadKind::Deployment]) {
         return CheckResult::not_applicable("the Deployments of the whole cluster were not given");
     }
-    let is_like = |text: &str| text.contains(SEPARATE);
-    let is_served = running.contains(&AlibabaController::Ingress)
-        || evidence.workloads.iter().any(|workload| {
-            workload.replicas > 0
-                && (is_like(&workload.name)
-                    || is_like(&workload.service_account)
-                    || workload.containers.iter().any(|one| is_like(&one.image.value)))
-        });
+    let is_separate = has_separate_controller(evidence);
+    let is_open = running.contains(&AlibabaController::Ingress);
     let own: Vec<&str> = classes(evidence).filter_map(|class| class.text(&["metadata", "name"])).collect();
     let mut checked = 0;
     let mut found = Vec::new();
-    for ingress in evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object) {
+    let all = [DocumentKind::Ingress, DocumentKind::RemovedIngress].into_iter();
+    for ingress in all.flat_map(|kind| evidence.documents_by_kind(kind)).map(Document::object) {
         let Some(class) = class(ingress) else { continue };
         if is_deleted(ingress) || !(own.contains(&class) || is_default(evidence, class)) {
             continue;
         }
         checked += 1;
         let has_address = ingress.items(&["status", "loadBalancer", "ingress"]).next().is_some();
-        if is_served || has_address {
+        if is_separate || has_address || is_open && class == CLASS {
             continue;
         }
         let name = full_name(ingress);
-        let message = format!(
-            "Ingress {} has the class `{}`, and `--controllers` of the cloud controller has no `ingress`",
-            text::printable(&name),
-            text::printable(class)
-        );
+        let why = if is_open {
+            "the cloud controller serves the class `alb` alone"
+        } else {
+            "`--controllers` of the cloud controller has no `ingress`"
+        };
+        let (shown, class) = (text::printable(&name), text::printable(class));
+        let message = format!("Ingress {shown} has the class `{class}`, and {why}");
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{name}"));
         let fix = Fix::none("deploy the ALB Ingress controller, or use another class");
         found.push(Violation::new(Severity::Warning, resource, message, fix).at(&ingress.head()));
@@ -136,6 +129,26 @@ items:
             )
             .replace("    ingressClassName: alb\n", "    rules: []\n");
         lint::fires(&RULE, &annotated);
+        lint::fires(&RULE, &DEFECT.replace("networking.k8s.io/v1", "networking.k8s.io/v1beta1"));
+        lint::fires(&RULE, &DEFECT.replace("networking.k8s.io/v1", "extensions/v1beta1"));
+    }
+
+    #[test]
+    fn the_open_controller_serves_one_class_alone() {
+        let class = "- apiVersion: networking.k8s.io/v1\n  kind: IngressClass\n  metadata: {name: public}\n  spec: {controller: ingress.k8s.alibabacloud/alb}\n";
+        let named = format!("{}{class}", DEFECT.replace("ingressClassName: alb", "ingressClassName: public"));
+        let open = named.replace("node,service", "node,service,ingress");
+        lint::fires(&RULE, &open);
+        lint::silent(&RULE, &open, "coredns:1.9", "registry.example.com/acs/alb-ingress-controller:v2.13.0");
+    }
+
+    #[test]
+    fn a_similar_name_is_not_the_controller() {
+        for name in ["alb-ingress-controller-dashboard", "grafana-alb-ingress-controller-exporter"] {
+            lint::fires(&RULE, &DEFECT.replace("name: coredns", &format!("name: {name}")));
+        }
+        let aws = DEFECT.replace("coredns:1.9", "amazon/aws-alb-ingress-controller:v1.1.9");
+        lint::fires(&RULE, &aws.replace("name: coredns", "name: alb-ingress-controller"));
     }
 
     #[test]

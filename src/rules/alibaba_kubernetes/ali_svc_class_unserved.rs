@@ -1,7 +1,7 @@
 use crate::alibaba::LoadBalancerKind;
 use crate::inventory::Provider;
 use crate::kubernetes::Service;
-use crate::model::cloud_provider_alibaba::is_switched_off;
+use crate::model::cloud_provider_alibaba::{NEWEST, is_switched_off, wanted};
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::alibaba_service::{CLASS, FIRST_WITH_NLB, NLB_CLASS};
@@ -43,6 +43,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("no Service requests a load balancer of Alibaba Cloud");
     }
     let is_off = |kind| is_switched_off(context.evidence, kind);
+    // With a feature gate, an annotation states the kind.
+    let is_classic = |service: &Service| {
+        let kind = |has_gate| wanted(service, version.unwrap_or(NEWEST), has_gate);
+        [false, true].into_iter().all(|has_gate| kind(has_gate) == Some(LoadBalancerKind::Clb))
+    };
     let mut found = Vec::new();
     for service in &asked {
         let old = version.filter(|version| *version < FIRST_WITH_NLB);
@@ -77,7 +82,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                     ),
                     "remove the annotation",
                 ),
-                None if is_off(LoadBalancerKind::Clb) => (
+                None if is_off(LoadBalancerKind::Clb) && is_classic(service) => (
                     Severity::Warning,
                     "requests a classic load balancer, and `--controllers` of the cloud controller has no `service`"
                         .to_owned(),
@@ -152,6 +157,17 @@ spec:
         lint::fires(&RULE, &with("--controllers=node,route,nlb"));
         lint::silent(&RULE, &with("--controllers=node,nlb"), "node,nlb", "node,service");
         lint::silent(&RULE, &with("--controllers=node,nlb"), "--controllers=node,nlb", "--v=5");
+        lint::silent(
+            &RULE,
+            &with("--controllers=node,nlb"),
+            "  name: web\n",
+            "  name: web\n  annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-type: nlb\n",
+        );
+        let tunnel = "  name: web\n  annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-tunnel-type: geneve\n";
+        let newest = with("--controllers=node,nlb").replace("v2.9.0", "v2.14.0");
+        lint::silent(&RULE, &newest, "  name: web\n", tunnel);
+        // An empty list starts nothing.
+        lint::fires(&RULE, &with("--controllers="));
         let served = "LoadBalancer\nstatus:\n  loadBalancer:\n    ingress:\n    - ip: 203.0.113.7";
         lint::silent(&RULE, &with("--controllers=node,nlb"), "LoadBalancer", served);
     }

@@ -32,14 +32,16 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     if let Some(why) = lives(context, view) {
         return CheckResult::not_applicable(why);
     }
-    let Some(balancers) = &view.region.load_balancers else {
+    let (of_services, of_ingresses) = (&view.region.load_balancers, &view.region.application_load_balancers);
+    if of_services.is_none() && of_ingresses.is_none() {
         return CheckResult::not_applicable("the load balancers were not read: a recording holds them");
-    };
+    }
+    // Recordings of earlier versions lack those of Ingresses.
+    let balancers = of_services.as_deref().unwrap_or_default();
+    let of_ingresses = of_ingresses.as_deref().unwrap_or_default();
     let is_left = |held: &[Tag], made: &str| {
         tags::value(held, CLUSTER_TAG) == Some(context.cluster_id()) && tags::value(held, made).is_some()
     };
-    // Recordings of earlier versions lack those of Ingresses.
-    let of_ingresses = view.region.application_load_balancers.as_deref().unwrap_or_default();
     let services = balancers.iter().filter(|one| is_left(&one.tags, SERVICE_TAG));
     let ingresses = of_ingresses.iter().filter(|one| is_left(&one.tags, INGRESS_TAG));
     let left: Vec<_> = services
@@ -80,6 +82,11 @@ mod tests {
             c.region().application_load_balancers = Some(vec![one]);
         };
         alibaba::fires(&RULE, |c| with(c, "prod"));
+        // Those of Services were not given.
+        alibaba::fires(&RULE, |c| {
+            with(c, "prod");
+            c.region().load_balancers = None;
+        });
         alibaba::silent(&RULE, |c| with(c, "staging"));
         // One that its user made, and put into the cluster with a tag alone.
         alibaba::silent(&RULE, |c| {
@@ -104,6 +111,14 @@ mod tests {
         alibaba::does_not_apply(&RULE, |c| {
             c.without_instances();
             c.region().load_balancers = None;
+            c.region().application_load_balancers = None;
+        });
+        // Its nodes are in another account.
+        alibaba::does_not_apply(&RULE, |c| {
+            let mut other = c.account().clone();
+            other.account_id = "6543210987654321".to_owned();
+            c.without_instances();
+            c.inventory.accounts.push(other);
         });
         // Its instances carry no tag, or its API server answers.
         alibaba::does_not_apply(&RULE, |c| {

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba::Member;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::alibaba_node::is_left_alone;
+use crate::rules::alibaba_node::is_cared_for;
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -35,10 +35,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 
 /// Nodes in a VPC and those outside the VPC of most of them, over all accounts in a region.
 fn in_region(context: &Context<'_>, name: &str) -> (usize, Vec<Violation>) {
-    let counts = |member: &&Member<'_>| match member.node {
-        Some(node) => !is_left_alone(node) && !node.is_being_deleted,
-        None => context.view.nodes.is_none(),
-    };
+    let counts = |member: &&Member<'_>| is_cared_for(context.view, member);
     let views = || context.view.regions.iter().filter(|view| view.region.name == name);
     let mut by_vpc: BTreeMap<&str, usize> = BTreeMap::new();
     for member in views().flat_map(|view| view.members.iter().filter(counts)) {

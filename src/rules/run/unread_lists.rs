@@ -12,11 +12,14 @@ pub(super) fn mark(
     selected: &[&'static Rule],
     outcomes: &mut [RuleOutcome],
 ) -> Vec<(ListGap, Vec<&'static str>)> {
-    let mut unread: Vec<(ListGap, Vec<&'static str>)> = gaps.iter().map(|gap| (gap.clone(), Vec::new())).collect();
+    // A cluster in one cloud does not miss the lists of controllers for another.
+    let is_of = |rule: &&Rule, gap: &ListGap| gap.list.provider().is_none_or(|cloud| rule.providers().contains(&cloud));
+    let missed = gaps.iter().filter(|gap| selected.iter().any(|rule| is_of(rule, gap)));
+    let mut unread: Vec<(ListGap, Vec<&'static str>)> = missed.map(|gap| (gap.clone(), Vec::new())).collect();
     for (rule, outcome) in selected.iter().zip(outcomes).filter(|(rule, _)| rule.check.is_on_kubernetes()) {
         let mut first = None;
         for (gap, rules) in &mut unread {
-            if gap.list.affected_kinds().iter().any(|kind| rule.resources.contains(kind)) {
+            if is_of(rule, gap) && gap.list.affected_kinds().iter().any(|kind| rule.resources.contains(kind)) {
                 rules.push(rule.id);
                 first.get_or_insert_with(|| format!("{} were not read: {}", gap.list, gap.reason));
             }
