@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tagaudit::internals::alibaba::{Inventory, RouteTable, SecurityGroup, VSwitch, Vpc};
 
-use super::alibaba_mock::{Fault, KEY_ID, Mock, SECRET};
+use super::alibaba_mock::{Call, Fault, KEY_ID, Mock, SECRET};
 use super::alibaba_worlds::{self as worlds, ACCOUNT, World};
 use super::binary::command;
 
@@ -92,6 +92,35 @@ fn recording_a_world_of_alibaba_gives_its_fixture_whatever_the_pages() {
             assert!(recorded == of_instances(&world), "{name} {page:?}: {recorded:#?}");
         }
     }
+}
+
+/// The roles of a page are asked for while the next pages are read, each instance once.
+#[test]
+fn roles_of_instances_do_not_wait_for_the_last_page() {
+    let mut world = world("clean-handmade");
+    let region = &mut world.inventory.accounts[0].regions[0];
+    let template = region.instances.last().unwrap().clone();
+    for number in region.instances.len()..120 {
+        let mut instance = template.clone();
+        instance.id = format!("i-bp{number:018x}");
+        region.instances.push(instance);
+    }
+    world.inventory.canonicalise();
+    let mock = Mock::serve(&world.inventory).page(5).latency(Duration::from_millis(5));
+    let mut recorded = record(&mock, &[]);
+    recorded.collected_at = None;
+    assert!(recorded == of_instances(&world));
+    let calls = mock.calls();
+    let last_page = calls.iter().rposition(|call| call.action == "ecs:DescribeInstances").unwrap();
+    let is_of_roles = |call: &&Call| call.action == "ecs:DescribeInstanceRamRole";
+    assert!(calls[..last_page].iter().any(|call| is_of_roles(&call)), "no role was asked for before the last page");
+    let mut asked: Vec<String> = Vec::new();
+    for call in calls.iter().filter(is_of_roles).filter(|call| call.parameters["PageNumber"] == "1") {
+        asked.extend(serde_json::from_str::<Vec<String>>(&call.parameters["InstanceIds"]).unwrap());
+    }
+    asked.sort();
+    let all: Vec<String> = world.inventory.accounts[0].regions[0].instances.iter().map(|one| one.id.clone()).collect();
+    assert_eq!(asked, all);
 }
 
 /// An event of the audit trail, as `ActionTrail` documents it.

@@ -18,6 +18,17 @@ impl Client {
         call: &ApiCall<'_>,
         size: (&str, usize),
     ) -> Result<Vec<P::Item>, CallError> {
+        self.pages_as_they_come::<P>(keys, call, size, |_| ())
+    }
+
+    /// Reads all items of such a list, and passes the new ones of each page on before the next is asked for.
+    pub(super) fn pages_as_they_come<P: Page>(
+        &self,
+        keys: &Keys,
+        call: &ApiCall<'_>,
+        size: (&str, usize),
+        mut each: impl FnMut(&[P::Item]),
+    ) -> Result<Vec<P::Item>, CallError> {
         let broken = |message: String| CallError::new(CallErrorKind::Protocol, "Pagination", message);
         let by_token = P::READ_BY_TOKEN;
         let mut list: Listed<P> = Listed { items: Vec::new(), places: HashMap::new() };
@@ -32,7 +43,9 @@ impl Client {
             }
             let (more, place) = self.call::<P>(keys, &page)?.into_parts();
             let count = more.len();
+            let before = list.items.len();
             list.add(more, call.action)?;
+            each(list.items.get(before..).unwrap_or_default());
             if by_token {
                 // In lists that go by token the count has no meaning: only an empty token ends them.
                 let Some(next) = place.next_token else { return Ok(list.items) };

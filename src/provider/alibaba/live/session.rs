@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::alibaba::{Account, PrincipalKind, Region};
 use crate::inventory::{Gap, Provider, Read};
 use crate::provider::alibaba::answers::{
-    ApplicationLoadBalancers, CallerIdentity, Disks, ElasticIps, InstanceRoles, Instances, LoadBalancers,
-    NetworkInterfaces, NetworkLoadBalancers, Page, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+    ApplicationLoadBalancers, CallerIdentity, Disks, ElasticIps, LoadBalancers, NetworkInterfaces,
+    NetworkLoadBalancers, Page, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
 };
 use crate::provider::error::{Error, ErrorKind};
 
@@ -18,6 +18,7 @@ use super::credentials::{Assume, Credentials};
 use super::endpoint::Product;
 use super::keys::Keys;
 
+mod instances;
 mod machines;
 mod principals;
 
@@ -29,9 +30,6 @@ pub(super) const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
 const INTERFACE_RESULTS: (&str, usize) = ("MaxResults", 500);
 pub(super) const PAGE_SIZE: (&str, usize) = ("PageSize", 50);
 const BALANCER_PAGE: (&str, usize) = ("PageSize", 100);
-
-/// Instances in one query for their roles.
-const INSTANCES_PER_CALL: usize = 50;
 
 /// Keys and gaps of one account.
 pub(super) struct Session {
@@ -159,14 +157,21 @@ impl Session {
 
     /// Reads a whole list of a region; a gap and nothing if it cannot be read.
     fn list<P: Page>(&self, region: &str, size: (&str, usize)) -> Vec<P::Item> {
+        self.list_as_it_comes::<P>(region, size, |_| ()).unwrap_or_default()
+    }
+
+    /// Reads a whole list of a region, and passes the items of each page on; a gap and `None` if it cannot be read.
+    fn list_as_it_comes<P: Page>(
+        &self,
+        region: &str,
+        size: (&str, usize),
+        each: impl FnMut(&[P::Item]),
+    ) -> Option<Vec<P::Item>> {
         let call = Self::call_for_read(P::READ, region);
         // The region of application load balancers is that of the host.
         let call = if call.product == Product::Alb { call } else { call.with("RegionId", region) };
-        let items = self.keys().and_then(|keys| self.client.pages::<P>(&keys, &call, size));
-        items.unwrap_or_else(|error| {
-            self.gap(P::READ, (Some(region), None), error);
-            Vec::new()
-        })
+        let items = self.keys().and_then(|keys| self.client.pages_as_they_come::<P>(&keys, &call, size, each));
+        items.map_err(|error| self.gap(P::READ, (Some(region), None), error)).ok()
     }
 
     /// Identity of the caller, with its account.
@@ -247,14 +252,6 @@ impl Session {
         Ok(account)
     }
 
-    /// Instances of a region, with their roles.
-    fn instances(&self, name: &str) -> Region {
-        let mut region = Region::new(name);
-        region.instances = self.list::<Instances>(name, MAX_RESULTS).into_iter().map(Into::into).collect();
-        self.instance_roles(name, &mut region);
-        region
-    }
-
     /// Everything of a region except its instances.
     fn lists(&self, name: &str, request: &Request<'_>) -> Region {
         let mut region = Region::new(name);
@@ -298,36 +295,6 @@ impl Session {
         let known: BTreeSet<Read> = of_here.map(|gap| gap.read).collect();
         let unseen = crate::provider::alibaba::unseen(region).into_iter().filter(|gap| !known.contains(&gap.read));
         gaps.extend(unseen.map(|gap| Gap { region: Some(region.name.clone()), ..gap }));
-    }
-
-    /// Reads the RAM roles of the instances, some at a time.
-    pub(super) fn instance_roles(&self, name: &str, region: &mut Region) {
-        let ids: Vec<String> = region.instances.iter().map(|instance| instance.id.clone()).collect();
-        let read = Read::DescribeInstanceRamRole;
-        let chunks: Vec<Result<Vec<crate::provider::alibaba::answers::InstanceRole>, CallError>> =
-            std::thread::scope(|scope| {
-                let asking: Vec<_> = ids
-                    .chunks(INSTANCES_PER_CALL)
-                    .map(|chunk| {
-                        scope.spawn(move || {
-                            let list = serde_json::json!(chunk).to_string();
-                            let call = Self::call_for_read(read, name).with("RegionId", name).with("InstanceIds", list);
-                            self.keys().and_then(|keys| self.client.pages::<InstanceRoles>(&keys, &call, PAGE_SIZE))
-                        })
-                    })
-                    .collect();
-                asking.into_iter().map(joined).collect()
-            });
-        let mut roles: BTreeMap<String, String> = BTreeMap::new();
-        for chunk in chunks {
-            match chunk {
-                Ok(found) => roles.extend(found.into_iter().map(|one| (one.instance_id, one.ram_role_name))),
-                Err(error) => self.gap(read, (Some(name), None), error),
-            }
-        }
-        for instance in &mut region.instances {
-            instance.ram_role = roles.remove(&instance.id).filter(|name| !name.is_empty());
-        }
     }
 }
 
