@@ -15,7 +15,7 @@ pub use crate::resource::Read;
 pub use crate::tags::Tag;
 pub use file::to_json;
 pub(crate) use file::{
-    Access, InventoryError, MAX_INVENTORY_BYTES, detect_provider, is_recorded, read_inventory, write_file,
+    Access, InventoryError, MAX_INVENTORY_BYTES, PendingFile, detect_provider, is_recorded, read_inventory, write_file,
     write_private,
 };
 pub use gap::Gap;

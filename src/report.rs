@@ -32,6 +32,7 @@ pub use policy_lint::POLICY_LINT_SCHEMA;
 pub(crate) use policy_lint::PolicyLintReport;
 pub use read::SET_SCHEMA;
 pub(crate) use read::{ReportError, SCHEMA};
+pub(crate) use set::{Keep, SharedTexts, Whole};
 pub use set::{MergeInput, MergeLimits, PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
 pub(crate) use v1::{Comparison, GoneFinding, RuleOutcome, Summary, Tool};
 pub use v1::{NotAudited, Report};

@@ -1,7 +1,7 @@
 //! Reading and writing the recorded inventory.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -173,25 +173,72 @@ pub enum Access {
 /// # Errors
 /// When it cannot be written; an existing file is then unchanged.
 pub(crate) fn write_file(path: &Path, bytes: &[u8], access: Access) -> std::io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if is_stream(path)? {
-        let mut stream = std::fs::OpenOptions::new().append(true).open(path)?;
-        stream.write_all(bytes)?;
-        return stream.flush();
+    PendingFile::create(path, access, |out| out.write_all(bytes))?.put()
+}
+
+/// A file that is written and not yet in its place.
+pub(crate) enum PendingFile {
+    Temporary {
+        file: tempfile::NamedTempFile,
+        path: PathBuf,
+    },
+    /// Something that a file cannot replace, and the bytes for it.
+    Stream {
+        path: PathBuf,
+        bytes: Vec<u8>,
+    },
+}
+
+impl PendingFile {
+    /// Writes it next to its place, or into memory if it goes to a pipe.
+    ///
+    /// # Errors
+    /// When it cannot be written; an existing file is then unchanged.
+    pub(crate) fn create(
+        path: &Path,
+        access: Access,
+        write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> std::io::Result<Self> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        if is_stream(path)? {
+            let mut bytes = Vec::new();
+            write(&mut bytes)?;
+            return Ok(Self::Stream { path: path.to_owned(), bytes });
+        }
+        let mut file = tempfile::Builder::new().prefix(".tagaudit-").tempfile_in(folder)?;
+        let mut out = std::io::BufWriter::new(file.as_file_mut());
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        #[cfg(unix)]
+        if access == Access::Everyone {
+            use std::os::unix::fs::PermissionsExt;
+            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        }
+        #[cfg(not(unix))]
+        let _ = access;
+        file.as_file().sync_all()?;
+        Ok(Self::Temporary { file, path: path.to_owned() })
     }
-    let mut file = tempfile::Builder::new().prefix(".tagaudit-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    #[cfg(unix)]
-    if access == Access::Everyone {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// When it cannot be put there; an existing file is then unchanged.
+    pub(crate) fn put(self) -> std::io::Result<()> {
+        match self {
+            Self::Temporary { file, path } => {
+                file.persist(path)?;
+                Ok(())
+            }
+            Self::Stream { path, bytes } => {
+                let mut stream = std::fs::OpenOptions::new().append(true).open(path)?;
+                stream.write_all(&bytes)?;
+                stream.flush()
+            }
+        }
     }
-    #[cfg(not(unix))]
-    let _ = access;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }

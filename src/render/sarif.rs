@@ -216,7 +216,7 @@ struct LogicalLocation<'r> {
 /// When the writer fails.
 pub(crate) fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rules: BTreeMap<&str, usize> =
-        report.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
+        report.rules.iter().enumerate().map(|(index, rule)| (&*rule.rule, index)).collect();
     // A report without findings is a run too, which states that.
     let parts: Vec<&[Found<'_>]> =
         if report.findings.is_empty() { vec![&[]] } else { report.findings.chunks(RESULTS_PER_RUN).collect() };

@@ -89,7 +89,7 @@ impl Report {
             earlier.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
         let known: BTreeMap<&str, &Finding> =
             unknown_then.chain(&earlier.findings).map(|finding| (finding.fingerprint.as_str(), finding)).collect();
-        let run_then: BTreeSet<&str> = earlier.rules.iter().map(|rule| rule.rule.as_str()).collect();
+        let run_then: BTreeSet<&str> = earlier.rules.iter().map(|rule| &*rule.rule).collect();
         let mut unchanged = 0;
         for finding in &mut self.findings {
             // A finding that was waived then and is open now counts as new.
@@ -131,7 +131,7 @@ impl Report {
     /// Reason why the place of an earlier finding was not checked; `None` if it was checked and is in order.
     fn not_looked_at(&self, earlier: &Self, finding: &Finding) -> Option<String> {
         let ResourceRef { kind, account_id, region, .. } = &finding.resource;
-        let Some(outcome) = self.rules.iter().find(|rule| rule.rule == finding.rule) else {
+        let Some(outcome) = self.rules.iter().find(|rule| *rule.rule == *finding.rule) else {
             return Some("the rule was not selected".to_owned());
         };
         if earlier.options != self.options {

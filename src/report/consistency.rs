@@ -81,7 +81,7 @@ impl Report {
     fn rule_contradiction(&self) -> Option<(String, String)> {
         let mut known = BTreeMap::new();
         for (index, rule) in self.rules.iter().enumerate() {
-            if !is_name(&rule.rule) || known.insert(rule.rule.as_str(), rule.outcome).is_some() {
+            if !is_name(&rule.rule) || known.insert(&*rule.rule, rule.outcome).is_some() {
                 return Some((format!("/rules/{index}"), "is not a rule, or a duplicate".to_owned()));
             }
         }
@@ -89,7 +89,7 @@ impl Report {
         let is_wrong = |rule: &&str| {
             known.get(*rule).is_some_and(|outcome| (*outcome == Outcome::Failed) != found.contains(*rule))
         };
-        let index = self.rules.iter().position(|rule| is_wrong(&rule.rule.as_str()))?;
+        let index = self.rules.iter().position(|rule| is_wrong(&&*rule.rule))?;
         Some((format!("/rules/{index}/outcome"), "contradicts the findings".to_owned()))
     }
 

@@ -92,7 +92,7 @@ impl PolicyDiff {
             }
         }
         let rules = COMPARED.all().map(|rule| RuleOutcome {
-            rule: rule.id.to_owned(),
+            rule: rule.id.into(),
             outcome: if findings.iter().any(|finding| finding.rule == rule.id) {
                 Outcome::Failed
             } else if !not_audited.is_empty() {
@@ -103,7 +103,7 @@ impl PolicyDiff {
                 Outcome::Passed
             },
             checked: self.roles.len(),
-            why: (!not_audited.is_empty()).then(|| "something could not be compared".to_owned()),
+            why: (!not_audited.is_empty()).then(|| "something could not be compared".into()),
         });
         findings.sort_by(|a, b| (b.severity, &a.rule, &a.resource.id).cmp(&(a.severity, &b.rule, &b.resource.id)));
         PolicyDiffFindings { tool: Tool::this(), roles: self.roles.len(), findings, not_audited, rules: rules.into() }

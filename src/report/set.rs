@@ -16,11 +16,15 @@ use super::{Account, GoneFinding, NotAudited, Report, ReportError, SCHEMA, Tool}
 
 mod compare;
 mod merge;
+mod origin;
 mod target;
+mod whole;
 
 pub use target::TargetReport;
 
 pub use merge::{MergeInput, MergeLimits};
+pub(crate) use origin::Origin;
+pub(crate) use whole::{Keep, SharedTexts, Whole};
 
 /// Reports of many targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -158,7 +162,7 @@ impl ReportSet {
     /// Sorts everything, and counts.
     fn finish(&mut self) {
         for target in &mut self.targets {
-            target.reports.sort_by(|a, b| a.cluster_id.cmp(&b.cluster_id));
+            target.sort();
         }
         self.targets.sort_by(|a, b| a.key().cmp(&b.key()));
         let place = |entry: &NotAudited| (entry.what.clone(), entry.resource.clone(), entry.message.clone());

@@ -2,6 +2,7 @@
 //! and internal changes do not affect it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -183,13 +184,13 @@ impl NotAudited {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleOutcome {
     /// Rule id.
-    pub rule: String,
+    pub rule: Arc<str>,
     pub outcome: rules::Outcome,
     /// Number of resources that it was checked on.
     pub checked: usize,
     /// Reason why it was not checked, or not everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    pub why: Option<Arc<str>>,
 }
 
 /// Counts of the report.
@@ -292,10 +293,10 @@ impl Report {
 impl From<&rules::RuleOutcome> for RuleOutcome {
     fn from(outcome: &rules::RuleOutcome) -> Self {
         Self {
-            rule: outcome.rule.to_owned(),
+            rule: outcome.rule.into(),
             outcome: outcome.outcome,
             checked: outcome.checked,
-            why: outcome.why.clone(),
+            why: outcome.why.as_deref().map(Arc::from),
         }
     }
 }

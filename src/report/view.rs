@@ -144,7 +144,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             .collect();
         let checked = report.policies.len() - unreadable.len().min(report.policies.len());
         let rules = CHECKS.iter().map(|(check, _, _)| RuleOutcome {
-            rule: (*check).to_owned(),
+            rule: (*check).into(),
             outcome: match (found.contains_key(check), checked) {
                 (true, _) => Outcome::Failed,
                 (false, 0) if report.policies.is_empty() => Outcome::NotApplicable,
@@ -153,9 +153,9 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             },
             checked: if *check == "syntax" { report.policies.len() } else { checked },
             why: match (report.policies.len(), unreadable.len()) {
-                (0, _) => Some("there is no policy".to_owned()),
+                (0, _) => Some("there is no policy".into()),
                 (_, 0) => None,
-                (_, number) => Some(format!("{} could not be read", text::count(number, "policy document"))),
+                (_, number) => Some(format!("{} could not be read", text::count(number, "policy document")).into()),
             },
         });
         let left_out = report.left_out.iter().map(|what| ("skipped", what.clone()));
@@ -304,12 +304,12 @@ fn outcomes(set: &ReportSet) -> Vec<RuleOutcome> {
         let all: usize = together.reports.values().map(|(number, _)| number).sum();
         let (number, why) = together.reports.get(outcome.name()).copied().unwrap_or_default();
         RuleOutcome {
-            rule: rule.to_owned(),
+            rule: rule.into(),
             outcome,
             checked: together.checked,
             why: why.map(|why| match all {
-                1 => why.to_owned(),
-                all => format!("in {number} of {all} clusters: {why}"),
+                1 => why.into(),
+                all => format!("in {number} of {all} clusters: {why}").into(),
             }),
         }
     };

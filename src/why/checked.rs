@@ -118,7 +118,7 @@ fn names_no_node(line: &LineAnswer, nodes: Option<&[KubernetesNode]>) -> bool {
 }
 
 fn checked(line: &LineAnswer, rule: &'static str, report: &Report, workers: &BTreeSet<&str>) -> Option<CheckedRule> {
-    let outcome = report.rules.iter().find(|one| one.rule == rule)?;
+    let outcome = report.rules.iter().find(|one| &*one.rule == rule)?;
     let takes_rights = rules::prerequisite(rule) == Some(Prerequisite::Policies);
     let open = report.findings.iter().filter(|one| one.rule == rule && one.is_open());
     let (findings, elsewhere): (Vec<&Finding>, Vec<&Finding>) =
@@ -128,7 +128,7 @@ fn checked(line: &LineAnswer, rule: &'static str, report: &Report, workers: &BTr
     Some(CheckedRule {
         rule,
         outcome: outcome.outcome,
-        reason: outcome.why.clone(),
+        reason: outcome.why.as_deref().map(str::to_owned),
         findings: findings.into_iter().map(Cause::from).collect(),
         elsewhere: elsewhere.len(),
         on_workers: on_workers.len(),

@@ -27,7 +27,7 @@ fn world(name: &str) -> (Inventory, &'static str) {
 fn settled(mut report: Report) -> Report {
     let found: BTreeSet<String> = report.findings.iter().map(|finding| finding.rule.clone()).collect();
     for rule in report.rules.iter_mut().filter(|rule| rule.outcome == Outcome::Failed) {
-        rule.outcome = if found.contains(&rule.rule) { Outcome::Failed } else { Outcome::Passed };
+        rule.outcome = if found.contains(&*rule.rule) { Outcome::Failed } else { Outcome::Passed };
     }
     for severity in Severity::WORST_FIRST {
         let open = report.findings.iter().filter(|finding| finding.is_open() && finding.severity == severity);
@@ -104,7 +104,7 @@ fn a_report_names_the_span_in_which_its_evidence_was_read() {
 fn findings_of_rules_that_did_not_run_then_are_marked() {
     let mut earlier = demo();
     let rule = "sg-multiple-tagged-on-instance";
-    earlier.rules.retain(|one| one.rule != rule);
+    earlier.rules.retain(|one| &*one.rule != rule);
     earlier.findings.retain(|finding| finding.rule != rule && finding.rule != "vpc-owned-by-one-hosts-others");
     let mut now = demo();
     now.compare(&settled(earlier)).unwrap();
@@ -161,7 +161,7 @@ fn j2_what_was_not_asked_for_is_unknown() {
         let mut now = earlier.clone();
         let Some(rule) = earlier.findings.first().map(|finding| finding.rule.clone()) else { continue };
         now.findings.retain(|finding| finding.rule != rule);
-        now.rules.retain(|outcome| outcome.rule != rule);
+        now.rules.retain(|outcome| *outcome.rule != *rule);
         now.compare(&earlier).unwrap();
         let comparison = now.comparison.as_ref().unwrap();
         assert!(comparison.resolved.is_empty() && !comparison.unknown.is_empty(), "{}", world.name);

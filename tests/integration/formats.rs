@@ -417,7 +417,7 @@ fn every_rule_is_a_series_and_no_resource_is_a_label() {
     let (_, report) = reports().into_iter().find(|(name, _)| name == "demo").unwrap();
     let text = page(&report, ReportFormat::Prometheus);
     for rule in &report.rules {
-        let severity = RULES.iter().find(|known| known.id == rule.rule).unwrap().severity.default;
+        let severity = RULES.iter().find(|known| known.id == &*rule.rule).unwrap().severity.default;
         let series = format!("rule=\"{}\",severity=\"{}\"}}", rule.rule, severity.name());
         let is_decided = matches!(rule.outcome, Outcome::Passed | Outcome::Failed);
         assert_eq!(text.contains(&series), is_decided, "{series}: what was not checked has no 0");

@@ -66,6 +66,7 @@ mod live_balancing;
 mod live_scaling;
 #[cfg(feature = "aws")]
 mod many;
+mod merge;
 mod migration;
 mod migration_worlds;
 #[cfg(feature = "aws")]

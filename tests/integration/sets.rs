@@ -50,18 +50,10 @@ fn present(index: u32) -> PresentShard {
 
 fn target(account_id: &str, reports: Vec<Report>) -> TargetReport {
     TargetReport {
-        account_ids: vec![account_id.to_owned()],
-        name: None,
         role: Some("audit".to_owned()),
-        regions: Vec::new(),
-        cluster_ids: Vec::new(),
         collected_at: Some(READ.to_owned()),
-        outcome: TargetOutcome::Audited,
-        why: None,
-        not_audited: Vec::new(),
-        gone_cluster_ids: Vec::new(),
-        missing_cluster_ids: Vec::new(),
         reports,
+        ..TargetReport::new(vec![account_id.to_owned()])
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::report::{MergeInput, MergeLimits, ReportSet};
+use crate::render::ReportFormat;
+use crate::report::{Keep, MergeInput, MergeLimits, ReportSet, SharedTexts};
 
 use crate::cli::args::command::MergeArgs;
 use crate::cli::commands::show;
@@ -24,7 +25,12 @@ pub(in crate::cli) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         .transpose()
         .map_err(|error| Failure::usage("--newer-than is out of range").cause(error.to_string()))?;
     let expected = args.targets.as_deref().map(input::targets).transpose()?;
-    let read = |path: &Path| match input::report_set(path) {
+    let is_whole = shows_all(args);
+    let mut shared = SharedTexts::default();
+    let mut read = |path: &Path| match input::report_to_merge(
+        path,
+        if is_whole { Keep::Whole } else { Keep::Part(&mut shared) },
+    ) {
         Ok(set) => MergeInput::Set(set),
         Err(failure) => {
             let reason =
@@ -48,6 +54,13 @@ pub(in crate::cli) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         set.expect(targets);
     }
     show::show_set(set, &args.verdict, &args.output)
+}
+
+/// True if each report has to be in memory as a whole: a comparison changes it, and `-v` shows every part of it.
+fn shows_all(args: &MergeArgs) -> bool {
+    let outputs = &args.output.outputs;
+    let is_table = outputs.iter().any(|output| output.format == ReportFormat::Table);
+    args.verdict.compare.is_some() || args.output.terminal.verbose && is_table
 }
 
 /// Reports in a folder, by name: the files that end in `.json`.

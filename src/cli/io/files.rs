@@ -1,6 +1,7 @@
 //! Files of the operator, bounded in size.
 
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::policy::json;
@@ -29,6 +30,19 @@ pub(in crate::cli) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<
     if bytes.len() as u64 > limit {
         return Err(Failure::usage(format!("the {what} `{shown}` is larger than {limit} bytes")));
     }
+    Ok(bytes)
+}
+
+/// Reads a file, or these bytes of it.
+///
+/// # Errors
+/// If it cannot be read, or ends before.
+pub(in crate::cli) fn part(path: &Path, part: Option<Range<u64>>) -> std::io::Result<Vec<u8>> {
+    let Some(Range { start, end }) = part else { return std::fs::read(path) };
+    let mut file = std::fs::File::open(path)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(end.saturating_sub(start)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

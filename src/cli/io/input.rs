@@ -13,7 +13,7 @@ use crate::inventory::{MAX_INVENTORY_BYTES, Provider, is_recorded};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM};
 use crate::provider::{self, cli_output};
-use crate::report::{Report, ReportError, ReportSet};
+use crate::report::{Keep, Report, ReportError, ReportSet};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{self, RULES, Rule};
 use crate::target::{self, Target};
@@ -107,6 +107,13 @@ pub(in crate::cli) fn if_recorded(path: &Path) -> Result<Option<Estate>, Failure
 pub(in crate::cli) fn report_set(path: &Path) -> Result<ReportSet, Failure> {
     let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
     ReportSet::from_slice(&path.display().to_string(), &bytes).map_err(|error| unread_report(&error))
+}
+
+/// Reads a saved report to merge it. What cannot be read twice stays whole.
+pub(in crate::cli) fn report_to_merge(path: &Path, keep: Keep<'_>) -> Result<ReportSet, Failure> {
+    let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
+    let keep = if path.is_file() { keep } else { Keep::Whole };
+    ReportSet::to_merge(path, &bytes, keep).map_err(|error| unread_report(&error))
 }
 
 /// A saved report, of one cluster or of many.

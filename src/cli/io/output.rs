@@ -6,14 +6,15 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::inventory::{Access, write_file};
-use crate::render::{FileFormat, ReportFormat, TableOptions};
-use crate::report::{Report, ReportSet};
+use crate::inventory::{Access, PendingFile};
+use crate::render::{self, FileFormat, ReportFormat, TableOptions};
+use crate::report::{Report, ReportSet, Whole};
 use crate::text;
 
 use crate::cli::args::outputs::{Output, Outputs, name};
 use crate::cli::args::{ColorChoice, TerminalArgs};
 use crate::cli::io::failure::{Exit, Failure};
+use crate::cli::io::files;
 
 /// Columns of a table that is not written to a terminal.
 const FILE_WIDTH: usize = 120;
@@ -25,7 +26,11 @@ pub(in crate::cli) fn write(args: &Outputs<ReportFormat>, report: &Report) -> Re
 
 /// Writes the reports of many targets in the requested formats.
 pub(in crate::cli) fn write_set(args: &Outputs<ReportFormat>, set: &ReportSet) -> Result<(), Failure> {
-    emit_all(args, |format, options, out| format.write_set(set, options, out))
+    emit_all(args, |format, options, out| match format {
+        // What a merge did not keep of the reports is read again.
+        ReportFormat::Json => render::json(&Whole { set, read: &files::part }, out),
+        _ => format.write_set(set, options, out),
+    })
 }
 
 /// Rejects a file in a folder that does not exist, before anything is read or written.
@@ -47,13 +52,14 @@ pub(in crate::cli) fn emit_all<F: FileFormat>(
     args: &Outputs<F>,
     write: impl Fn(&F, &TableOptions, &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut pages = Vec::new();
+    let mut files = Vec::new();
     for Output { format, file } in &args.outputs {
         let Some(path) = file else { continue };
-        pages.push((path, format, page(path, &args.terminal, |options, out| write(format, options, out))?));
+        let pending = pending(path, &args.terminal, format.access(), |options, out| write(format, options, out))?;
+        files.push((path, pending));
     }
-    for (path, format, page) in pages {
-        put(path, &page, format.access())?;
+    for (path, pending) in files {
+        pending.put().map_err(|error| unwritten(path, &error))?;
     }
     match args.outputs.iter().find(|output| output.file.is_none()) {
         Some(Output { format, .. }) => emit(None, &args.terminal, |options, out| write(format, &options, out)),
@@ -106,7 +112,8 @@ pub(in crate::cli) fn emit(
 ) -> Result<(), Failure> {
     let TerminalArgs { verbose, threshold, .. } = *terminal;
     if let Some(path) = output {
-        return put(path, &page(path, terminal, |options, out| write(*options, out))?, Access::Owner);
+        let pending = pending(path, terminal, Access::Owner, |options, out| write(*options, out))?;
+        return pending.put().map_err(|error| unwritten(path, &error));
     }
     let stdout = io::stdout();
     let color = match terminal.color {
@@ -129,27 +136,19 @@ pub(in crate::cli) fn is_forced() -> bool {
     is_set("FORCE_COLOR") && !is_set("NO_COLOR")
 }
 
-/// Content of a file.
-fn page(
+/// Writes a file that is then to be put in its place.
+fn pending(
     path: &Path,
     terminal: &TerminalArgs,
+    access: Access,
     write: impl FnOnce(&TableOptions, &mut dyn Write) -> io::Result<()>,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<PendingFile, Failure> {
     if path == Path::new("-") {
         return Err(Failure::usage("`-o -` does not name a file").help("omit -o to write to standard output"));
     }
     let color = terminal.color == ColorChoice::Always;
-    let mut page = Vec::new();
-    write(
-        &TableOptions { width: FILE_WIDTH, color, verbose: terminal.verbose, threshold: terminal.threshold },
-        &mut page,
-    )
-    .map_err(|error| unwritten(path, &error))?;
-    Ok(page)
-}
-
-fn put(path: &Path, page: &[u8], access: Access) -> Result<(), Failure> {
-    write_file(path, page, access).map_err(|error| unwritten(path, &error))
+    let options = TableOptions { width: FILE_WIDTH, color, verbose: terminal.verbose, threshold: terminal.threshold };
+    PendingFile::create(path, access, |out| write(&options, out)).map_err(|error| unwritten(path, &error))
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {

@@ -9,7 +9,7 @@ use crate::finding::Severity;
 use crate::report::NotAudited;
 use crate::target::Target;
 
-use super::{PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
+use super::{Origin, PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
 
 /// A file to merge.
 #[derive(Debug)]
@@ -239,9 +239,8 @@ fn weigh(one: &TargetReport, other: &TargetReport) -> Ordering {
         (target.outcome != TargetOutcome::Skipped, read_at(target), !target.is_complete(), worst)
     };
     let text = |target: &TargetReport| serde_json::to_string(target).unwrap_or_default();
-    weight(one)
-        .cmp(&weight(other))
-        .then_with(|| if one == other { Ordering::Equal } else { text(one).cmp(&text(other)) })
+    let by_text = || if one == other { Ordering::Equal } else { text(one).cmp(&text(other)) };
+    weight(one).cmp(&weight(other)).then_with(|| one.origin.by_content(&other.origin).unwrap_or_else(by_text))
 }
 
 /// The report of each target that counts; one of another run is not audited.
@@ -275,6 +274,7 @@ fn stale(target: TargetReport, freshness: Freshness) -> TargetReport {
         gone_cluster_ids: Vec::new(),
         missing_cluster_ids: Vec::new(),
         reports: Vec::new(),
+        origin: Origin::default(),
         ..target
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{NotAudited, Report};
 use super::TargetOutcome;
+use super::origin::Origin;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetReport {
@@ -36,6 +37,9 @@ pub struct TargetReport {
     pub missing_cluster_ids: Vec<String>,
     /// A report for each cluster, by its id.
     pub reports: Vec<Report>,
+    /// Where it was read, if only a part of its reports is kept.
+    #[serde(skip)]
+    pub origin: Origin,
 }
 
 /// The reason why there is nothing to audit.
@@ -61,7 +65,13 @@ impl TargetReport {
             gone_cluster_ids: Vec::new(),
             missing_cluster_ids: Vec::new(),
             reports: Vec::new(),
+            origin: Origin::default(),
         }
+    }
+
+    /// Sorts its reports.
+    pub(super) fn sort(&mut self) {
+        self.reports.sort_by(|a, b| a.cluster_id.cmp(&b.cluster_id));
     }
 
     pub(super) fn key(&self) -> TargetKey<'_> {
