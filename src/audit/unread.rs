@@ -5,7 +5,7 @@ use crate::aws::launches::Launch;
 use crate::aws::load_balancers::Names;
 use crate::aws::scaling_groups::{ScalingGroup, groups_of_cluster};
 use crate::aws::view::{ClusterView, RegionView};
-use crate::aws::{LoadBalancerKind, LoadBalancing};
+use crate::aws::{LoadBalancerKind, LoadBalancing, leftovers};
 use crate::inventory::{Gap, REASON_NOT_PROVIDED, Read};
 use crate::kubernetes::Evidence;
 use crate::model::load_balancer_controller;
@@ -99,6 +99,12 @@ impl Lacks<'_, '_> {
             if balancer.kind == LoadBalancerKind::Classic && balancer.health.is_none() {
                 let message = format!("the health of the instances of `{name}` was not read");
                 self.add(Read::DescribeInstanceHealth, Some(&balancer.name), message);
+            }
+            // Those that its listeners name exist.
+            for arn in leftovers::unread_target_groups(self.region.region, balancer) {
+                let (arn, name) = (text::printable(arn), text::printable(&balancer.name));
+                let message = format!("the list lacks `{arn}`, which a listener of `{name}` names");
+                self.add(Read::DescribeTargetGroups, None, message);
             }
             let groups = read.target_groups.iter().filter(|group| {
                 group.targets.is_none() && balancer.arn.as_ref().is_some_and(|arn| group.load_balancers.contains(arn))

@@ -45,6 +45,10 @@ pub(crate) enum Stays {
     TargetsUnsettled,
     #[error("its target `{0}` is an address of a running instance")]
     TargetRuns(String),
+    #[error("its target `{0}` may be the address of the network interface `{1}`, which no instance has")]
+    TargetMayRun(String, String),
+    #[error("an outbound rule of `{0}` names it")]
+    NamedOutbound(String),
     #[error("its ARN is that of another region")]
     OtherRegion,
     #[error("a Service or an Ingress may still use it")]
@@ -190,12 +194,23 @@ fn balancer_in_use(region: &Region, one: &LoadBalancer) -> Option<Stays> {
     if one.kind == LoadBalancerKind::Classic {
         return one.health.as_ref().map_or(Some(Stays::HealthNotRead), |health| targets_in_use(health.iter()));
     }
-    region.target_groups_of(one).find_map(|group| {
-        group.targets.as_ref().map_or(Some(Stays::HealthNotRead), |targets| targets_in_use(targets.iter()))
+    let unread = unread_target_groups(region, one).next().map(|_| Stays::HealthNotRead);
+    unread.or_else(|| {
+        region.target_groups_of(one).find_map(|group| {
+            group.targets.as_ref().map_or(Some(Stays::HealthNotRead), |targets| targets_in_use(targets.iter()))
+        })
     })
 }
 
-/// The target of a load balancer that is an address of a running instance.
+/// ARNs of target groups that listeners of a load balancer name, and that are not in the list.
+pub(crate) fn unread_target_groups<'r>(region: &'r Region, one: &'r LoadBalancer) -> impl Iterator<Item = &'r str> {
+    let named = one.listeners.iter().flatten().flat_map(|listener| &listener.target_groups);
+    named.filter(|arn| region.target_group(arn).is_none()).map(String::as_str)
+}
+
+/// The target of a load balancer that is an address of a running instance, or that may be one of something else: without a
+/// healthy target, traffic goes to all of them.
+/// Source: Elastic Load Balancing User Guides, "Target group health" (fail open).
 fn running_target(region: &Region, one: &LoadBalancer) -> Option<Stays> {
     let targets = region.target_groups_of(one).flat_map(|group| group.targets.iter().flatten());
     let targets: BTreeSet<&str> = targets.map(|one| one.id.as_str()).collect();
@@ -205,7 +220,21 @@ fn running_target(region: &Region, one: &LoadBalancer) -> Option<Stays> {
         let of_interfaces = of_interfaces.flat_map(|one| one.ipv4.iter().chain(&one.ipv6));
         of_interfaces.chain(&instance.private_ip_address)
     });
-    addresses.find(|address| targets.contains(address.as_str())).map(|address| Stays::TargetRuns(address.clone()))
+    let runs = addresses.find(|address| targets.contains(address.as_str()));
+    runs.map(|address| Stays::TargetRuns(address.clone())).or_else(|| {
+        // Pods on Fargate, and tasks, have interfaces of their own, whose addresses were not read.
+        let of_something = |interface: &&NetworkInterface| {
+            let description = interface.description.as_str();
+            let is_of_network = ["ELB ", "Interface for NAT Gateway", "VPC Endpoint Interface"]
+                .iter()
+                .any(|start| description.starts_with(start));
+            interface.status == "in-use" && interface.instance_id.is_none() && !is_of_network
+        };
+        let here = region.network_interfaces.iter().filter(|interface| interface.vpc_id == one.vpc_id);
+        let interface = here.filter(of_something).map(|interface| interface.id.clone()).next()?;
+        let address = targets.iter().find(|target| target.parse::<std::net::IpAddr>().is_ok())?;
+        Some(Stays::TargetMayRun((*address).to_owned(), interface))
+    })
 }
 
 /// True if tags name no other cluster, in any form.
@@ -226,7 +255,14 @@ fn group_of_targets_in_use(region: &Region, one: &TargetGroup) -> Option<Stays> 
 }
 
 fn group_in_use(region: &Region, id: &str) -> Option<Stays> {
-    group_attached(region, id).or_else(|| group_named(region, id))
+    group_attached(region, id).or_else(|| group_named(region, id)).or_else(|| group_named_outbound(region, id))
+}
+
+/// The group whose outbound rules name a security group.
+fn group_named_outbound(region: &Region, id: &str) -> Option<Stays> {
+    let mut others = region.security_groups.iter().filter(|other| other.id != id);
+    let naming = others.find(|other| other.egress_groups.iter().any(|named| named == id))?;
+    Some(Stays::NamedOutbound(naming.id.clone()))
 }
 
 /// The rule of another group that names a security group.
@@ -356,6 +392,9 @@ pub(crate) fn group_deletion(
     }
     if region.launch_templates.is_none() {
         return Err(Stays::TemplatesNotRead);
+    }
+    if let Some(why) = group_named_outbound(region, &group.id) {
+        return Err(why);
     }
     let mut changes = Vec::new();
     for other in region.security_groups.iter().filter(|other| other.id != group.id) {
@@ -559,6 +598,36 @@ mod tests {
         planned.launch_group("workers");
         planned.template_version("workers", 1).security_groups = Some(vec!["sg-0elb".to_owned()]);
         assert!(kept(&mut planned).contains("the launch template `lt-0workers` names it"));
+    }
+
+    #[test]
+    fn a_target_that_may_be_something_else_keeps_its_load_balancer() {
+        let mut cluster = Cluster::new();
+        cluster.add_network();
+        let group = cluster.target_group();
+        "ip".clone_into(group.target_type.as_mut().unwrap());
+        "10.0.0.77".clone_into(&mut group.targets.as_mut().unwrap()[0].id);
+        unhealthy(group, &[]);
+        assert!(deletion_of(&mut cluster).is_ok());
+        cluster.interface("eni-0pod", "in-use", "aws.fargate pod");
+        let why = deletion_of(&mut cluster).unwrap_err();
+        assert_eq!(why, Stays::TargetMayRun("10.0.0.77".to_owned(), "eni-0pod".to_owned()));
+    }
+
+    #[test]
+    fn a_target_group_that_a_listener_names_and_no_list_holds_keeps_its_load_balancer() {
+        let mut cluster = Cluster::new();
+        cluster.add_network();
+        cluster.region().load_balancing.as_mut().unwrap().target_groups.clear();
+        assert_eq!(deletion_of(&mut cluster).unwrap_err(), Stays::HealthNotRead);
+    }
+
+    #[test]
+    fn a_group_that_an_outbound_rule_names_stays() {
+        let mut cluster = classic();
+        cluster.group(PLAIN_GROUP).egress_groups = vec!["sg-0elb".to_owned()];
+        let deletion = deletion_of(&mut cluster).unwrap();
+        assert!(deletion.kept[0].contains("an outbound rule of"), "{:?}", deletion.kept);
     }
 
     #[test]

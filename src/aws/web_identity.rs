@@ -245,7 +245,8 @@ fn explain(statement: &Statement, issuer: &str, subject: &str, audience: Option<
     let fails = |key: &str, value: &str| {
         let conditions = statement.conditions.iter().filter(|condition| condition.key.eq_ignore_ascii_case(key));
         conditions.into_iter().any(|condition| {
-            comparison(condition).is_some_and(|is_equal| !condition.values.iter().any(|one| is_equal(one, value)))
+            let is_any = |is_equal: fn(&str, &str) -> bool| condition.values.iter().any(|one| is_equal(one, value));
+            comparison(condition).is_some_and(|is_equal| !is_any(is_equal)) || exclusion(condition).is_some_and(is_any)
         })
     };
     if fails(&sub, subject) {
@@ -265,6 +266,17 @@ fn comparison(condition: &Condition) -> Option<fn(&str, &str) -> bool> {
         "stringequals" => Some(|one, value| one == value),
         "stringlike" => Some(matches),
         "stringequalsignorecase" => Some(str::eq_ignore_ascii_case),
+        _ => None,
+    }
+}
+
+/// Comparison of a condition that none of its values may meet; `None` for any other condition.
+fn exclusion(condition: &Condition) -> Option<fn(&str, &str) -> bool> {
+    let operator = condition.operator.to_lowercase();
+    match operator.strip_suffix("ifexists").unwrap_or(&operator) {
+        "stringnotequals" => Some(|one, value| one == value),
+        "stringnotlike" => Some(matches),
+        "stringnotequalsignorecase" => Some(str::eq_ignore_ascii_case),
         _ => None,
     }
 }

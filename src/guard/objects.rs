@@ -310,6 +310,7 @@ fn security_group(trial: &mut Trial<'_>) {
             vpc_id: Some(vpc_id),
             owner_id: None,
             ingress: Vec::new(),
+            egress_groups: Vec::new(),
             tags: Vec::new(),
         };
         let Some(region) = trial.region() else { return };

@@ -51,6 +51,17 @@ impl Balancer<'_> {
         (!self.groups.is_empty()).then_some(all)
     }
 
+    /// Ids of the instances that lack a target group of it, of those that each of them should have; `None` as for
+    /// [`Balancer::instances`].
+    pub(crate) fn lacking<'w>(&self, wanted: &'w [String]) -> Option<BTreeSet<&'w str>> {
+        let all = self.instances()?;
+        let is_in = |group: &TargetGroup, id: &str| {
+            group.targets.iter().flatten().any(|target| target.id == id && target.state != "draining")
+        };
+        let lacks = |id: &&str| !all.contains(id) || self.groups.iter().any(|group| !is_in(group, id));
+        Some(wanted.iter().map(String::as_str).filter(lacks).collect())
+    }
+
     /// True if the load balancer is the one that the controller means today: of the same kind and name.
     pub(crate) fn is_meant(&self) -> bool {
         let Some(decision) = &self.decision else { return self.service.is_some() };

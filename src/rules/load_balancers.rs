@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::aws::ingresses::PREFIX;
+use crate::aws::load_balancers::{MadeFor, Maker};
 use crate::aws::view::{RegionView, is_alive};
 use crate::aws::{Instance, InstanceState, LoadBalancer, TargetGroup};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::{Read, Tag};
-use crate::kubernetes::{DocumentKind, Ingress, Service, covers_all_namespaces};
+use crate::kubernetes::{Document, DocumentKind, Ingress, Object, Service, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::resource::ResourceKind;
 use crate::text;
@@ -136,6 +138,37 @@ pub(super) fn has_other_instances(region: &RegionView<'_>, vpc: Option<&str>) ->
 /// True if an instance is one of the cluster's Nodes.
 fn is_node(region: &RegionView<'_>, instance: &Instance) -> bool {
     region.members.iter().any(|one| one.instance.id == instance.id && one.node.is_some())
+}
+
+/// True if a controller keeps the targets of a group: an action of an Ingress may forward to one of the operator, which the
+/// AWS Load Balancer Controller only names. Groups of the cloud controller may have no tags.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/config_types.go#TargetGroupTuple`.
+fn is_kept(context: &Context<'_>, one: &Balancer<'_>, group: &TargetGroup) -> bool {
+    let is_of_controller = || {
+        let held = group.tags.as_deref();
+        held.is_none_or(|held| !context.existing.names(context.cluster_id()).claims(held).is_empty())
+    };
+    one.claim().is_none_or(|claim| claim.maker != Maker::LoadBalancerController) || is_of_controller()
+}
+
+/// True if other clusters may register targets in a group as well.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/targetgroupbinding/multicluster_manager.go` (since 2.10).
+fn has_other_clusters(context: &Context<'_>, one: &Balancer<'_>, group: &TargetGroup) -> bool {
+    const NAME: &str = "multi-cluster-target-group";
+    let objects = |kind| context.kubernetes.documents_by_kind(kind).map(Document::object);
+    let is_bound = |binding: Object<'_>| {
+        binding.text(&["spec", "targetGroupARN"]) == Some(&group.arn)
+            && binding.switch(&["spec", "multiClusterTargetGroup"]) == Some(true)
+    };
+    let is_true = |value: &str| value == "true";
+    let of_service = format!("service.beta.kubernetes.io/aws-load-balancer-{NAME}");
+    let of_service = one.service.and_then(|service| service.annotations.get(&of_service));
+    let of_ingress = format!("{PREFIX}{NAME}");
+    objects(DocumentKind::TargetGroupBinding).any(is_bound)
+        || of_service.is_some_and(|value| is_true(value))
+        || one.claim().is_some_and(|claim| !matches!(claim.made_for, MadeFor::Service(..)))
+            && objects(DocumentKind::Ingress)
+                .any(|ingress| ingress.text(&["metadata", "annotations", &of_ingress]).is_some_and(is_true))
 }
 
 /// Target groups that a `TargetGroupBinding` names, by ARN or by name.

@@ -295,6 +295,7 @@ impl Builder {
             description: format!("{name} of the cluster"),
             vpc_id: Some(vpc.into()),
             owner_id: Some(self.account_id.into()),
+            egress_groups: Vec::new(),
             ingress: vec![IngressPermission {
                 protocol: "-1".into(),
                 from_port: None,
@@ -969,6 +970,7 @@ fn lbc_only() -> World {
         vpc_id: Some("vpc-0bb1".into()),
         owner_id: Some("111122223333".into()),
         ingress: Vec::new(),
+        egress_groups: Vec::new(),
         tags: of_controller("backend-sg"),
     });
     region.network_interfaces.push(NetworkInterface {
@@ -1008,6 +1010,7 @@ fn broken_rke2() -> World {
         vpc_id: Some("vpc-0bb1".into()),
         owner_id: Some("111122223333".into()),
         ingress: Vec::new(),
+        egress_groups: Vec::new(),
         tags: tags(&[("elbv2.k8s.aws/cluster", "brvo")]),
     });
     region.network_interfaces.push(NetworkInterface {

@@ -71,9 +71,20 @@ pub struct SecurityGroup {
     pub owner_id: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ingress: Vec<IngressPermission>,
+    /// Ids of the groups that its outbound rules name, sorted: they cannot be deleted. Its own id is not among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub egress_groups: Vec<String>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,
+}
+
+impl SecurityGroup {
+    /// The ids of the groups that outbound rules name, each once and without that of the group itself.
+    pub(crate) fn named_outbound(own: &str, named: impl Iterator<Item = String>) -> Vec<String> {
+        let ids: std::collections::BTreeSet<String> = named.filter(|id| id != own).collect();
+        ids.into_iter().collect()
+    }
 }
 
 /// One ingress permission: each source of it is one rule against the quota.

@@ -319,7 +319,16 @@ const BINDING: Keep = Members(&[
     KINDS[0],
     KINDS[1],
     ("metadata", PLAIN_METADATA),
-    ("spec", Members(&[("serviceRef", All), ("targetGroupARN", All), ("targetGroupName", All), ("networking", All)])),
+    (
+        "spec",
+        Members(&[
+            ("serviceRef", All),
+            ("targetGroupARN", All),
+            ("targetGroupName", All),
+            ("multiClusterTargetGroup", All),
+            ("networking", All),
+        ]),
+    ),
 ]);
 const ALB_CONFIG: Keep = Members(&[
     KINDS[0],

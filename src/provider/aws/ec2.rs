@@ -351,8 +351,12 @@ pub(super) fn vpc(raw: types::Vpc) -> Option<Vpc> {
 }
 
 pub(super) fn security_group(raw: types::SecurityGroup) -> Option<SecurityGroup> {
+    let id = raw.group_id?;
+    let outbound = raw.ip_permissions_egress.unwrap_or_default().into_iter();
+    let named = outbound.flat_map(|one| one.user_id_group_pairs.unwrap_or_default()).filter_map(|pair| pair.group_id);
     Some(SecurityGroup {
-        id: raw.group_id?,
+        egress_groups: SecurityGroup::named_outbound(&id, named),
+        id,
         name: raw.group_name.unwrap_or_default(),
         description: raw.description.unwrap_or_default(),
         vpc_id: raw.vpc_id,

@@ -113,7 +113,9 @@ pub(super) fn security_group(raw: RawGroup) -> SecurityGroup {
             })
             .collect(),
     };
+    let outbound = raw.ip_permissions_egress.into_iter().flat_map(|one| one.user_id_group_pairs);
     SecurityGroup {
+        egress_groups: SecurityGroup::named_outbound(&raw.group_id, outbound.map(|pair| pair.group_id)),
         id: raw.group_id,
         name: raw.group_name,
         description: raw.description,

@@ -114,6 +114,8 @@ shapes! {
         #[serde(default)]
         ip_permissions: Vec<RawPermission>,
         #[serde(default)]
+        ip_permissions_egress: Vec<RawPermission>,
+        #[serde(default)]
         tags: Vec<RawTag>,
     }
     RawPermission {

@@ -34,14 +34,19 @@ fn check(context: &Context<'_>) -> CheckResult {
             limits.sort();
             limits.dedup();
             let limits: Vec<String> = limits.iter().map(|one| text::printable(one).into_owned()).collect();
+            let why = if limits.is_empty() {
+                "a statement denies it there".to_owned()
+            } else {
+                let limits: Vec<&str> = limits.iter().map(String::as_str).collect();
+                format!("its statements allow that only for {}", text::list(&limits, 4))
+            };
             let message = format!(
-                "role `{}` of {} ({}) does not grant {} on the Auto Scaling group `{}`; its statements allow that only for {}",
+                "role `{}` of {} ({}) does not grant {} on the Auto Scaling group `{}`; {why}",
                 text::printable(&one.role.name),
                 one.run.label(),
                 text::printable(&one.run.workload.full_name()),
                 actions.join(" or "),
-                text::printable(group),
-                text::list(&limits.iter().map(String::as_str).collect::<Vec<_>>(), 4)
+                text::printable(group)
             );
             let fix = Fix::none("name the group in the resource of the statement, or tag it as the condition requires");
             let violation = Violation::new(Severity::Error, role_reference(one.role), message, fix);

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cluster id is unused, or another id is used instead",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "No resource that was read carries the id, no Auto Scaling group launches instances that do, and no load balancer does, or at least half of the instances in a VPC or Auto Scaling group with members carry one other id. Rancher nodes carry `c-…` or `c-m-…`, not the display name.",
+    condition: "No resource that was read carries the id, no Auto Scaling group launches instances that do, and no load balancer or target group does, or at least half of the instances in a VPC or Auto Scaling group with members carry one other id. Rancher nodes carry `c-…` or `c-m-…`, not the display name.",
     impact: "every audit and every controller that uses this id acts on the wrong cluster",
     fix: "Run `tagaudit clusters` to list the ids in use.",
     sources: &[
@@ -18,19 +18,40 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2",
     ],
     example: "no resource that was read is tagged for `brvo`; the ids in use are alpha, bravo",
-    reads: &[Read::DescribeInstances, Read::DescribeSubnets, Read::DescribeVpcs, Read::DescribeSecurityGroups],
+    reads: &[
+        Read::DescribeAutoScalingGroups,
+        Read::DescribeInstances,
+        Read::DescribeLoadBalancerTags,
+        Read::DescribeLoadBalancers,
+        Read::DescribeSecurityGroups,
+        Read::DescribeSubnets,
+        Read::DescribeTargetGroups,
+        Read::DescribeVpcs,
+    ],
     always_runs: true,
     spares_neighbours: true,
     migration: Some(Prerequisite::Tags),
     ..Rule::cluster(check)
 };
 
+/// Lists of what may carry the id of a cluster without instances.
+const ELSEWHERE: [Read; 4] = [
+    Read::DescribeAutoScalingGroups,
+    Read::DescribeLoadBalancers,
+    Read::DescribeLoadBalancerTags,
+    Read::DescribeTargetGroups,
+];
+
 fn check(context: &Context<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let cluster = || ResourceRef::bare(ResourceKind::Cluster, own);
     let is_alive = |region: &RegionView<'_>| is_alive(region.region, own) == Some(true);
-    let has_balancer = !context.existing.balancers.is_empty();
+    let has_balancer = !context.existing.balancers.is_empty() || !context.existing.unused_groups.is_empty();
+    // Their tags are not known.
+    if !context.view.is_anything_here() && context.gaps.iter().any(|gap| ELSEWHERE.contains(&gap.read)) {
+        return violations.into();
+    }
     if !context.view.is_anything_here() && (has_balancer || context.view.regions.iter().any(is_alive)) {
         return violations.into();
     }
@@ -107,12 +128,29 @@ fn check(context: &Context<'_>) -> CheckResult {
 
 #[cfg(test)]
 mod tests {
-    use super::RULE;
+    use super::{RULE, Read};
     use crate::testing::aws;
 
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| c.id = "brvo");
+    }
+
+    #[test]
+    fn what_was_not_read_may_carry_the_id() {
+        let (found, outcome) = aws::changed(&RULE, |c| {
+            c.id = "brvo";
+            c.inventory.gaps.push(crate::inventory::Gap {
+                read: Read::DescribeLoadBalancers,
+                account_id: None,
+                region: None,
+                resource: None,
+                policy: None,
+                reason: "AccessDenied".to_owned(),
+                message: "not authorized".to_owned(),
+            });
+        });
+        assert_eq!((found, outcome), (Vec::new(), crate::rules::Outcome::NotAudited));
     }
 
     #[test]

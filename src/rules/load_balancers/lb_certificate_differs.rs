@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::aws::Listener;
+use crate::aws::load_balancers::Maker;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -38,6 +39,10 @@ fn check(context: &Context<'_>) -> CheckResult {
         let Some(wanted) = wanted.filter(|arn| arn.starts_with("arn:")) else { return Some(Vec::new()) };
         let asked: BTreeSet<i64> = service.ports.iter().map(|port| port.port).collect();
         let other = listeners.iter().filter(|listener| asked.contains(&i64::from(listener.port)));
+        // The cloud controller takes the entries as they are written.
+        // Source: kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getPortSets.
+        let is_trimmed = one.claim().is_some_and(|claim| claim.maker == Maker::LoadBalancerController);
+        let is_all = service.annotations.get(TLS_PORTS).is_none_or(|ports| ports.is_empty() || ports == "*");
         // The AWS Load Balancer Controller makes no TLS of ports that have both protocols.
         let wants_tls = |listener: &Listener| {
             if listener.protocol.contains("UDP") {
@@ -46,9 +51,13 @@ fn check(context: &Context<'_>) -> CheckResult {
             let port = listener.port;
             let named = service.ports.iter().find(|one| one.port == i64::from(port) && one.protocol != "UDP");
             let ports = service.annotations.get(TLS_PORTS).map(String::as_str).filter(|ports| !ports.is_empty());
-            let mut ports = ports.unwrap_or("*").split(',').map(str::trim);
+            let mut ports = ports.unwrap_or("*").split(',').map(|one| if is_trimmed { one.trim() } else { one });
             named.is_some_and(|one| {
-                ports.any(|port| port == "*" || port == one.port.to_string() || !port.is_empty() && one.name == port)
+                ports.any(|port| {
+                    port == "*" && (is_all || is_trimmed)
+                        || port == one.port.to_string()
+                        || !port.is_empty() && one.name == port
+                })
             })
         };
         let (plain, other): (Vec<_>, Vec<_>) = other.partition(|one| one.certificates.is_empty());

@@ -29,13 +29,13 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> CheckResult {
     for_each_of_service(context, |one, _| {
         let wanted = one.decision.as_ref()?.targets.known()?;
-        let held = one.instances()?;
+        let lacking = one.lacking(wanted)?;
         let nodes = context.view.nodes.unwrap_or_default();
         let node_of = |id: &str| nodes.iter().find(|node| node.provider_id.ends_with(&format!("/{id}")));
-        let missing: Vec<(&str, &KubernetesNode)> = wanted
-            .iter()
-            .filter(|id| !held.contains(id.as_str()) && !is_leaving(one, id))
-            .filter_map(|id| Some((id.as_str(), node_of(id)?)))
+        let missing: Vec<(&str, &KubernetesNode)> = lacking
+            .into_iter()
+            .filter(|id| !is_leaving(one, id))
+            .filter_map(|id| Some((id, node_of(id)?)))
             .filter(|(_, node)| is_settled(context, one, node))
             .collect();
         if missing.is_empty() {
@@ -90,6 +90,19 @@ mod tests {
             c.options.controller_version = "1.31.0".parse().ok();
             c.add_classic().instances.retain(|id| id != WORKER);
             c.manifests = SERVICE;
+        });
+    }
+
+    #[test]
+    fn a_node_has_to_be_in_every_target_group() {
+        aws::fires(&RULE, |c| {
+            c.options.controller_version = "1.31.0".parse().ok();
+            c.add_network();
+            let mut second = c.target_group().clone();
+            second.arn.push_str("second");
+            second.targets.as_mut().unwrap().retain(|target| target.id != WORKER);
+            c.region().load_balancing.as_mut().unwrap().target_groups.push(second);
+            c.manifests = NETWORK_SERVICE;
         });
     }
 

@@ -1,7 +1,7 @@
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each, in_region, on_balancer};
+use super::{BALANCER, BALANCERS, TAGS, described, for_each, in_region, is_kept, on_balancer};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-registered-by-scaling-group",
@@ -26,7 +26,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         let maker = one.claim()?.maker.describe();
         let found = groups.iter().filter_map(|group| {
             let launch = group.launch.as_ref()?;
-            let attached = one.groups.iter().find(|target| launch.target_groups.contains(&target.arn));
+            let kept = one.groups.iter().filter(|target| is_kept(context, one, target));
+            let attached = kept.into_iter().find(|target| launch.target_groups.contains(&target.arn));
             // Names of Classic Load Balancers are those of no other kind.
             let is_classic = one.balancer.arn.is_none() && launch.load_balancers.contains(&one.balancer.name);
             if attached.is_none() && !is_classic {
@@ -66,6 +67,29 @@ mod tests {
             let name = c.add_classic().name.clone();
             c.launch_group("workers").launch.as_mut().unwrap().load_balancers.push(name);
         });
+    }
+
+    #[test]
+    fn a_target_group_of_the_operator_behind_an_ingress_is_his() {
+        let with = |c: &mut aws::Cluster, resource: Option<&str>| {
+            let tags = c.add_network().tags.as_mut().unwrap();
+            tags.clear();
+            crate::testing::tag(tags, "elbv2.k8s.aws/cluster", aws::ID);
+            crate::testing::tag(tags, "ingress.k8s.aws/stack", "shop/web");
+            crate::testing::tag(tags, "ingress.k8s.aws/resource", "LoadBalancer");
+            let group = c.target_group();
+            group.tags = Some(Vec::new());
+            if let Some(resource) = resource {
+                let held = group.tags.as_mut().unwrap();
+                crate::testing::tag(held, "elbv2.k8s.aws/cluster", aws::ID);
+                crate::testing::tag(held, "ingress.k8s.aws/stack", "shop/web");
+                crate::testing::tag(held, "ingress.k8s.aws/resource", resource);
+            }
+            let arn = group.arn.clone();
+            c.launch_group("workers").launch.as_mut().unwrap().target_groups.push(arn);
+        };
+        aws::fires(&RULE, |c| with(c, Some("shop/web-app:80")));
+        aws::silent(&RULE, |c| with(c, None));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each, on_balancer};
+use super::{BALANCER, BALANCERS, TAGS, described, for_each, has_other_clusters, is_kept, on_balancer};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-target-not-node",
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::depends(Severity::Warning, "warning; info for a node that is stopped"),
     resources: BALANCER,
     condition: "An instance behind a load balancer of a Service is not a node of the cluster, although the Nodes were given and nothing else makes it one; or it is stopped or terminated.",
-    impact: "the controllers deregister every target that is not a node: that one stays shows that the controller does not sync, or that something else registers it again",
+    impact: "the controllers deregister every target that is not a node, in the groups that they manage: that one stays shows that the controller does not sync, or that something else registers it again",
     fix: "Stop what registers it, and make the controller sync the Service.",
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureTargetGroup",
@@ -36,17 +36,18 @@ fn check(context: &Context<'_>) -> CheckResult {
         if one.region.members.is_empty() {
             return None;
         }
-        let targets = instances(one)?;
+        let targets = instances(context, one)?;
         Some(targets.into_iter().filter_map(|target| violation(context, one, target)).collect())
     })
 }
 
 /// The targets that are instances; `None` if they were not read.
-fn instances<'a>(one: &Balancer<'a>) -> Option<Vec<&'a TargetHealth>> {
+fn instances<'a>(context: &Context<'_>, one: &Balancer<'a>) -> Option<Vec<&'a TargetHealth>> {
     if one.balancer.kind == LoadBalancerKind::Classic {
         return one.balancer.health.as_ref().map(|all| all.iter().collect());
     }
-    let groups = one.groups.iter().filter(|group| group.target_type.as_deref() == Some("instance"));
+    let of_instances = one.groups.iter().filter(|group| group.target_type.as_deref() == Some("instance"));
+    let groups = of_instances.filter(|group| is_kept(context, one, group) && !has_other_clusters(context, one, group));
     let read: Option<Vec<&'a Vec<TargetHealth>>> = groups.map(|group| group.targets.as_ref()).collect();
     let targets = read.filter(|read| !read.is_empty())?.into_iter().flatten();
     Some(targets.filter(|target| target.state != "draining").collect())
@@ -106,6 +107,24 @@ mod tests {
         aws::fires(&RULE, |c| {
             c.add_network();
             c.instance(WORKER).state = InstanceState::Stopped;
+        });
+    }
+
+    #[test]
+    fn other_clusters_may_register_their_nodes() {
+        const BOUND: &str = "
+apiVersion: elbv2.k8s.aws/v1beta1
+kind: TargetGroupBinding
+metadata: {name: web, namespace: shop}
+spec:
+  targetGroupARN: arn:aws:elasticloadbalancing:eu-central-1:111122223333:targetgroup/k8s-shop-web-0a/0b
+  multiClusterTargetGroup: true
+";
+        aws::does_not_apply(&RULE, |c| {
+            c.add_network();
+            c.add_other_instance();
+            add_target(c.target_group(), "i-0other");
+            c.manifests = BOUND;
         });
     }
 

@@ -1,10 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::aws::{LoadBalancerKind, TargetGroup, TargetHealth};
+use crate::kubernetes::{Document, DocumentKind, Service};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
 use crate::rules::balancer_traffic::{Admission, admission};
 use crate::rules::prelude::*;
+use crate::tags;
 
 use super::{BALANCER, BALANCERS, TAGS, described, for_each, group_resource, is_leaving, listed, on_balancer};
 
@@ -91,9 +93,10 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
     let healthy = targets.all.iter().filter(|target| target.is_healthy()).count();
     let first = *unhealthy.first()?;
     let has_instances = targets.group.is_none_or(|group| group.target_type.as_deref() == Some("instance"));
-    let is_local = has_instances && one.service.is_some_and(|service| service.is_local);
+    let service = one.service.or_else(|| service_behind(context, targets.group?));
+    let is_local = has_instances && service.is_some_and(|service| service.is_local);
     // Nodes without a ready Pod answer 503 by design; without the Service it is not known if these do.
-    if is_local && healthy > 0 || has_instances && one.service.is_none() && healthy > 0 {
+    if is_local && healthy > 0 || has_instances && service.is_none() && healthy > 0 {
         return None;
     }
     let mut severity = Severity::Warning;
@@ -114,7 +117,7 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
             ports.join(", ")
         ))
     } else if is_local {
-        let name = one.service.map(crate::kubernetes::Service::full_name).unwrap_or_default();
+        let name = service.map(Service::full_name).unwrap_or_default();
         Some(format!(
             "`{}` has externalTrafficPolicy Local, and no node answers that it has a ready Pod",
             text::printable(&name)
@@ -157,6 +160,23 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
     let fix = "remove the cause; a node answers on the port of the health check with kube-proxy, or with a ready Pod of the Service";
     let key = targets.group.map_or_else(|| one.balancer.name.clone(), |group| group.name.clone());
     Some(on_balancer(one, severity, message, fix).related(related).with_respect_to(key))
+}
+
+/// The Service to which an Ingress sends the traffic of a target group; `None` if it was not given, or is not certain.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/model_build_target_group.go#buildTargetGroupResourceID`
+/// (`NAMESPACE/INGRESS-SERVICE:PORT`).
+fn service_behind<'c>(context: &Context<'c>, group: &TargetGroup) -> Option<&'c Service> {
+    let resource = tags::value(group.tags.as_deref()?, "ingress.k8s.aws/resource")?;
+    let (namespace, rest) = resource.split_once('/')?;
+    let (names, _) = rest.rsplit_once(':')?;
+    let ingresses = context.kubernetes.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    let here = ingresses.filter(|one| one.text(&["metadata", "namespace"]).unwrap_or("default") == namespace);
+    let names: BTreeSet<&str> =
+        here.filter_map(|one| names.strip_prefix(one.text(&["metadata", "name"])?)?.strip_prefix('-')).collect();
+    let mut found = context.kubernetes.services.iter().flatten();
+    let mut found = found.by_ref().filter(|one| one.namespace == namespace && names.contains(one.name.as_str()));
+    let only = found.next()?;
+    found.next().is_none().then_some(only)
 }
 
 /// Names of Nodes that are not ready, by instance.
@@ -214,6 +234,29 @@ mod tests {
     use super::RULE;
     use crate::testing::aws::{self, Cluster, TAGGED_GROUP, WORKER};
     use crate::testing::load_balancers::{LOCAL_SERVICE, NETWORK_SERVICE, SERVICE, unhealthy};
+    use crate::testing::tag;
+
+    macro_rules! ingress {
+        ($policy:literal) => {
+            concat!(
+                "
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop, uid: 0a}
+spec: {type: NodePort, externalTrafficPolicy: ",
+                $policy,
+                ", ports: [{port: 443, nodePort: 30443}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: site, namespace: shop, uid: 0b}
+spec: {ingressClassName: alb}
+"
+            )
+        };
+    }
+    const INGRESS: &str = ingress!("Cluster");
+    const LOCAL_INGRESS: &str = ingress!("Local");
 
     fn close(c: &mut Cluster) {
         for group in &mut c.region().security_groups {
@@ -256,6 +299,23 @@ mod tests {
             close(c);
             c.manifests = SERVICE;
         });
+    }
+
+    #[test]
+    fn the_service_of_an_ingress_tells_whether_its_nodes_fail_on_purpose() {
+        let with = |c: &mut Cluster, manifests| {
+            let tags = c.add_network().tags.as_mut().unwrap();
+            tags.clear();
+            tag(tags, "elbv2.k8s.aws/cluster", aws::ID);
+            tag(tags, "ingress.k8s.aws/stack", "shop/site");
+            let group = c.target_group();
+            tag(group.tags.as_mut().unwrap(), "ingress.k8s.aws/resource", "shop/site-web:443");
+            unhealthy(group, &[WORKER]);
+            c.manifests = manifests;
+        };
+        aws::fires(&RULE, |c| with(c, INGRESS));
+        let (found, _) = aws::changed(&RULE, |c| with(c, LOCAL_INGRESS));
+        assert_eq!(found, Vec::new());
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub(super) const RULE: Rule = Rule {
         Read::DescribeLaunchTemplateVersions,
         Read::DescribeSecurityGroups,
         Read::DescribeSubnets,
+        Read::GetAccountAuthorizationDetails,
         Read::GetInstanceMetadataDefaults,
+        Read::GetInstanceProfile,
     ],
     subjects: Subjects::ScalingGroups,
     ..Rule::region(check)

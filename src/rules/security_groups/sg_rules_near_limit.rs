@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go",
     ],
     example: "security group `sg-0a` has 55 ingress rules; the default quota is 60",
-    reads: &[INSTANCES, GROUPS],
+    reads: &[INSTANCES, GROUPS, Read::DescribeLoadBalancers, Read::DescribeLoadBalancerTags],
     subjects: Subjects::MemberGroups,
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)

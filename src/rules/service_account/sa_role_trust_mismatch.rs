@@ -150,6 +150,8 @@ metadata:
             ("iam::123456789012:oidc", "iam::210987654321:oidc"),
             ("sts:AssumeRoleWithWebIdentity", "sts:AssumeRole"),
             ("\"Effect\":\"Allow\"", "\"Effect\":\"Deny\""),
+            ("StringEquals\":{\"oidc.example.com/prod:sub", "StringNotEquals\":{\"oidc.example.com/prod:sub"),
+            ("StringEquals\":{\"oidc.example.com/prod:sub", "StringNotLike\":{\"oidc.example.com/prod:sub"),
         ] {
             aws::fires(&RULE, |c| trusting(c, from, to));
         }
