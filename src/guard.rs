@@ -19,6 +19,7 @@ use crate::membership::Held;
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
 use crate::rules::Prerequisite;
+use crate::text;
 
 mod addresses;
 mod alibaba;
@@ -160,6 +161,7 @@ pub(crate) fn guard(
     let (changed, effects) = subject.applied(plan, None);
     let after = changed.as_ref();
     let deleted: BTreeSet<String> = estate.live_instances().difference(&after.live_instances()).cloned().collect();
+    let has_new = after.live_instances().difference(&estate.live_instances()).next().is_some();
     let objects = manifests.map(Manifests::addresses).unwrap_or_default();
     let mut guard = Guard {
         schema: SCHEMA,
@@ -179,6 +181,15 @@ pub(crate) fn guard(
     };
     guard.undecided.extend(plan.open.iter().map(|(address, why)| Told { address: address.clone(), why: why.clone() }));
     for (auditor, held) in auditors.iter().zip(&nodes) {
+        // New nodes may take their place.
+        if let Some(ended) = held.is_ended_without(&deleted).filter(|_| !has_new) {
+            let is_it = |(kind, id): &(ResourceKind, String)| *kind == ResourceKind::Instance && deleted.contains(id);
+            let deleting = plan.changes.iter().zip(&effects).find(|(_, effect)| effect.touched.iter().any(is_it));
+            guard.undecided.extend(deleting.map(|(change, _)| Told {
+                address: change.address.clone(),
+                why: format!("the plan deletes {} of `{}`", ended.describe(), text::printable(auditor.cluster_id)),
+            }));
+        }
         let evidence = evidence_after(auditor.kubernetes, manifests, (held, &deleted));
         let kubernetes = evidence.as_ref().unwrap_or(auditor.kubernetes);
         let holding = Auditor { held: Some(held), kubernetes, ..*auditor };

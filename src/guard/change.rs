@@ -34,6 +34,8 @@ pub(super) struct Change {
     pub(super) claims: Option<String>,
     /// True if another change makes its old object again.
     pub(super) is_released: bool,
+    /// True for a replacement that makes the new object before it deletes the old one.
+    pub(super) is_made_first: bool,
     before: Map<String, Value>,
     after: Map<String, Value>,
     unknown: Map<String, Value>,
@@ -95,6 +97,7 @@ impl Change {
             action,
             claims: None,
             is_released: false,
+            is_made_first: raw.change.actions == ["create", "delete"],
             before: raw.change.before.clone().filter(|_| !is_new).unwrap_or_default(),
             after: raw.change.after.clone().unwrap_or_default(),
             unknown: raw.change.after_unknown.clone(),

@@ -65,6 +65,12 @@ pub(super) fn applied(
             }
         }
     }
+    for (at, other) in links::races(plan).into_iter().filter(|(at, _)| Some(*at) != without) {
+        // Nothing is lost where nothing was changed.
+        if let Some(effect) = effects.get_mut(at).filter(|effect| !effect.touched.is_empty()) {
+            effect.undecided(format!("`{other}` takes away what it makes, and nothing orders the two"));
+        }
+    }
     inventory.canonicalise();
     (inventory, effects)
 }
@@ -97,7 +103,12 @@ impl Trial<'_> {
         }
         match links::link(Side::After(self.plan, change)) {
             None => objects::put(self),
-            Some(Ok(link)) => links_on_copy::make(self, &link),
+            Some(Ok(link)) => {
+                links_on_copy::make(self, &link);
+                if links::deletes_what_it_made(self.plan, change) {
+                    links_on_copy::revert(self, &link);
+                }
+            }
             Some(Err(Open(attribute))) => {
                 if links_on_copy::may_matter(self) {
                     self.open(attribute);

@@ -305,6 +305,22 @@ pub(super) fn remove_profile(trial: &mut Trial<'_>, name: &str) {
     trial.touch(ResourceKind::InstanceProfile, &arn);
 }
 
+/// Takes away what does not survive the replacement of a profile: its ARN, if that changes. Instances keep the deleted one,
+/// even if a new one has its name.
+/// Source: IAM API Reference, `DeleteInstanceProfile`.
+pub(super) fn replace_profile(trial: &mut Trial<'_>, name: &str) {
+    let change = trial.change;
+    let path = |text: Option<&str>| text.unwrap_or("/").to_owned();
+    let is_renamed = change.before_text("name").is_some_and(|before| before != change.identity());
+    if is_renamed || path(change.before_text("path")) != path(change.after_text("path")) {
+        return remove_profile(trial, name);
+    }
+    if trial.affected.profiles.contains(name) {
+        trial
+            .undecided(format!("instances keep the deleted instance profile `{name}` until they are associated again"));
+    }
+}
+
 /// The ARN of a profile of the account, by its name.
 pub(super) fn arn_of_profile(trial: &Trial<'_>, name: &str) -> Option<String> {
     let ends = |profile: &&InstanceProfile| profile.arn.rsplit('/').next() == Some(name);
@@ -313,6 +329,9 @@ pub(super) fn arn_of_profile(trial: &Trial<'_>, name: &str) -> Option<String> {
 
 pub(super) fn oidc_provider(trial: &mut Trial<'_>) {
     let change = trial.change;
+    if change.is(Action::Update) && change.differs("client_id_list") {
+        trial.undecided("which audiences the provider accepts is not in the inventory");
+    }
     let Some(arn) = change.before_text("arn").or_else(|| change.after_text("arn")).map(str::to_owned).or_else(|| {
         let host = change.after_text("url")?.trim_start_matches("https://");
         let account = &*trial.account;
@@ -329,6 +348,19 @@ pub(super) fn oidc_provider(trial: &mut Trial<'_>) {
 
 pub(super) fn remove_oidc_provider(trial: &mut Trial<'_>) {
     let arn = trial.change.before_text("arn");
+    let trusts = |role: &&Role| {
+        let trust = role.trust_policy.as_deref().unwrap_or_default();
+        arn.is_some_and(|arn| trust.contains(arn))
+    };
+    let users: Vec<(String, String)> =
+        trial.account.roles.iter().filter(trusts).map(|role| (role.name.clone(), role.arn.clone())).collect();
+    for (name, role) in users {
+        trial.touch(ResourceKind::Role, &role);
+        // Without the ServiceAccounts, no rule looks at its trust.
+        if trial.affected.roles.contains(&name) {
+            trial.undecided(format!("the role `{name}` trusts it: no token of it is accepted any more"));
+        }
+    }
     if let Some(providers) = &mut trial.account.oidc_providers {
         providers.retain(|one| Some(one.as_str()) != arn);
     }

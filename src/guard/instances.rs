@@ -24,7 +24,9 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
     let id = change.identity();
     let is_held = trial.region().is_some_and(|region| region.instance(&id).is_some());
     if change.is(Action::Create) {
-        create(trial, &id);
+        if !create(trial, &id) {
+            return;
+        }
     } else if !is_held {
         if change.before_text("subnet_id").is_some_and(|subnet| trial.affected.ids.contains(subnet)) {
             trial.undecided(format!("the inventory does not hold `{id}`"));
@@ -41,23 +43,32 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
     volume_tags(trial, &id);
 }
 
-fn create(trial: &mut Trial<'_>, id: &str) {
+/// Adds a new instance; false for one that has nothing to do with a cluster, and for one that cannot be added.
+fn create(trial: &mut Trial<'_>, id: &str) -> bool {
     let change = trial.change;
     let tags = super::tags::change(trial.plan, change);
     let subnet_id = match trial.plan.text(change, "subnet_id") {
         Text::Known(subnet_id) => subnet_id,
-        Text::Unknown if is_for_a_cluster(trial, &tags) => return trial.open("subnet_id"),
+        Text::Unknown if is_for_a_cluster(trial, &tags) => {
+            trial.open("subnet_id");
+            return false;
+        }
         // An interface of the plan, or the default subnet.
         Text::Absent if is_for_a_cluster(trial, &tags) => {
-            return trial.undecided("it does not state the subnet in which it is launched");
+            trial.undecided("it does not state the subnet in which it is launched");
+            return false;
         }
-        Text::Unknown | Text::Absent => return,
+        Text::Unknown | Text::Absent => return false,
     };
     let is_near = trial.affected.ids.contains(&subnet_id);
     if is_near && tags.is_unknown && tags.set.is_empty() {
-        return trial.undecided("the keys of its tags are known only after the plan is applied");
+        trial.undecided("the keys of its tags are known only after the plan is applied");
+        return false;
     }
-    let Some(region) = trial.region() else { return };
+    if !is_near && !is_for_a_cluster(trial, &tags) {
+        return false;
+    }
+    let Some(region) = trial.region() else { return false };
     let subnet = region.subnets.iter().find(|one| one.id == subnet_id);
     let vpc_id = subnet.map(|subnet| subnet.vpc_id.clone());
     let availability_zone = subnet.map(|subnet| subnet.availability_zone.clone());
@@ -89,6 +100,7 @@ fn create(trial: &mut Trial<'_>, id: &str) {
     };
     object(&mut region.instances, id, |one| &one.id, new);
     trial.touch(ResourceKind::Instance, id);
+    true
 }
 
 /// Removes an instance with its interfaces.
@@ -286,11 +298,24 @@ fn options(trial: &mut Trial<'_>, id: &str, template: &OfTemplate) {
             trial.open(key);
         }
     }
+    let is_left = change.makes() && !trial.plan.is_block_configured(change, "metadata_options", HOP_LIMIT);
+    if is_left && template_has_no_limit(template) && trial.affected.ids.contains(id) {
+        // Of a new instance the image and the account decide.
+        trial.open(HOP_LIMIT);
+    }
     with(trial, id, |instance| {
         let held = instance.metadata_options.take();
         instance.metadata_options = Some(metadata(block, held));
     });
     trial.touch(ResourceKind::Instance, id);
+}
+
+const HOP_LIMIT: &str = "http_put_response_hop_limit";
+
+/// True if the launch template of an instance does not state the hop limit.
+fn template_has_no_limit(template: &OfTemplate) -> bool {
+    let OfTemplate::Version(version) = template else { return true };
+    version.metadata_options.as_ref().is_none_or(|options| options.http_put_response_hop_limit.is_none())
 }
 
 /// Tags of the volumes that the instance resource manages.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::aws::Route;
 
-use super::change::{Change, Setting, block, texts};
+use super::change::{Action, Change, Setting, block, texts};
 use super::ingress::{Rule, rules_of_block, rules_of_one};
 use super::plan::{Plan, Text};
 
@@ -75,6 +75,85 @@ pub(super) enum Link {
         target_group: Option<String>,
         load_balancer: Option<String>,
     },
+}
+
+/// Kinds whose writes replace what has the same key: making such a connection again is no error, and deleting it afterwards
+/// takes it away.
+const OVERWRITING: [&str; 10] = [
+    "alicloud_ram_group_policy_attachment",
+    "alicloud_ram_role_policy_attachment",
+    "alicloud_ram_user_group_attachment",
+    "alicloud_ram_user_policy_attachment",
+    "aws_autoscaling_attachment",
+    "aws_autoscaling_group_tag",
+    "aws_ec2_tag",
+    "aws_iam_policy_attachment",
+    "aws_iam_role_policy",
+    "aws_iam_role_policy_attachment",
+];
+
+/// True for a kind of which two resources can be the same connection.
+pub(super) fn overwrites(kind: &str) -> bool {
+    OVERWRITING.contains(&kind)
+}
+
+impl Link {
+    /// What identifies the connection in the account, for each that a resource of such a kind makes; nothing for other kinds,
+    /// of which a second one is refused, or has an id of its own.
+    pub(super) fn keys(&self) -> Vec<[&str; 3]> {
+        match self {
+            Self::Tag { resource, key, .. } => vec![["tag", resource, key]],
+            Self::InlinePolicy { role, name, .. } => vec![["inline", role, name]],
+            Self::AttachedPolicy { roles, arn } => roles.iter().map(|role| ["attached", role.as_str(), arn]).collect(),
+            Self::GroupTag { group, key, .. } => vec![["group tag", group, key]],
+            Self::GroupTarget { group, target_group, load_balancer } => {
+                let target = target_group.as_deref().or(load_balancer.as_deref());
+                vec![["target", group, target.unwrap_or_default()]]
+            }
+            Self::GroupOfInterface { .. }
+            | Self::Rules { .. }
+            | Self::Route { .. }
+            | Self::RouteTableOfSubnet { .. }
+            | Self::MainRouteTable { .. }
+            | Self::DhcpOptions { .. }
+            | Self::VolumeOfInstance { .. } => Vec::new(),
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let keys = self.keys();
+        !keys.is_empty() && other.keys().iter().any(|key| keys.contains(key))
+    }
+}
+
+/// The addresses of changes that take away what another change makes, without an order between the two: a resource that was
+/// renamed without `moved`, and a list of which an element was removed. By the position of the change that makes it.
+/// Source: hashicorp/terraform `internal/terraform/transform_destroy_edge.go`: only dependencies order changes.
+pub(super) fn races(plan: &Plan) -> Vec<(usize, String)> {
+    let side = |side: Side<'_>| link(side).and_then(Result::ok);
+    let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| overwrites(&change.kind)).collect();
+    let taken: Vec<(usize, &Change, Link)> = all
+        .iter()
+        .filter(|(_, change)| matches!(change.action, Some(Action::Delete | Action::Replace)))
+        .filter_map(|(at, change)| Some((*at, *change, side(Side::Before(change))?)))
+        .collect();
+    let made = all.iter().filter(|(_, change)| matches!(change.action, Some(Action::Create | Action::Replace)));
+    let mut found = Vec::new();
+    for (at, change) in made {
+        let Some(link) = side(Side::After(plan, change)) else { continue };
+        let other = taken.iter().find(|(other, _, old)| other != at && old.is_same(&link));
+        found.extend(other.map(|(_, other, _)| (*at, other.address.clone())));
+    }
+    found
+}
+
+/// True if a replacement deletes what it has just made: both have the same key.
+pub(super) fn deletes_what_it_made(plan: &Plan, change: &Change) -> bool {
+    let side = |side: Side<'_>| link(side).and_then(Result::ok);
+    change.is_made_first
+        && side(Side::Before(change))
+            .zip(side(Side::After(plan, change)))
+            .is_some_and(|(before, after)| before.is_same(&after))
 }
 
 /// A side of a change.

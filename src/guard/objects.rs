@@ -71,10 +71,16 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
             identity::replace_role(trial, before);
         }
         "aws_iam_policy" if is_gone => identity::remove_policy(trial, &id),
-        "aws_iam_instance_profile" if is_gone || change.before_text("name").is_some_and(|name| name != id) => {
+        "aws_iam_instance_profile" if change.is(Action::Update) => {}
+        "aws_iam_instance_profile" => {
             let before = change.before_text("name").unwrap_or(&id);
-            identity::remove_profile(trial, before);
+            if is_gone {
+                identity::remove_profile(trial, before);
+            } else {
+                identity::replace_profile(trial, before);
+            }
         }
+        "aws_ec2_instance_metadata_defaults" if is_gone => scaling::remove_metadata_defaults(trial),
         // The provider first puts the VPCs on the set `default`.
         "aws_vpc_dhcp_options" if is_gone => {
             let Some(region) = trial.region() else { return };
@@ -172,7 +178,12 @@ fn vpc(trial: &mut Trial<'_>) {
         Setting::Known(value) if change.differs(key) || change.is(Action::Create) => value.as_bool(),
         _ => None,
     };
-    let (support, names) = (flag("enable_dns_support"), flag("enable_dns_hostnames"));
+    // A new VPC has the defaults of EC2 where nothing is configured.
+    let or_default = |key: &str, value: bool| {
+        let is_left = change.is(Action::Replace) && !trial.plan.is_configured(change, key);
+        flag(key).or(is_left.then_some(value))
+    };
+    let (support, names) = (or_default("enable_dns_support", true), or_default("enable_dns_hostnames", false));
     for key in ["enable_dns_support", "enable_dns_hostnames"] {
         if change.has_unknown(key) && trial.plan.is_configured(change, key) && trial.affected.vpcs.contains(&id) {
             trial.open(key);
@@ -191,6 +202,11 @@ fn vpc(trial: &mut Trial<'_>) {
     let Some(found) = object(&mut region.vpcs, &id, |one| &one.id, new) else { return };
     found.enable_dns_support = support.or(found.enable_dns_support);
     found.enable_dns_hostnames = names.or(found.enable_dns_hostnames);
+    if change.is(Action::Replace) {
+        // The set that the account has by default, which the inventory does not mark.
+        found.dhcp_options_id = None;
+        found.cidr_blocks = change.after_text("cidr_block").map(|block| vec![block.to_owned()]);
+    }
     if support.is_some() || names.is_some() || change.is(Action::Create) {
         trial.touch(ResourceKind::Vpc, &id);
     }
@@ -259,11 +275,22 @@ fn subnet(trial: &mut Trial<'_>) {
         let Some(region) = trial.region() else { return };
         object(&mut region.subnets, &id, |one| &one.id, new);
         trial.touch(ResourceKind::Subnet, &id);
-    } else if let (Some(zone), Some(region)) = (change.after_text("availability_zone"), trial.region())
+    } else if change.is(Action::Replace)
+        && let Some(region) = trial.region()
         && let Some(found) = region.subnets.iter_mut().find(|one| one.id == id)
-        && found.availability_zone != zone
     {
-        zone.clone_into(&mut found.availability_zone);
+        // Nothing is in it yet.
+        if let Some(block) = change.after_text("cidr_block") {
+            found.available_ip_address_count = free_addresses(block);
+            found.cidr_block = Some(block.to_owned());
+        }
+        if let Some(zone) = change.after_text("availability_zone") {
+            zone.clone_into(&mut found.availability_zone);
+        }
+        if change.differs("ipv6_cidr_block") {
+            found.ipv6_cidr_blocks =
+                Some(change.after_text("ipv6_cidr_block").map(str::to_owned).into_iter().collect());
+        }
         trial.touch(ResourceKind::Subnet, &id);
     }
     put_tags(trial, ResourceKind::Subnet, &id);
@@ -450,7 +477,12 @@ fn dhcp_options(trial: &mut Trial<'_>) {
     let id = change.identity();
     let domain = change.after_text("domain_name").map(str::to_owned);
     if change.has_unknown("domain_name") {
-        trial.open("domain_name");
+        let has_user = |region: &Region| region.vpcs.iter().any(|vpc| vpc.dhcp_options_id.as_deref() == Some(&id));
+        // A VPC of a cluster that gets it in this plan is changed by an association, which names it.
+        let is_linked = trial.plan.effective().any(|(_, one)| one.kind == "aws_vpc_dhcp_options_association");
+        if is_linked || trial.region().is_some_and(|region| has_user(region)) {
+            trial.open("domain_name");
+        }
         return;
     }
     let Some(region) = trial.region() else { return };

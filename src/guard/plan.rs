@@ -223,7 +223,8 @@ impl Plan {
     fn pair(&mut self) {
         let mut lists: BTreeMap<(String, String, String), Vec<usize>> = BTreeMap::new();
         for (at, change) in self.effective() {
-            if matches!(change.action, Some(Action::Replace | Action::Delete)) && change.index.is_some() {
+            let is_paired = change.index.is_some() && !super::links::overwrites(&change.kind);
+            if matches!(change.action, Some(Action::Replace | Action::Delete)) && is_paired {
                 let module: Vec<String> =
                     change.module.iter().map(|one| format!("{}[{}]", one.name, one.index)).collect();
                 let key = (module.join("."), change.kind.clone(), change.name.clone());

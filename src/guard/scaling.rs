@@ -37,6 +37,7 @@ const TEMPLATES: [&str; 3] = ["launch_template", "mixed_instances_policy", "laun
 pub(super) fn group(trial: &mut Trial<'_>) {
     let change = trial.change;
     let name = change.identity();
+    note_termination(trial, &name);
     let changed: Vec<&str> = READ_OF_GROUP.into_iter().filter(|key| change.differs(key)).collect();
     if changed.is_empty() {
         if change.is(Action::Replace) {
@@ -109,6 +110,29 @@ pub(super) fn group(trial: &mut Trial<'_>) {
     trial.later(format!("instances that the Auto Scaling group `{name}` launches from then on"));
 }
 
+/// A group of nodes that gets the size zero terminates them: which Pods that stops is not known here.
+fn note_termination(trial: &mut Trial<'_>, name: &str) {
+    let change = trial.change;
+    let is_zero = |key: &str| change.differs(key) && change.known(key) == Some(&Value::from(0));
+    if change.is(Action::Update) && (is_zero("max_size") || is_zero("desired_capacity")) {
+        note_terminated(trial, name);
+    }
+}
+
+fn note_terminated(trial: &mut Trial<'_>, name: &str) {
+    let Some(region) = trial.region() else { return };
+    let instances = region.instances.iter().filter(|one| one.state.is_live());
+    let of_group = instances
+        .filter(|one| crate::tags::value(&one.tags, crate::aws::view::AUTO_SCALING_GROUP_TAG) == Some(name))
+        .map(|one| one.id.clone());
+    let of_group: Vec<String> = of_group.collect();
+    let number = of_group.iter().filter(|id| trial.affected.ids.contains(*id)).count();
+    if number > 0 {
+        let number = crate::text::count(number, "instance");
+        trial.undecided(format!("the Auto Scaling group `{name}` terminates {number} of a cluster"));
+    }
+}
+
 /// Replaces the tags that the plan manages. Others, such as those of `ignore_tags`, stay.
 fn put_tags(group: &mut AutoScalingGroup, before: Option<&Value>, after: Option<&Value>) {
     let list = |blocks: Option<&Value>| blocks.and_then(Value::as_array).cloned().unwrap_or_default();
@@ -126,6 +150,7 @@ fn put_tags(group: &mut AutoScalingGroup, before: Option<&Value>, after: Option<
 
 /// Removes a group; its instances are terminated.
 pub(super) fn remove_group(trial: &mut Trial<'_>, name: &str) {
+    note_terminated(trial, name);
     let Some(region) = trial.region() else { return };
     let mut removed = Vec::new();
     if let Some(groups) = &mut region.auto_scaling_groups {
@@ -156,5 +181,28 @@ pub(super) fn metadata_defaults(trial: &mut Trial<'_>) {
         let options = metadata(&settings, None);
         region.metadata_defaults = Some(MetadataDefaults { options, tokens_enforced: enforced });
     }
+    touch_launches(trial);
     trial.later("instances that are launched from then on, unless their template states the options");
+}
+
+/// Without defaults of the account, the options are those of the image.
+/// Source: hashicorp/terraform-provider-aws `internal/service/ec2/ec2_instance_metadata_defaults.go#Delete`.
+pub(super) fn remove_metadata_defaults(trial: &mut Trial<'_>) {
+    if let Some(defaults) = trial.region().and_then(|region| region.metadata_defaults.as_mut()) {
+        defaults.options = metadata(&Map::new(), None);
+    }
+    touch_launches(trial);
+    trial.later("instances that are launched from then on, unless their template states the options");
+}
+
+/// What launches instances with the defaults of the account.
+fn touch_launches(trial: &mut Trial<'_>) {
+    let Some(region) = trial.region() else { return };
+    let groups = region.auto_scaling_groups.iter().flatten().map(|group| (ResourceKind::AutoScalingGroup, &group.name));
+    let templates = region.launch_templates.iter().flatten();
+    let templates = templates.map(|template| (ResourceKind::LaunchTemplate, &template.id));
+    let all: Vec<(ResourceKind, String)> = groups.chain(templates).map(|(kind, id)| (kind, id.clone())).collect();
+    for (kind, id) in all {
+        trial.touch(kind, &id);
+    }
 }

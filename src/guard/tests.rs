@@ -11,6 +11,8 @@ use crate::testing::aws::{self, Cluster};
 
 use super::{Guard, Plan, guard, read_plan};
 
+mod order;
+
 /// An entry of `resource_changes`: its address, actions, values before and after, and what is unknown after.
 pub(super) fn change(address: &str, actions: &[&str], [before, after, unknown]: [Value; 3]) -> Value {
     let at = address

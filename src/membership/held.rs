@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::nodes::KubernetesNode;
 
-use super::RoleAssignment;
+use super::{NodeRole, RoleAssignment};
 
 /// Account id, region and instance id.
 type Place = (String, String, String);
@@ -18,6 +18,23 @@ pub struct Held {
     nodes: HashMap<String, String>,
     /// The other clusters that are audited with this one.
     others: BTreeSet<String>,
+}
+
+/// The nodes without which a cluster does not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Nodes,
+    ControlPlane,
+}
+
+impl Ended {
+    /// In words, after a verb.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Nodes => "every node",
+            Self::ControlPlane => "every node of the control plane",
+        }
+    }
 }
 
 impl Held {
@@ -41,6 +58,20 @@ impl Held {
     /// The name of the Node of an instance.
     pub(crate) fn node(&self, instance: &str) -> Option<&str> {
         self.nodes.get(instance).map(String::as_str)
+    }
+
+    /// The nodes whose loss ends the cluster, if these instances are all of them: its nodes, or those of its control plane.
+    pub(crate) fn is_ended_without(&self, instances: &BTreeSet<String>) -> Option<Ended> {
+        let of = |is_meant: &dyn Fn(&RoleAssignment) -> bool| {
+            let mut meant = self.roles.iter().filter(|(_, roles)| is_meant(roles)).map(|((.., id), _)| id).peekable();
+            meant.peek().is_some() && meant.all(|id| instances.contains(id))
+        };
+        let is_controlplane = |one: &RoleAssignment| one.roles.contains(NodeRole::Controlplane);
+        match () {
+            () if of(&|_| true) => Some(Ended::Nodes),
+            () if of(&is_controlplane) => Some(Ended::ControlPlane),
+            () => None,
+        }
     }
 
     /// The roles of a node before the change; `None` for an instance that was no node.

@@ -5,7 +5,9 @@
 //! `_ecs_network_interface_attachment.go`.
 
 use crate::alibaba::{Attachment, PolicyType, PrincipalKind};
+use crate::guard::change::{Action, Change};
 use crate::guard::links::{Open, Side};
+use crate::guard::plan::Plan;
 use crate::resource::ResourceKind;
 
 use super::Trial;
@@ -21,6 +23,51 @@ enum Link {
     RouteTable { table: String, vswitch: String },
     Disk { disk: String, instance: String },
     Interface { interface: String, instance: String },
+}
+
+impl Link {
+    /// What identifies the connection in the account, for each that a resource makes; nothing for kinds of which a second one
+    /// is refused.
+    fn keys(&self) -> Vec<[String; 3]> {
+        match self {
+            Self::Policy { kind, name, attachment } => {
+                vec![[
+                    format!("{kind:?}"),
+                    name.clone(),
+                    format!("{} {}", attachment.policy_type.name(), attachment.policy),
+                ]]
+            }
+            Self::Members { group, users } => {
+                users.iter().map(|user| ["member".to_owned(), group.clone(), user.clone()]).collect()
+            }
+            // ECS refuses a second role, and a second attachment of the others.
+            Self::RoleOfInstances { .. } | Self::RouteTable { .. } | Self::Disk { .. } | Self::Interface { .. } => {
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The addresses of changes that take away what another change makes, or the same one, without an order that keeps it. By the
+/// position of the change that makes it.
+pub(super) fn races(plan: &Plan) -> Vec<(usize, String)> {
+    let keys = |side: Side<'_>, kind: &str| link(side, kind).ok().flatten().map(|link| link.keys()).unwrap_or_default();
+    let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| is_link(&change.kind)).collect();
+    let taken: Vec<(usize, &Change, Vec<[String; 3]>)> = all
+        .iter()
+        .filter(|(_, change)| matches!(change.action, Some(Action::Delete | Action::Replace)))
+        .map(|(at, change)| (*at, *change, keys(Side::Before(change), &change.kind)))
+        .collect();
+    let made = all.iter().filter(|(_, change)| matches!(change.action, Some(Action::Create | Action::Replace)));
+    let mut found = Vec::new();
+    for (at, change) in made {
+        let own = keys(Side::After(plan, change), &change.kind);
+        let takes = |(other, taker, old): &&(usize, &Change, Vec<[String; 3]>)| {
+            (other != at || taker.is_made_first) && old.iter().any(|key| own.contains(key))
+        };
+        found.extend(taken.iter().find(takes).map(|(_, other, _)| (*at, other.address.clone())));
+    }
+    found
 }
 
 /// True if resources of a kind are connections.

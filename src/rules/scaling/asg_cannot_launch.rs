@@ -1,6 +1,6 @@
 use crate::aws::launches::{Launch, NextInstance, name_of_profile};
 use crate::aws::view::RegionView;
-use crate::aws::{Account, MetadataDefaults};
+use crate::aws::{Account, InstanceProfile, MetadataDefaults};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -101,7 +101,7 @@ fn defects(region: &RegionView<'_>, next: &NextInstance<'_>) -> Vec<Defect> {
         });
     }
     if let Some(profile) = &next.version.instance_profile
-        && lacks_role(region.account, name_of_profile(profile))
+        && lacks_role(region.account, profile)
     {
         let name = name_of_profile(profile);
         found.push(Defect {
@@ -152,11 +152,19 @@ fn can_be_shown(key: &str) -> bool {
 }
 
 /// True if the account certainly has no profile of this name with a role.
-fn lacks_role(account: &Account, name: &str) -> bool {
-    let mut read = account.instance_profiles.iter().filter(|profile| name_of_profile(&profile.arn) == name);
-    match (read.next(), &account.profile_names) {
-        (Some(profile), _) => !profile.exists || profile.roles.is_empty(),
-        (None, Some(names)) => !names.iter().any(|known| known == name),
+fn lacks_role(account: &Account, profile: &str) -> bool {
+    let name = name_of_profile(profile);
+    // An ARN names the path too; of profiles that have one name, only one exists.
+    let is_it = |one: &&InstanceProfile| {
+        if profile.starts_with("arn:") { one.arn == profile } else { name_of_profile(&one.arn) == name }
+    };
+    let mut read = account.instance_profiles.iter().filter(is_it).peekable();
+    match (read.peek(), &account.profile_names) {
+        (Some(_), _) => !read.any(|one| one.exists && !one.roles.is_empty()),
+        (None, Some(names)) => {
+            let is_elsewhere = account.instance_profiles.iter().any(|one| name_of_profile(&one.arn) == name);
+            is_elsewhere || !names.iter().any(|known| known == name)
+        }
         (None, None) => false,
     }
 }
