@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::aws::load_balancers::MadeFor;
+use crate::aws::ingresses::is_deleted;
+use crate::aws::load_balancers::{MadeFor, Maker};
 use crate::finding::Severity;
 use crate::inventory::Read;
 use crate::kubernetes::{DocumentKind, Ingress, Service};
@@ -67,6 +68,7 @@ pub(super) fn asked_service(
         object,
         kind: ObjectKind::Service,
         may_be_of_others: found.load_balancer_class.is_some(),
+        is_deleted: found.deleted_at.is_some(),
         is_applied: !found.uid.is_empty(),
         names_subnets: found.annotations.contains_key(SUBNETS_OF_SERVICE),
         addresses,
@@ -102,8 +104,15 @@ pub(crate) fn ingress(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<
     let is_applied = found.object().text(&["metadata", "uid"]).is_some();
     let object = ObjectName { kind: "Ingress", namespace: namespace.to_owned(), name: name.to_owned() };
     let names_subnets = found.object().text(&["metadata", "annotations", SUBNETS_OF_INGRESS]).is_some();
-    let asked =
-        Asked { object, kind: ObjectKind::Ingress, may_be_of_others: true, is_applied, names_subnets, addresses };
+    let asked = Asked {
+        object,
+        kind: ObjectKind::Ingress,
+        may_be_of_others: true,
+        is_deleted: is_deleted(found.object()),
+        is_applied,
+        names_subnets,
+        addresses,
+    };
     chain(facts, &(ResourceKind::ClusterConfig, format!("Ingress/{full_name}")), own, &asked)
 }
 
@@ -115,6 +124,8 @@ pub(super) struct Asked {
     pub(super) is_applied: bool,
     /// True if controllers that are not modelled may take it: a Service with a class, or an Ingress.
     pub(super) may_be_of_others: bool,
+    /// True if it has a deletion time.
+    pub(super) is_deleted: bool,
     /// True if an annotation names its subnets: their tags do not matter.
     names_subnets: bool,
     /// Host names in its status.
@@ -179,6 +190,11 @@ pub(super) fn controller_link(
     let is_open = decision.error == Answer::Unknown;
     let link = match (decision.handled, is_open) {
         (true, _) => link.fact(format!("the {name} {version} takes it")),
+        (false, _) if asked.is_deleted => {
+            return link.unread(
+                "it is being deleted: the controller that made its load balancer deletes that, then removes its finalizer; its events show what stops it",
+            );
+        }
         (false, true) => link.unread(format!("whether the {name} {version} takes it is not known")),
         (false, false) if asked.may_be_of_others => {
             return link.unread("no modelled controller takes it: its class can be that of another controller");
@@ -233,7 +249,10 @@ fn subnets(facts: &Facts<'_>, asked: &Asked, decision: &Decision, is_stopped: bo
     const READS: [Read; 4] =
         [Read::DescribeSubnets, Read::DescribeRouteTables, Read::DescribeVpcs, Read::DescribeAvailabilityZones];
     let mut link = Link::new(LinkName::Subnets);
-    let mut ids: BTreeSet<&str> = decision.subnets_passed_over.iter().map(|one| one.subnet.as_str()).collect();
+    // What is wrong with others matters only while none is chosen.
+    let is_chosen = decision.subnets.known().is_some_and(|chosen| !chosen.is_empty()) && decision.failure().is_none();
+    let passed_over = decision.subnets_passed_over.iter().filter(|_| !is_chosen);
+    let mut ids: BTreeSet<&str> = passed_over.map(|one| one.subnet.as_str()).collect();
     link = match &decision.subnets {
         Answer::Is(subnets) => {
             ids.extend(subnets.iter().map(String::as_str));
@@ -303,11 +322,16 @@ pub(super) fn unknown(link: Link, decision: &Decision, field: &'static str) -> L
     reasons.into_iter().fold(link, Link::unread)
 }
 
-/// The load balancer that exists for the object.
+/// The load balancer that exists for the object: a controller knows those that it made.
 fn existing<'e>(facts: &'e Facts<'_>, decision: &Decision, asked: &Asked) -> Option<&'e Balancer<'e>> {
     let object = &asked.object;
     let is_its = |one: &&Balancer<'_>| {
-        one.claims.iter().any(|claim| match claim.made_for {
+        let maker = match decision.controller {
+            ModelledController::LoadBalancerController => Maker::LoadBalancerController,
+            ModelledController::CloudProviderAws | ModelledController::CloudProviderAlibaba => Maker::CloudController,
+        };
+        let own = one.claims.iter().filter(|claim| claim.maker == maker);
+        own.into_iter().any(|claim| match claim.made_for {
             MadeFor::Service(namespace, name) => {
                 object.kind == "Service" && (namespace, name) == (object.namespace.as_str(), object.name.as_str())
             }

@@ -35,6 +35,7 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
         "" => Answer::Is("internet"),
         asked => scheme(asked),
     };
+    request.describe_named(decision);
     let in_groups = format!("{LOCAL}build vserver groups error: ");
     let nodes = request.nodes(decision).map_err(within(&in_groups))?;
     let failure = groups(request, nodes.as_deref(), decision, &in_groups)?;
@@ -154,7 +155,10 @@ fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> 
             let asked = request.annotation("address-type");
             let own = held.address_type.as_deref();
             request.keep_name(held, decision);
-            decision.scheme_if_new = std::mem::take(&mut decision.scheme);
+            decision.scheme_if_new = match asked {
+                "" => Answer::Is("internet"),
+                asked => scheme(asked),
+            };
             decision.scheme = own.map_or(Answer::Unknown, scheme);
             if request.is_reused() {
                 request.check_reusable(held, &prefix)?;
@@ -205,6 +209,7 @@ fn vswitches(request: &Request<'_>, decision: &mut Decision, prefix: &str) -> Re
     let own = request.annotation("vswitch-id");
     if !own.is_empty() {
         decision.subnets = Answer::Is(vec![own.to_owned()]);
+        request.check_vswitches([(own, None)].into_iter(), decision);
         return Ok(());
     }
     let Answer::Is(configured) = &request.config.vswitches else {

@@ -1,6 +1,6 @@
 //! The load balancer that the controller finds, and if it may be reused.
 
-use crate::alibaba::{CLUSTER_TAG, LoadBalancer, LoadBalancerKind, SERVICE_TAG};
+use crate::alibaba::{CLUSTER_TAG, LoadBalancer, LoadBalancerKind, SERVICE_TAG, VSwitch};
 use crate::kubernetes::Ingress;
 use crate::model::decision::{Answer, Decision, Presence, Stop};
 use crate::tags;
@@ -84,6 +84,46 @@ impl<'a> Request<'a> {
                 Stop::error(format!(
                     "apply model error: {found}[{service}] find multiple loadbalances by {by}, lbIds[{ids}]"
                 ))
+            }
+        }
+    }
+
+    /// Name and scheme of the load balancer that an annotation names: it has them already, and gets no tags.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/loadbalancer.go#Update`.
+    pub(super) fn describe_named(&self, decision: &mut Decision) {
+        let id = self.annotation("id");
+        if id.is_empty() {
+            return;
+        }
+        let all = self.load_balancers().unwrap_or_default();
+        let held = all.into_iter().find(|one| one.id == id);
+        decision.load_balancer_id = Answer::Is(id.to_owned());
+        decision.presence = Presence::MayExist;
+        decision.tags = Answer::NotReached;
+        if self.annotation("name").is_empty() {
+            decision.name = held.and_then(|held| held.name.clone()).into();
+        }
+        let own = held.and_then(|held| held.address_type.as_deref()).map(str::to_lowercase);
+        if own.is_some() || self.annotation("address-type").is_empty() {
+            decision.scheme = own.as_deref().map_or(Answer::Unknown, scheme);
+        }
+    }
+
+    /// A new load balancer in vSwitches that the inventory does not have, or has in another zone, may be refused.
+    /// Source: Alibaba Cloud SLB and NLB APIs, `CreateLoadBalancer`.
+    pub(super) fn check_vswitches<'v>(
+        &self,
+        vswitches: impl Iterator<Item = (&'v str, Option<&'v str>)>,
+        decision: &mut Decision,
+    ) {
+        let here = &self.world.region.region.vswitches;
+        for (id, zone) in vswitches {
+            match here.iter().find(|one| one.id == id) {
+                None => decision.may_fail(format!("the vSwitch `{id}` is not in the inventory")),
+                Some(VSwitch { zone_id: Some(own), .. }) if zone.is_some_and(|zone| zone != own) => {
+                    decision.may_fail(format!("the vSwitch `{id}` is in the zone `{own}`"));
+                }
+                Some(_) => {}
             }
         }
     }

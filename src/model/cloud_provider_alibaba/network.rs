@@ -56,6 +56,10 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
                 return Stop::unknown("error", "`address-type` is neither `internet` nor `intranet`: the API decides");
             }
             decision.created = true;
+            if let Some(mappings) = decision.zone_mappings.known().cloned() {
+                let named = mappings.iter().map(|one| (one.vswitch.as_str(), Some(one.zone.as_str())));
+                request.check_vswitches(named, decision);
+            }
             Ok(())
         }
         Found::Unknown => Ok(()),
@@ -91,6 +95,7 @@ fn attributes(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop
         "" => Answer::Is("internet"),
         asked => scheme(asked),
     };
+    request.describe_named(decision);
     decision.new_group = Answer::Is(None);
     if !request.service.source_ranges.is_empty() && request.is_since(14) {
         if request.is_reused() {

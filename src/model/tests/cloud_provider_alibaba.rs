@@ -40,6 +40,14 @@ fn decide(version: &str, service: Value, change: impl FnOnce(&mut Cluster)) -> V
     for node in &mut cluster.objects {
         node["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]);
     }
+    for (id, zone) in [("vsw-h", "cn-hangzhou-h"), ("vsw-g", "cn-hangzhou-g"), ("vsw-x", "cn-hangzhou-h")] {
+        cluster.region().vswitches.push(VSwitch {
+            id: id.to_owned(),
+            vpc_id: "vpc-bp1".to_owned(),
+            zone_id: Some(zone.to_owned()),
+            ..VSwitch::default()
+        });
+    }
     change(&mut cluster);
     cluster.objects.push(service);
     let list = json!({"apiVersion": "v1", "kind": "List", "items": cluster.objects}).to_string();
@@ -93,6 +101,32 @@ fn a_plain_service_gets_a_classic_load_balancer() {
     holds(&found, json!({"name": CLASSIC, "tags": tags, "targets": TARGETS, "listeners_written": true}));
     holds(&found, json!({"server_groups": ["k8s/30080/web/default/prod"], "subnets": null, "target_type": "ecs"}));
     assert!(found["weights"].as_object().unwrap().values().all(|weight| weight == 100), "{found:#}");
+}
+
+#[test]
+fn a_vswitch_that_is_not_there_or_is_elsewhere_may_be_refused() {
+    for zones in ["cn-hangzhou-h:vsw-h,cn-hangzhou-g:vsw-no", "cn-hangzhou-h:vsw-h,cn-hangzhou-i:vsw-g"] {
+        holds(&decide("2.14.0", nlb(&[("zone-maps", zones)]), |_| {}), json!({"error": "unknown"}));
+    }
+    let intranet = |id| service(&[("address-type", "intranet"), ("vswitch-id", id)], json!({}));
+    holds(&decide("2.14.0", intranet("vsw-no"), |_| {}), json!({"error": "unknown", "subnets": ["vsw-no"]}));
+    holds(&decide("2.14.0", intranet("vsw-x"), |_| {}), json!({"error": null}));
+}
+
+#[test]
+fn a_load_balancer_of_the_user_keeps_its_name_scheme_and_tags() {
+    let named = |more: (&str, &str)| service(&[("id", ID), more], json!({}));
+    let held = |c: &mut Cluster| {
+        let one = own(c);
+        (one.name, one.address_type) = (Some("made".to_owned()), Some("intranet".to_owned()));
+    };
+    // Its server group was not read, and the rest is known.
+    let found = decide("2.14.0", named(("vgroup-port", "rsp-1:80")), held);
+    holds(&found, json!({"name": "made", "scheme": "intranet", "tags": null, "load_balancer_id": ID}));
+    let found = decide("2.14.0", named(("weight", "60")), |c| {
+        c.region().load_balancers = Some(Vec::new());
+    });
+    holds(&found, json!({"name": "unknown", "scheme": "unknown", "error": "unknown"}));
 }
 
 #[test]

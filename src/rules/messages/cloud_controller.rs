@@ -139,7 +139,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the ports of the Service have several protocols"),
     defect(CCM, &["Protocol ", " not supported by LoadBalancer"], "..1.36", "pkg/providers/v1/aws.go#checkProtocol")
         .rules(&["svc-protocol-unsupported"])
-        .means("a Classic Load Balancer takes TCP alone"),
+        .means("a Classic Load Balancer takes TCP alone, and a Network Load Balancer TCP and UDP"),
     defect(CCM, &["Must have same number of EIP AllocationIDs"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2")
         .rules(&["svc-static-ip-count", "svc-sync-fails"])
         .means("the Service names another number of addresses than the load balancer has subnets"),
@@ -174,8 +174,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["svc-certificate-elsewhere"])
         .means("the certificate is not in this region, or was deleted"),
     defect(CCM, &["UnsupportedCertificate: The certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
-        .rules(&["svc-certificate-elsewhere"])
-        .means("Elastic Load Balancing does not support the certificate"),
+        .means("Elastic Load Balancing does not support the certificate: its key, signature or name"),
     defect(CCM, &["InvalidSubnet", "Not enough IP space available"], "..1.36", "Elastic Load Balancing API reference, CreateLoadBalancer")
         .rules(&["subnet-low-free-ips"])
         .means("a subnet has fewer than eight free addresses"),

@@ -41,13 +41,12 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .unless(&[": 0 are tagged for other clusters"])
     .rules(&["subnet-foreign-cluster-tag", "lbc-cluster-name-mismatch"])
-    .means("every subnet that has the role tag is tagged for other clusters"),
+    .means("subnets that have the role tag are tagged for other clusters: the line counts them"),
     defect(
         LBC,
         &[
             "unable to resolve at least one subnet",
             "Evaluated ",
-            ": 0 are tagged for other clusters",
             "insufficient available IP addresses",
         ],
         "2.13..3.5",
@@ -55,7 +54,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .unless(&[" 0 have insufficient"])
     .rules(&["subnet-low-free-ips"])
-    .means("the subnets that have the role tag have fewer than eight free addresses"),
+    .means("subnets that have the role tag have fewer than eight free addresses: the line counts them"),
     defect(
         LBC,
         &["unable to resolve at least one subnet", "Evaluated 0 subnets: 0 are tagged for other clusters"],
@@ -69,13 +68,12 @@ pub(super) const MESSAGES: &[Message] = &[
         &[
             "unable to resolve at least one subnet",
             "IPv6 CIDR",
-            ": 0 are tagged for other clusters",
-            " 0 have insufficient",
         ],
         "3.5",
         "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
     )
-    .means("the subnets have no IPv6 range, which a dual-stack load balancer needs"),
+    .unless(&[" 0 don't have an associated IPv6 CIDR"])
+    .means("subnets have no IPv6 range, which a dual-stack load balancer needs: the line counts them"),
     defect(
         LBC,
         &["subnets count less than minimal required count"],
