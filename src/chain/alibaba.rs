@@ -13,7 +13,7 @@ use crate::resource::ResourceKind;
 use crate::text;
 
 use super::SHOWN;
-use super::balancer::{Asked, address, asked_service, controller_link, decision_link, unknown};
+use super::balancer::{Asked, Life, address, asked_service, controller_link, decision_link, unknown};
 use super::causes::Found;
 use super::node::{given, initialization, is_uninitialized, object};
 use super::{Audited, Chain, ChainError, ItemState, Link, LinkName, State};
@@ -207,7 +207,7 @@ fn load_balancer(facts: &Facts<'_>, decision: &Decision, asked: &Asked, is_stopp
             link
         } else if is_stopped {
             link.not_reached()
-        } else if !asked.is_applied {
+        } else if asked.life == Life::Manifest {
             link.unread("the object is a manifest: its load balancer does not exist yet")
         } else if decision.load_balancer_id.known().is_some() {
             link.unread("the load balancer that it names is not in the inventory")

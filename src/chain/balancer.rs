@@ -68,8 +68,7 @@ pub(super) fn asked_service(
         object,
         kind: ObjectKind::Service,
         may_be_of_others: found.load_balancer_class.is_some(),
-        is_deleted: found.deleted_at.is_some(),
-        is_applied: !found.uid.is_empty(),
+        life: Life::new(!found.uid.is_empty(), found.deleted_at.is_some()),
         names_subnets: found.annotations.contains_key(SUBNETS_OF_SERVICE),
         addresses,
     };
@@ -101,31 +100,46 @@ pub(crate) fn ingress(facts: &Facts<'_>, namespace: &str, name: &str) -> Result<
     });
     let status = found.object().items(&["status", "loadBalancer", "ingress"]);
     let addresses = status.filter_map(|one| one.text(&["hostname"]).map(str::to_owned)).collect();
-    let is_applied = found.object().text(&["metadata", "uid"]).is_some();
     let object = ObjectName { kind: "Ingress", namespace: namespace.to_owned(), name: name.to_owned() };
     let names_subnets = found.object().text(&["metadata", "annotations", SUBNETS_OF_INGRESS]).is_some();
     let asked = Asked {
         object,
         kind: ObjectKind::Ingress,
         may_be_of_others: true,
-        is_deleted: is_deleted(found.object()),
-        is_applied,
+        life: Life::new(found.object().text(&["metadata", "uid"]).is_some(), is_deleted(found.object())),
         names_subnets,
         addresses,
     };
     chain(facts, &(ResourceKind::ClusterConfig, format!("Ingress/{full_name}")), own, &asked)
 }
 
+/// What the API server knows of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Nothing: it is a manifest.
+    Manifest,
+    Applied,
+    /// It has a deletion time.
+    Ending,
+}
+
+impl Life {
+    fn new(is_applied: bool, is_ending: bool) -> Self {
+        match (is_ending, is_applied) {
+            (true, _) => Self::Ending,
+            (false, true) => Self::Applied,
+            (false, false) => Self::Manifest,
+        }
+    }
+}
+
 /// An object to ask the controllers about.
 pub(super) struct Asked {
     pub(super) object: ObjectName,
     kind: ObjectKind,
-    /// True if the API server holds it; false for a manifest.
-    pub(super) is_applied: bool,
+    pub(super) life: Life,
     /// True if controllers that are not modelled may take it: a Service with a class, or an Ingress.
     pub(super) may_be_of_others: bool,
-    /// True if it has a deletion time.
-    pub(super) is_deleted: bool,
     /// True if an annotation names its subnets: their tags do not matter.
     names_subnets: bool,
     /// Host names in its status.
@@ -190,7 +204,7 @@ pub(super) fn controller_link(
     let is_open = decision.error == Answer::Unknown;
     let link = match (decision.handled, is_open) {
         (true, _) => link.fact(format!("the {name} {version} takes it")),
-        (false, _) if asked.is_deleted => {
+        (false, _) if asked.life == Life::Ending => {
             return link.unread(
                 "it is being deleted: the controller that made its load balancer deletes that, then removes its finalizer; its events show what stops it",
             );
@@ -373,7 +387,7 @@ fn load_balancer(
             link
         } else if is_stopped {
             link.not_reached()
-        } else if !asked.is_applied {
+        } else if asked.life == Life::Manifest {
             link.unread("the object is a manifest: it has no load balancer before it is applied")
         } else if let Some(name) = decision.name.known().filter(|name| is_named(facts, name)) {
             // The cloud controller finds it by its name alone.
@@ -413,7 +427,7 @@ fn load_balancer(
 pub(super) fn address(asked: &Asked, is_stopped: bool) -> Link {
     let link = Link::new(LinkName::Address);
     match asked.addresses.as_slice() {
-        [] if !asked.is_applied => link.unread("the object is a manifest: it has no status"),
+        [] if asked.life == Life::Manifest => link.unread("the object is a manifest: it has no status"),
         [] if is_stopped => link.not_reached(),
         [] => link.broken("its status has no address: it is pending"),
         addresses => link.fact(text::list(addresses, SHOWN)),

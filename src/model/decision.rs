@@ -389,6 +389,33 @@ impl Decision {
         self.note_unknown("error", reason);
     }
 
+    /// Rules of security groups that EC2 certainly refuses, although the controller asks for them: a protocol that is none, and
+    /// a source that is no range, or an IPv6 range where `is_ipv4_alone`.
+    /// Source: Amazon EC2 API Reference, `IpPermission` (`IpProtocol`, `CidrIp`).
+    pub(super) fn may_be_refused_by_ec2(&mut self, is_ipv4_alone: bool) {
+        if self.error != Answer::Is(None) {
+            return;
+        }
+        let new = self.new_group.known().into_iter().flatten().flat_map(|group| &group.rules);
+        let mut all = new.chain(self.rules.known().into_iter().flatten());
+        let is_protocol =
+            |name: &str| matches!(name, "tcp" | "udp" | "icmp" | "icmpv6" | "-1" | "all") || name.parse::<u8>().is_ok();
+        let is_source = |source: &str| {
+            ["sg-", "pl-", "new:"].iter().any(|start| source.starts_with(start))
+                || source.parse::<ipnet::IpNet>().is_ok_and(|range| !is_ipv4_alone || range.addr().is_ipv4())
+        };
+        let wrong = all.find_map(|rule| match () {
+            () if !is_protocol(&rule.protocol) => {
+                Some(format!("EC2 refuses a rule with the protocol `{}`", rule.protocol))
+            }
+            () if !is_source(&rule.source) => Some(format!("EC2 refuses a rule with the source `{}`", rule.source)),
+            () => None,
+        });
+        if let Some(why) = wrong {
+            self.may_fail(why);
+        }
+    }
+
     /// Notes that the targets are Pods, whose endpoints were not read; rules of nodes are theirs too, if any are managed.
     pub(super) fn has_pods(&mut self, manages_rules: bool) {
         let reason = "the endpoints of Pods were not read";

@@ -203,6 +203,8 @@ pub(crate) fn simulate(
         }
     }
     for decision in by_object.values_mut().flatten() {
+        // Every range is an IPv4 range to the cloud controller: `pkg/providers/v1/aws.go#EnsureLoadBalancer`.
+        decision.may_be_refused_by_ec2(decision.controller == ModelledController::CloudProviderAws);
         if decision.controller == ModelledController::LoadBalancerController
             && decision.handled
             && with_assumed_class.contains(&decision.object)

@@ -37,12 +37,12 @@ pub(in crate::cli) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<
 ///
 /// # Errors
 /// If it cannot be read, or ends before.
-pub(in crate::cli) fn part(path: &Path, part: Option<Range<u64>>) -> std::io::Result<Vec<u8>> {
+pub(in crate::cli) fn part(path: &Path, part: Option<&Range<u64>>) -> std::io::Result<Vec<u8>> {
     let Some(Range { start, end }) = part else { return std::fs::read(path) };
     let mut file = std::fs::File::open(path)?;
-    file.seek(SeekFrom::Start(start))?;
+    file.seek(SeekFrom::Start(*start))?;
     let mut bytes = Vec::new();
-    file.take(end.saturating_sub(start)).read_to_end(&mut bytes)?;
+    file.take(end.saturating_sub(*start)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

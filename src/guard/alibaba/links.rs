@@ -51,21 +51,22 @@ impl Link {
 /// The addresses of changes that take away what another change makes, or the same one, without an order that keeps it. By the
 /// position of the change that makes it.
 pub(super) fn races(plan: &Plan) -> Vec<(usize, String)> {
-    let keys = |side: Side<'_>, kind: &str| link(side, kind).ok().flatten().map(|link| link.keys()).unwrap_or_default();
+    let keys_of =
+        |side: Side<'_>, kind: &str| link(side, kind).ok().flatten().map(|link| link.keys()).unwrap_or_default();
     let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| is_link(&change.kind)).collect();
-    let taken: Vec<(usize, &Change, Vec<[String; 3]>)> = all
+    let lost: Vec<(usize, &Change, Vec<[String; 3]>)> = all
         .iter()
         .filter(|(_, change)| matches!(change.action, Some(Action::Delete | Action::Replace)))
-        .map(|(at, change)| (*at, *change, keys(Side::Before(change), &change.kind)))
+        .map(|(at, change)| (*at, *change, keys_of(Side::Before(change), &change.kind)))
         .collect();
     let made = all.iter().filter(|(_, change)| matches!(change.action, Some(Action::Create | Action::Replace)));
     let mut found = Vec::new();
     for (at, change) in made {
-        let own = keys(Side::After(plan, change), &change.kind);
+        let own = keys_of(Side::After(plan, change), &change.kind);
         let takes = |(other, taker, old): &&(usize, &Change, Vec<[String; 3]>)| {
             (other != at || taker.is_made_first) && old.iter().any(|key| own.contains(key))
         };
-        found.extend(taken.iter().find(takes).map(|(_, other, _)| (*at, other.address.clone())));
+        found.extend(lost.iter().find(takes).map(|(_, other, _)| (*at, other.address.clone())));
     }
     found
 }

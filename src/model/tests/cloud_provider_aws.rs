@@ -49,6 +49,12 @@ fn a_service_gets_a_classic_load_balancer_by_default() {
     assert!(found["steps"].as_array().unwrap().len() > 5);
 }
 
+#[test]
+fn what_ec2_refuses_in_a_rule_is_not_certain_to_succeed() {
+    let ranged = |range: &str| error("1.31", &[], json!({"loadBalancerSourceRanges": [range]}));
+    assert_eq!((ranged("10.0.0.0/8"), ranged("2001:db8::/32")), (Value::Null, json!("unknown")));
+}
+
 /// `VPC` is for controllers outside of the cluster, which need two other variables.
 #[test]
 fn the_vpc_of_the_configuration_counts_only_with_a_subnet_and_a_tag() {

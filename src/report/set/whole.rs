@@ -101,7 +101,7 @@ impl Report {
 }
 
 /// Reads a file, or these bytes of it.
-pub(crate) type ReadPart<'r> = dyn Fn(&Path, Option<Range<u64>>) -> io::Result<Vec<u8>> + 'r;
+pub(crate) type ReadPart<'r> = dyn Fn(&Path, Option<&Range<u64>>) -> io::Result<Vec<u8>> + 'r;
 
 /// A set as JSON: targets that were read in part are read again one after the other.
 pub(crate) struct Whole<'s> {
@@ -117,7 +117,7 @@ impl Whole<'_> {
     fn target(&self, place: &Place) -> io::Result<TargetReport> {
         let file = place.file.display();
         let changed = || io::Error::other(format!("`{file}` changed while it was merged"));
-        let bytes = (self.read)(&place.file, place.part.clone())
+        let bytes = (self.read)(&place.file, place.part.as_ref())
             .map_err(|error| io::Error::new(error.kind(), format!("`{file}`: {error}")))?;
         let text = if place.part.is_none() { bytes.strip_prefix(BOM).unwrap_or(&bytes) } else { &bytes };
         if !place.holds(text) {
@@ -187,9 +187,9 @@ mod tests {
             let set =
                 ReportSet::to_merge(Path::new("set.json"), text.as_bytes(), Keep::Part(&mut SharedTexts::default()))
                     .unwrap();
-            let read = |_: &Path, part: Option<Range<u64>>| {
+            let read = |_: &Path, part: Option<&Range<u64>>| {
                 let Range { start, end } = part.unwrap();
-                Ok(text.as_bytes()[usize::try_from(start).unwrap()..usize::try_from(end).unwrap()].to_vec())
+                Ok(text.as_bytes()[usize::try_from(*start).unwrap()..usize::try_from(*end).unwrap()].to_vec())
             };
             let whole = serde_json::to_string_pretty(&Whole { set: &set, read: &read }).unwrap();
             assert_eq!(whole, file());
@@ -201,10 +201,10 @@ mod tests {
         let text = file();
         let set = ReportSet::to_merge(Path::new("set.json"), text.as_bytes(), Keep::Part(&mut SharedTexts::default()))
             .unwrap();
-        let changed = |_: &Path, _: Option<Range<u64>>| Ok(b"{}".to_vec());
+        let changed = |_: &Path, _: Option<&Range<u64>>| Ok(b"{}".to_vec());
         let error = serde_json::to_string(&Whole { set: &set, read: &changed }).unwrap_err().to_string();
         assert_eq!(error, "`set.json` changed while it was merged");
-        let missing = |_: &Path, _: Option<Range<u64>>| Err(io::ErrorKind::NotFound.into());
+        let missing = |_: &Path, _: Option<&Range<u64>>| Err(io::ErrorKind::NotFound.into());
         let error = serde_json::to_string(&Whole { set: &set, read: &missing }).unwrap_err().to_string();
         assert!(error.starts_with("`set.json`: "), "{error}");
     }
