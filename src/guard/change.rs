@@ -70,6 +70,21 @@ pub(super) enum Meaning {
     Unheard,
 }
 
+/// Kinds whose writes replace what has the same key: making such a connection again succeeds, and deleting it afterwards
+/// takes it away.
+const OVERWRITING: [&str; 10] = [
+    "alicloud_ram_group_policy_attachment",
+    "alicloud_ram_role_policy_attachment",
+    "alicloud_ram_user_group_attachment",
+    "alicloud_ram_user_policy_attachment",
+    "aws_autoscaling_attachment",
+    "aws_autoscaling_group_tag",
+    "aws_ec2_tag",
+    "aws_iam_policy_attachment",
+    "aws_iam_role_policy",
+    "aws_iam_role_policy_attachment",
+];
+
 /// Source: hashicorp/terraform `internal/command/jsonplan/resource.go#UnmarshalActions`, `values.go`.
 pub(super) fn meaning(actions: &[String]) -> Meaning {
     let actions: Vec<&str> = actions.iter().map(String::as_str).collect();
@@ -112,6 +127,11 @@ impl Change {
 
     pub(super) fn is(&self, action: Action) -> bool {
         self.action == Some(action)
+    }
+
+    /// True for a kind of which two resources can be the same connection.
+    pub(super) fn overwrites(&self) -> bool {
+        OVERWRITING.contains(&self.kind.as_str())
     }
 
     /// True if the object after the change is another one than before.

@@ -77,29 +77,9 @@ pub(super) enum Link {
     },
 }
 
-/// Kinds whose writes replace what has the same key: making such a connection again is no error, and deleting it afterwards
-/// takes it away.
-const OVERWRITING: [&str; 10] = [
-    "alicloud_ram_group_policy_attachment",
-    "alicloud_ram_role_policy_attachment",
-    "alicloud_ram_user_group_attachment",
-    "alicloud_ram_user_policy_attachment",
-    "aws_autoscaling_attachment",
-    "aws_autoscaling_group_tag",
-    "aws_ec2_tag",
-    "aws_iam_policy_attachment",
-    "aws_iam_role_policy",
-    "aws_iam_role_policy_attachment",
-];
-
-/// True for a kind of which two resources can be the same connection.
-pub(super) fn overwrites(kind: &str) -> bool {
-    OVERWRITING.contains(&kind)
-}
-
 impl Link {
     /// What identifies the connection in the account, for each that a resource of such a kind makes; nothing for other kinds,
-    /// of which a second one is refused, or has an id of its own.
+    /// of which a second one is refused, or has another id.
     pub(super) fn keys(&self) -> Vec<[&str; 3]> {
         match self {
             Self::Tag { resource, key, .. } => vec![["tag", resource, key]],
@@ -131,7 +111,7 @@ impl Link {
 /// Source: hashicorp/terraform `internal/terraform/transform_destroy_edge.go`: only dependencies order changes.
 pub(super) fn races(plan: &Plan) -> Vec<(usize, String)> {
     let side = |side: Side<'_>| link(side).and_then(Result::ok);
-    let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| overwrites(&change.kind)).collect();
+    let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| change.overwrites()).collect();
     let taken: Vec<(usize, &Change, Link)> = all
         .iter()
         .filter(|(_, change)| matches!(change.action, Some(Action::Delete | Action::Replace)))

@@ -223,7 +223,7 @@ impl Plan {
     fn pair(&mut self) {
         let mut lists: BTreeMap<(String, String, String), Vec<usize>> = BTreeMap::new();
         for (at, change) in self.effective() {
-            let is_paired = change.index.is_some() && !super::links::overwrites(&change.kind);
+            let is_paired = change.index.is_some() && !change.overwrites();
             if matches!(change.action, Some(Action::Replace | Action::Delete)) && is_paired {
                 let module: Vec<String> =
                     change.module.iter().map(|one| format!("{}[{}]", one.name, one.index)).collect();

@@ -389,8 +389,8 @@ impl Decision {
         self.note_unknown("error", reason);
     }
 
-    /// Rules of security groups that EC2 certainly refuses, although the controller asks for them: a protocol that is none, and
-    /// a source that is no range, or an IPv6 range where `is_ipv4_alone`.
+    /// Rules of security groups that EC2 certainly refuses, although the controller asks for them: an unknown
+    /// protocol, and a source that is not a range, or an IPv6 range where `is_ipv4_alone`.
     /// Source: Amazon EC2 API Reference, `IpPermission` (`IpProtocol`, `CidrIp`).
     pub(super) fn may_be_refused_by_ec2(&mut self, is_ipv4_alone: bool) {
         if self.error != Answer::Is(None) {

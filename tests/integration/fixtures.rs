@@ -253,6 +253,13 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
                 (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);
             }
         }
+        Read::GetAccountAuthorizationDetails => {
+            account.roles.clear();
+            account.managed_policies.clear();
+            account.instance_profiles.clear();
+            account.profile_names = None;
+        }
+        Read::GetInstanceProfile => account.instance_profiles.clear(),
         // What it tells is in no list of its own.
         Read::ListRoles => account.linked_services = None,
         other => panic!("no test knows what a gap in {other} leaves"),
