@@ -86,3 +86,29 @@ fn a_report_from_a_pipe_stays_whole() {
     assert_eq!(String::from_utf8_lossy(&of_pipe.stderr), "");
     assert!(!of_file.stdout.is_empty() && of_file.stdout == of_pipe.stdout);
 }
+
+/// Of two reports that differ and weigh the same, one counts in every order, and after a second merge.
+#[test]
+fn content_decides_between_reports_that_weigh_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    reports(folder.path());
+    let one = folder.path().join("broken-rke2.json");
+    let other = folder.path().join("other.json");
+    let text = fs::read_to_string(&one).unwrap();
+    let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version));
+    fs::write(&other, text.replacen(&version, "\"version\": \"0.0.9\"", 1)).unwrap();
+    let merge = |files: &[&Path]| {
+        let output =
+            command().arg("merge").args(files).args(["--fail-on", "never", "--format", "json"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        output.stdout
+    };
+    let both = merge(&[&one, &other]);
+    assert!(both == merge(&[&other, &one]));
+    let merged = folder.path().join("merged.json");
+    fs::write(&merged, &both).unwrap();
+    for again in [&one, &other] {
+        assert!(both == merge(&[&merged, again]), "{}", again.display());
+    }
+}

@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// The place of a target in a file, and a digest of its text. It is not part of what the target states: any two are equal.
+/// The place of a target in a file, and a digest of its content. It is not part of what the target states: any two are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Origin(Option<Arc<Place>>);
 
@@ -28,8 +29,8 @@ impl PartialEq for Origin {
 }
 
 impl Origin {
-    pub(super) fn new(file: &Path, part: Option<Range<u64>>, text: &[u8], is_reread: bool) -> Self {
-        Self(Some(Arc::new(Place { file: file.to_owned(), part, digest: Sha256::digest(text).into(), is_reread })))
+    pub(super) fn new(file: &Path, part: Option<Range<u64>>, target: &impl Serialize, is_reread: bool) -> Self {
+        Self(Some(Arc::new(Place { file: file.to_owned(), part, digest: digest(target), is_reread })))
     }
 
     /// The place; `None` for a target that is in memory as a whole.
@@ -44,8 +45,16 @@ impl Origin {
 }
 
 impl Place {
-    /// True if a text is the one that was read.
-    pub(super) fn holds(&self, text: &[u8]) -> bool {
-        self.digest == <[u8; 32]>::from(Sha256::digest(text))
+    /// True if a target is the one that was read.
+    pub(super) fn holds(&self, target: &impl Serialize) -> bool {
+        self.digest == digest(target)
     }
+}
+
+/// Digest of what a target states, in whichever file and form: merging in steps has to decide as merging at once.
+fn digest(target: &impl Serialize) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    // Nothing in a report has keys that JSON lacks, and a hasher takes every byte.
+    let _ = serde_json::to_writer(&mut hasher, target);
+    hasher.finalize().into()
 }

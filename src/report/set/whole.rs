@@ -63,11 +63,13 @@ impl ReportSet {
                 let own = own.get().as_bytes();
                 let start = own.as_ptr().addr().saturating_sub(bytes.as_ptr().addr());
                 let part = u64::try_from(start).ok().zip(u64::try_from(start + own.len()).ok());
-                target.origin = part
-                    .map_or_else(Origin::default, |(start, end)| Origin::new(file, Some(start..end), own, is_reread));
+                target.sort();
+                target.origin = part.map_or_else(Origin::default, |(start, end)| {
+                    Origin::new(file, Some(start..end), target, is_reread)
+                });
             }
         } else if let Some(target) = set.targets.first_mut() {
-            target.origin = Origin::new(file, None, text, is_reread);
+            target.origin = Origin::new(file, None, target, is_reread);
         }
         if let Keep::Part(shared) = keep {
             let read = set.targets.iter_mut().filter(|target| target.origin.place().is_some());
@@ -120,16 +122,13 @@ impl Whole<'_> {
         let bytes = (self.read)(&place.file, place.part.as_ref())
             .map_err(|error| io::Error::new(error.kind(), format!("`{file}`: {error}")))?;
         let text = if place.part.is_none() { bytes.strip_prefix(BOM).unwrap_or(&bytes) } else { &bytes };
-        if !place.holds(text) {
-            return Err(changed());
-        }
         let mut target: TargetReport = if place.part.is_some() {
             serde_json::from_slice(text).map_err(|_| changed())?
         } else {
             TargetReport::from_report(serde_json::from_slice(text).map_err(|_| changed())?)
         };
         target.sort();
-        Ok(target)
+        if place.holds(&target) { Ok(target) } else { Err(changed()) }
     }
 }
 
