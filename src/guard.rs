@@ -190,6 +190,8 @@ pub(crate) fn guard(
                 why: format!("the plan deletes {} of `{}`", ended.describe(), text::printable(auditor.cluster_id)),
             }));
         }
+        let refused = manifests.map(|manifests| manifests.refused(auditor.kubernetes)).unwrap_or_default();
+        guard.undecided.extend(refused.into_iter().map(|(object, why)| Told { address: object.describe(), why }));
         let evidence = evidence_after(auditor.kubernetes, manifests, (held, &deleted));
         let kubernetes = evidence.as_ref().unwrap_or(auditor.kubernetes);
         let holding = Auditor { held: Some(held), kubernetes, ..*auditor };

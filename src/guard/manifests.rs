@@ -84,6 +84,23 @@ impl Manifests {
         all
     }
 
+    /// Objects that the API server refuses in the place of those that are there, each with the reason.
+    /// Source: kubernetes/kubernetes `pkg/apis/core/validation/validation.go#validateLoadBalancerClassField`.
+    pub(super) fn refused(&self, before: &Evidence) -> Vec<(ObjectAddress, String)> {
+        let mut refused = Vec::new();
+        for service in self.given.services.iter().flatten().filter(|service| service.is_load_balancer()) {
+            let namespace = if service.namespace.is_empty() { &self.namespace } else { &service.namespace };
+            let is_it = |one: &&Service| one.namespace == *namespace && one.name == service.name;
+            let held = before.services.iter().flatten().find(is_it).filter(|held| held.is_load_balancer());
+            let differs = |held: &&Service| held.load_balancer_class != service.load_balancer_class;
+            refused.extend(held.filter(differs).map(|_| {
+                let why = "the API server refuses another `loadBalancerClass` of a Service of type LoadBalancer";
+                (ObjectAddress::new("Service", namespace, &service.name), why.to_owned())
+            }));
+        }
+        refused
+    }
+
     /// The state of the cluster after the objects are applied. Objects that are not among them stay.
     pub(super) fn applied(&self, before: &Evidence) -> Evidence {
         let mut before = before.clone();
@@ -99,6 +116,22 @@ impl Manifests {
 mod tests {
     use super::Manifests;
     use crate::kubernetes::Evidence;
+
+    #[test]
+    fn the_class_of_a_service_cannot_change() {
+        let service = |class: &str, kind: &str| {
+            let text = format!(
+                "apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop}}\nspec: {{type: {kind}, {class} ports: [{{port: 80}}]}}\n"
+            );
+            Evidence::parse("s.yaml", text.into_bytes()).unwrap()
+        };
+        let refused = |before: &Evidence, after| Manifests::new(after, "shop").refused(before).len();
+        let (none, other) = ("", "loadBalancerClass: service.k8s.aws/nlb,");
+        let held = service(none, "LoadBalancer");
+        assert_eq!(refused(&held, service(other, "LoadBalancer")), 1);
+        assert_eq!(refused(&held, service(none, "LoadBalancer")), 0);
+        assert_eq!(refused(&service(none, "ClusterIP"), service(other, "LoadBalancer")), 0);
+    }
 
     #[test]
     fn the_last_document_about_an_object_stays() {
