@@ -129,11 +129,8 @@ pub(super) fn applied(
             }
         }
     }
-    for (at, other) in links::races(plan).into_iter().filter(|(at, _)| Some(*at) != without) {
-        if let Some(effect) = effects.get_mut(at).filter(|effect| !effect.touched.is_empty()) {
-            effect.undecided(format!("`{other}` takes away what it makes, and nothing orders the two"));
-        }
-    }
+    let is_link = |change: &Change| links::is_link(&change.kind);
+    super::links::note_races((plan, without), is_link, links::keys_of, true, &mut effects);
     inventory.canonicalise();
     note_lost_roles(before, &inventory, affected, &mut effects);
     (inventory, effects)

@@ -65,12 +65,7 @@ pub(super) fn applied(
             }
         }
     }
-    for (at, other) in links::races(plan).into_iter().filter(|(at, _)| Some(*at) != without) {
-        // Nothing is lost where nothing was changed.
-        if let Some(effect) = effects.get_mut(at).filter(|effect| !effect.touched.is_empty()) {
-            effect.undecided(format!("`{other}` takes away what it makes, and nothing orders the two"));
-        }
-    }
+    links::note_races((plan, without), Change::overwrites, links::keys_of, false, &mut effects);
     inventory.canonicalise();
     (inventory, effects)
 }

@@ -10,6 +10,7 @@ use crate::aws::Route;
 use super::change::{Action, Change, Setting, block, texts};
 use super::ingress::{Rule, rules_of_block, rules_of_one};
 use super::plan::{Plan, Text};
+use super::trial::Effect;
 
 /// A connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +81,7 @@ pub(super) enum Link {
 impl Link {
     /// What identifies the connection in the account, for each that a resource of such a kind makes; nothing for other kinds,
     /// of which a second one is refused, or has another id.
-    pub(super) fn keys(&self) -> Vec<[&str; 3]> {
+    fn keys(&self) -> Vec<[&str; 3]> {
         match self {
             Self::Tag { resource, key, .. } => vec![["tag", resource, key]],
             Self::InlinePolicy { role, name, .. } => vec![["inline", role, name]],
@@ -99,41 +100,47 @@ impl Link {
             | Self::VolumeOfInstance { .. } => Vec::new(),
         }
     }
-
-    fn is_same(&self, other: &Self) -> bool {
-        let keys = self.keys();
-        !keys.is_empty() && other.keys().iter().any(|key| keys.contains(key))
-    }
 }
 
-/// The addresses of changes that take away what another change makes, without an order between the two: a resource that was
-/// renamed without `moved`, and a list of which an element was removed. By the position of the change that makes it.
+/// Keys of the connection that a side of a change makes; none if it is not known.
+pub(super) fn keys_of(side: Side<'_>) -> Vec<[String; 3]> {
+    let link = link(side).and_then(Result::ok);
+    link.iter().flat_map(Link::keys).map(|key| key.map(str::to_owned)).collect()
+}
+
+/// Notes each change of these kinds that makes what another change takes away, without an order between the two: a resource
+/// that was renamed without `moved`, and a list of which an element was removed. With `with_itself`, also a replacement that
+/// deletes last. A change that did nothing on the copy loses nothing.
 /// Source: hashicorp/terraform `internal/terraform/transform_destroy_edge.go`: only dependencies order changes.
-pub(super) fn races(plan: &Plan) -> Vec<(usize, String)> {
-    let side = |side: Side<'_>| link(side).and_then(Result::ok);
-    let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| change.overwrites()).collect();
-    let taken: Vec<(usize, &Change, Link)> = all
+pub(super) fn note_races(
+    (plan, without): (&Plan, Option<usize>),
+    is_meant: impl Fn(&Change) -> bool,
+    keys_of: impl Fn(Side<'_>) -> Vec<[String; 3]>,
+    with_itself: bool,
+    effects: &mut [Effect],
+) {
+    let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| is_meant(change)).collect();
+    let lost: Vec<(usize, &Change, Vec<[String; 3]>)> = all
         .iter()
         .filter(|(_, change)| matches!(change.action, Some(Action::Delete | Action::Replace)))
-        .filter_map(|(at, change)| Some((*at, *change, side(Side::Before(change))?)))
+        .map(|(at, change)| (*at, *change, keys_of(Side::Before(change))))
         .collect();
-    let made = all.iter().filter(|(_, change)| matches!(change.action, Some(Action::Create | Action::Replace)));
-    let mut found = Vec::new();
-    for (at, change) in made {
-        let Some(link) = side(Side::After(plan, change)) else { continue };
-        let other = taken.iter().find(|(other, _, old)| other != at && old.is_same(&link));
-        found.extend(other.map(|(_, other, _)| (*at, other.address.clone())));
+    for (at, change) in all.iter().filter(|(at, change)| change.makes() && Some(*at) != without) {
+        let Some(effect) = effects.get_mut(*at).filter(|effect| !effect.touched.is_empty()) else { continue };
+        let own = keys_of(Side::After(plan, change));
+        let takes = |(other, taker, old): &&(usize, &Change, Vec<[String; 3]>)| {
+            (other != at || with_itself && taker.is_made_first) && old.iter().any(|key| own.contains(key))
+        };
+        if let Some((_, other, _)) = lost.iter().find(takes) {
+            effect.undecided(format!("`{}` takes away what it makes, and nothing orders the two", other.address));
+        }
     }
-    found
 }
 
 /// True if a replacement deletes what it has just made: both have the same key.
 pub(super) fn deletes_what_it_made(plan: &Plan, change: &Change) -> bool {
-    let side = |side: Side<'_>| link(side).and_then(Result::ok);
-    change.is_made_first
-        && side(Side::Before(change))
-            .zip(side(Side::After(plan, change)))
-            .is_some_and(|(before, after)| before.is_same(&after))
+    let after = || keys_of(Side::After(plan, change));
+    change.is_made_first && keys_of(Side::Before(change)).iter().any(|key| after().contains(key))
 }
 
 /// A side of a change.
@@ -178,7 +185,7 @@ impl Side<'_> {
         }
     }
 
-    fn kind(&self) -> &str {
+    pub(super) fn kind(&self) -> &str {
         match self {
             Self::Before(change) | Self::After(_, change) => &change.kind,
         }

@@ -5,9 +5,7 @@
 //! `_ecs_network_interface_attachment.go`.
 
 use crate::alibaba::{Attachment, PolicyType, PrincipalKind};
-use crate::guard::change::{Action, Change};
 use crate::guard::links::{Open, Side};
-use crate::guard::plan::Plan;
 use crate::resource::ResourceKind;
 
 use super::Trial;
@@ -48,27 +46,9 @@ impl Link {
     }
 }
 
-/// The addresses of changes that take away what another change makes, or the same one, without an order that keeps it. By the
-/// position of the change that makes it.
-pub(super) fn races(plan: &Plan) -> Vec<(usize, String)> {
-    let keys_of =
-        |side: Side<'_>, kind: &str| link(side, kind).ok().flatten().map(|link| link.keys()).unwrap_or_default();
-    let all: Vec<(usize, &Change)> = plan.effective().filter(|(_, change)| is_link(&change.kind)).collect();
-    let lost: Vec<(usize, &Change, Vec<[String; 3]>)> = all
-        .iter()
-        .filter(|(_, change)| matches!(change.action, Some(Action::Delete | Action::Replace)))
-        .map(|(at, change)| (*at, *change, keys_of(Side::Before(change), &change.kind)))
-        .collect();
-    let made = all.iter().filter(|(_, change)| matches!(change.action, Some(Action::Create | Action::Replace)));
-    let mut found = Vec::new();
-    for (at, change) in made {
-        let own = keys_of(Side::After(plan, change), &change.kind);
-        let takes = |(other, taker, old): &&(usize, &Change, Vec<[String; 3]>)| {
-            (other != at || taker.is_made_first) && old.iter().any(|key| own.contains(key))
-        };
-        found.extend(lost.iter().find(takes).map(|(_, other, _)| (*at, other.address.clone())));
-    }
-    found
+/// Keys of the connection that a side of a change makes; none if it is not known.
+pub(super) fn keys_of(side: Side<'_>) -> Vec<[String; 3]> {
+    link(side, side.kind()).ok().flatten().map(|link| link.keys()).unwrap_or_default()
 }
 
 /// True if resources of a kind are connections.
