@@ -24,7 +24,7 @@ pub(crate) use inventory::unlisted;
 pub use inventory::{
     Account, ApplicationLoadBalancer, Attachment, ControlPolicyLevel, ControllerCalls, Disk, ElasticIp, Instance,
     Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region,
-    RouteTable, SecurityGroup, VSwitch, Vpc,
+    RouteTable, RulePolicy, SecurityGroup, SecurityGroupRule, VSwitch, Vpc,
 };
 pub use roles::PrincipalOptions;
 pub(crate) use roles::{PrincipalAudit, PrincipalAudits, Use};

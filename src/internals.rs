@@ -8,7 +8,8 @@ pub mod alibaba {
     pub use crate::alibaba::{
         Account, ApplicationLoadBalancer, Attachment, ControlPolicyLevel, ControllerCalls, Disk, ElasticIp, Instance,
         Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind,
-        PrincipalOptions, Region, RouteTable, SecurityGroup, VSwitch, Vpc, service_tag_value,
+        PrincipalOptions, Region, RouteTable, RulePolicy, SecurityGroup, SecurityGroupRule, VSwitch, Vpc,
+        service_tag_value,
     };
     pub mod grant {
         pub use crate::alibaba::grant::{document, own_actions};

@@ -14,6 +14,7 @@ mod alibaba_network;
 mod alibaba_node;
 mod alibaba_policy;
 mod alibaba_service;
+mod alibaba_traffic;
 pub(crate) mod aws;
 mod balancer_traffic;
 mod check_result;

@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::inventory::kubernetes::Recording;
 use crate::inventory::{Gap, InventoryError, MissingRegion, Provider, SCHEMA, read_inventory};
 use crate::resource::ResourceKind;
-use crate::tags::Tag;
+use crate::tags::{self, Tag};
+
+use super::SERVICE_TAG;
 
 mod check;
 mod instance;
 mod network;
 mod principal;
+mod security_group;
 mod trail;
 mod unlisted;
 
@@ -23,6 +26,7 @@ pub use network::{
     VSwitch, Vpc,
 };
 pub use principal::{Attachment, ControlPolicyLevel, Policy, PolicyType, Principal, PrincipalKind};
+pub use security_group::{RulePolicy, SecurityGroupRule};
 pub use trail::ControllerCalls;
 #[cfg(feature = "alibaba")]
 pub(crate) use unlisted::unlisted;
@@ -263,6 +267,13 @@ impl Region {
             .chain(asked!(elastic_ips, ElasticIp))
     }
 
+    /// Security groups of the network load balancers that carry the tag of a Service.
+    pub(crate) fn groups_of_services(&self) -> BTreeSet<&str> {
+        let balancers = self.load_balancers.iter().flatten();
+        let of_services = balancers.filter(|one| tags::value(&one.tags, SERVICE_TAG).is_some());
+        of_services.flat_map(|one| one.security_groups.iter().flatten()).map(String::as_str).collect()
+    }
+
     fn canonicalise(&mut self) {
         /// Sorts by id, keeps the first of equals, and sorts the tags of each.
         macro_rules! order {
@@ -293,6 +304,12 @@ impl Region {
         }
         for interface in &mut self.network_interfaces {
             interface.security_groups.sort();
+        }
+        for groups in self.load_balancers.iter_mut().flatten().filter_map(|one| one.security_groups.as_mut()) {
+            groups.sort();
+        }
+        for rules in self.security_groups.iter_mut().filter_map(|group| group.rules.as_mut()) {
+            rules.sort();
         }
     }
 }

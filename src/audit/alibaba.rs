@@ -1,6 +1,6 @@
 //! The audit of an inventory of Alibaba Cloud.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba::companions::{CompanionRun, OnNodes, companions, companions_on_nodes};
 use crate::alibaba::provider_id::{self, ProviderId};
@@ -8,7 +8,7 @@ use crate::alibaba::role_overview;
 use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
 use crate::alibaba::rrsa::{RrsaRoles, rrsa_roles};
 use crate::alibaba::trail::{CallerName, SeenController, seen_controller};
-use crate::alibaba::{ClusterView, Inventory, RegionView};
+use crate::alibaba::{ClusterView, Inventory, RegionView, SERVICE_TAG, service_tag_value};
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
@@ -16,6 +16,7 @@ use crate::kubernetes::Evidence;
 use crate::membership::Apart;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::{self, JudgedRoles, Outcomes};
+use crate::tags;
 use crate::target;
 use crate::used_role::RoleOverview;
 
@@ -115,12 +116,24 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
         auditor.kubernetes.has_objects() || gap.region.as_ref().is_some_and(|region| view.has_members_in(region))
     };
     gaps.retain(|gap| !matches!(gap.read, Read::AlbListLoadBalancers | Read::DescribeEipAddresses) || !lives(gap));
+    let joined = joined_groups(view, auditor.kubernetes);
+    let is_joined = |gap: &Gap| gap.resource.as_ref().is_none_or(|id| joined.contains(id.as_str()));
+    gaps.retain(|gap| gap.read != Read::EcsDescribeSecurityGroupAttribute || is_joined(gap));
     gaps.extend(unseen_nodes(view));
     if auditor.kubernetes.services.is_some() {
         gaps.extend(unasked_load_balancers(view));
     }
     gaps.sort();
     gaps
+}
+
+/// Security groups of the load balancers that carry the tag of a Service in evidence: rules of others matter to none.
+fn joined_groups<'v>(view: &'v ClusterView<'_>, evidence: &Evidence) -> BTreeSet<&'v str> {
+    let uids = evidence.services.iter().flatten().filter(|service| !service.uid.is_empty());
+    let tags: BTreeSet<String> = uids.map(|service| service_tag_value(&service.uid)).collect();
+    let balancers = view.regions.iter().flat_map(|view| view.region.load_balancers.iter().flatten());
+    let own = balancers.filter(|one| tags::value(&one.tags, SERVICE_TAG).is_some_and(|value| tags.contains(value)));
+    own.flat_map(|one| one.security_groups.iter().flatten()).map(String::as_str).collect()
 }
 
 /// The cloud controller as the audit trail shows it, by the cluster id and by that of its configuration.

@@ -36,6 +36,11 @@ pub static SCAN_ALIBABA: &[Permission] = &[
         without: Some("--all-regions"),
     },
     Permission {
+        action: "ecs:DescribeSecurityGroupAttribute",
+        purpose: "the rules of the security groups of network load balancers, with --kubernetes and for a recording",
+        without: Some("the traffic that these rules drop"),
+    },
+    Permission {
         action: "ecs:DescribeSecurityGroups",
         purpose: "the security groups of the nodes",
         without: Some("security groups"),

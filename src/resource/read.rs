@@ -69,6 +69,7 @@ reads! {
     EcsDescribeInstances = "ecs:DescribeInstances" [Instance, RamRole];
     EcsDescribeNetworkInterfaces = "ecs:DescribeNetworkInterfaces" [NetworkInterface];
     EcsDescribeRegions = "ecs:DescribeRegions" [];
+    EcsDescribeSecurityGroupAttribute = "ecs:DescribeSecurityGroupAttribute" [];
     EcsDescribeSecurityGroups = "ecs:DescribeSecurityGroups" [SecurityGroup];
     DescribeAccountLimits = "elasticloadbalancing:DescribeAccountLimits" [];
     DescribeInstanceHealth = "elasticloadbalancing:DescribeInstanceHealth" [];

@@ -73,6 +73,8 @@ def main(binary):
         (Ecs, "describe_instances", ecs.DescribeInstancesRequest(region_id=REGION, max_results=1)),
         (Ecs, "describe_instance_ram_role", ecs.DescribeInstanceRamRoleRequest(region_id=REGION, instance_ids=json.dumps(known["instances"]))),
         (Ecs, "describe_security_groups", ecs.DescribeSecurityGroupsRequest(region_id=REGION, max_results=100)),
+        (Ecs, "describe_security_group_attribute", ecs.DescribeSecurityGroupAttributeRequest(
+            region_id=REGION, security_group_id=known["group_of_balancer"], direction="ingress", max_results=1000)),
         (Ecs, "describe_network_interfaces", ecs.DescribeNetworkInterfacesRequest(region_id=REGION, max_results=500)),
         (Ecs, "describe_disks", ecs.DescribeDisksRequest(region_id=REGION, max_results=100)),
         (Slb, "describe_load_balancers", slb.DescribeLoadBalancersRequest(region_id=REGION, page_size=100)),

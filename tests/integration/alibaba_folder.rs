@@ -106,6 +106,28 @@ fn a_file_that_is_missing_empty_or_a_refusal_is_a_gap_and_never_a_pass() {
     assert!(said.unwrap_err().contains("identifies the account"));
 }
 
+/// With Services, the rules of the groups that their load balancers joined are needed.
+#[test]
+fn rules_of_security_groups_are_needed_with_services() {
+    let world = world("clean-network");
+    let file = "ecs-DescribeSecurityGroupAttribute-sg-bp1edge";
+    let scan_with_services = |change: &dyn Fn(&mut Files)| {
+        let mut files = alibaba_mock::files(&world.inventory);
+        change(&mut files);
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &files);
+        let services = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(services.path(), world.services.as_ref().unwrap().to_string()).unwrap();
+        let (code, report) = scan(&world, folder.path(), &["--kubernetes", services.path().to_str().unwrap()]);
+        (code, not_audited(&report.unwrap()))
+    };
+    assert_eq!(scan_with_services(&|_| ()), (Some(0), Vec::new()));
+    let without = scan_with_services(&|files| files.retain(|(name, _)| name != file));
+    assert_eq!(without, (Some(3), vec!["ecs:DescribeSecurityGroupAttribute: NotProvided".to_owned()]));
+    let cut = scan_with_services(&|files| entry(files, file)["NextToken"] = json!("more"));
+    assert_eq!(cut, (Some(3), vec!["ecs:DescribeSecurityGroupAttribute: Pagination".to_owned()]));
+}
+
 #[test]
 fn what_is_cut_is_not_the_whole() {
     let world = world("clean-handmade");

@@ -280,6 +280,42 @@ fn load_balancers_are_read_with_services_and_for_recordings_alone() {
     assert!(output.status.code() == Some(3) && said.contains("record it again"), "{said}");
 }
 
+/// Rules of groups are asked for where a load balancer of a Service joined them, and a refusal passes nothing.
+#[test]
+fn rules_of_security_groups_are_read_where_load_balancers_joined_them() {
+    let world = world("clean-network");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("services.json");
+    std::fs::write(&file, world.services.as_ref().unwrap().to_string()).unwrap();
+    let services = ["--kubernetes", file.to_str().unwrap()];
+    let action = "ecs:DescribeSecurityGroupAttribute";
+    let outcome = |report: &Value, rule: &str| {
+        let rules = report["rules"].as_array().unwrap();
+        rules.iter().find(|one| one["rule"] == rule).unwrap()["outcome"].as_str().unwrap().to_owned()
+    };
+    let dropped = "ali-load-balancer-port-dropped";
+    let mock = Mock::serve(&world.inventory).page(1);
+    let (code, report) = scan(&mock, &world, &services);
+    assert_eq!((code, outcome(&report, dropped).as_str()), (Some(0), "passed"));
+    assert_eq!(mock.count(action), 2, "both pages of one group");
+    assert_eq!(
+        record(&mock, &[]).accounts[0].regions[0].security_groups,
+        world.inventory.accounts[0].regions[0].security_groups
+    );
+    // Nobody is let in any more.
+    let mut closed = world.inventory.clone();
+    let group = closed.accounts[0].regions[0].security_groups.iter_mut().find(|group| group.rules.is_some()).unwrap();
+    group.rules.as_mut().unwrap().remove(0);
+    let (code, report) = scan(&Mock::serve(&closed), &world, &services);
+    assert_eq!((code, outcome(&report, dropped).as_str()), (Some(1), "failed"));
+    // Without Services, nobody asks.
+    let mock = Mock::serve(&world.inventory).fault(action, Fault::Error(403, "Forbidden.RAM", "no"));
+    assert_eq!((scan(&mock, &world, &[]).0, mock.count(action)), (Some(0), 0));
+    let (code, report) = scan(&mock, &world, &services);
+    assert_eq!((code, not_audited(&report)), (Some(3), vec![format!("{action}: Forbidden.RAM")]));
+    assert_eq!(outcome(&report, dropped), "not_audited");
+}
+
 /// What only clusters without nodes leave behind is a gap of those clusters alone.
 #[test]
 fn application_load_balancers_and_addresses_are_recorded_and_matter_to_leftovers_alone() {
@@ -741,7 +777,7 @@ fn the_printed_permissions_are_what_a_scan_asks_for() {
         assert_eq!(not_audited(&report), [""; 0], "{name}");
         asked.extend(mock.calls().into_iter().map(|call| call.action));
     }
-    let world = worlds::all().remove(0);
+    let world = world("clean-network");
     let mock = Mock::serve(&world.inventory).policy(&policy);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("inventory.json");

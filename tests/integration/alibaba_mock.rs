@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tagaudit::internals::alibaba::{
-    Account, Inventory, LoadBalancer, LoadBalancerKind, Principal, PrincipalKind, Region,
+    Account, Inventory, LoadBalancer, LoadBalancerKind, Principal, PrincipalKind, Region, RulePolicy,
 };
 use tagaudit::internals::policy::{
     Context, Decision, Document, PolicySet, PreparedPolicies, RAM, Request as PolicyRequest,
@@ -794,6 +794,10 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
     ] {
         files.push((action.replace(':', "-"), ask(action, &[])));
     }
+    for group in region.security_groups.iter().filter(|group| group.rules.is_some()) {
+        let answer = ask("ecs:DescribeSecurityGroupAttribute", &[("SecurityGroupId", &group.id)]);
+        files.push((format!("ecs-DescribeSecurityGroupAttribute-{}", group.id), answer));
+    }
     // What has no role is written down as that.
     let roles = region
         .instances
@@ -1038,6 +1042,28 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             });
             list(items.collect(), ("SecurityGroups", "SecurityGroup"), true)
         }
+        "ecs:DescribeSecurityGroupAttribute" => {
+            let Some(group) = region.security_groups.iter().find(|group| group.id == text("SecurityGroupId")) else {
+                return (
+                    404,
+                    refusal("InvalidSecurityGroupId.NotFound", "The specified SecurityGroupId does not exist."),
+                );
+            };
+            assert!(["", "ingress"].contains(&text("Direction")), "inbound rules alone are read");
+            let items = group.rules.iter().flatten().enumerate().map(|(index, one)| {
+                json!({"SecurityGroupRuleId": format!("sgr-{index}"), "Direction": "ingress", "NicType": "intranet",
+                    "Policy": if one.policy == RulePolicy::Accept { "Accept" } else { "Drop" },
+                    "Priority": one.priority.to_string(), "IpProtocol": one.protocol, "PortRange": one.ports,
+                    "SourceCidrIp": one.source, "Ipv6SourceCidrIp": "", "SourceGroupId": "", "SourcePrefixListId": "",
+                    "SourcePortRange": one.source_ports.clone().unwrap_or_default(),
+                    "DestCidrIp": one.destination.clone().unwrap_or_default()})
+            });
+            let (status, mut body) = list(items.collect(), ("Permissions", "Permission"), true);
+            let body_ = body.as_object_mut().unwrap();
+            body_.remove("TotalCount");
+            body_.insert("SecurityGroupId".to_owned(), json!(group.id));
+            (status, body)
+        }
         "ecs:DescribeNetworkInterfaces" => {
             let items = region.network_interfaces.iter().map(|one| {
                 json!({"NetworkInterfaceId": one.id, "Type": one.interface_type, "Status": one.status,
@@ -1086,7 +1112,8 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             let items = balancers(region, LoadBalancerKind::Nlb).map(|one| {
                 json!({"LoadBalancerId": one.id, "LoadBalancerName": one.name.clone().unwrap_or_default(), "RegionId": region.name,
                     "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "Active",
-                    "DNSName": one.dns_name, "AddressType": one.address_type, "Tags": vpc_tags(&one.tags)["Tag"]})
+                    "DNSName": one.dns_name, "AddressType": one.address_type,
+                    "SecurityGroupIds": one.security_groups.clone().unwrap_or_default(), "Tags": vpc_tags(&one.tags)["Tag"]})
             });
             flat(list(items.collect(), ("LoadBalancers", ""), true))
         }
@@ -1212,8 +1239,12 @@ fn serves_the_clients_of_others() {
         |name: &str| super::alibaba_worlds::all().into_iter().find(|world| world.name == name).unwrap().inventory;
     let mut inventory = find("clean-rancher");
     let role = find("clean-handmade").accounts[0].principals[0].clone();
-    inventory.accounts[0].regions[0].load_balancers =
-        find("clean-handmade").accounts[0].regions[0].load_balancers.clone();
+    let balanced = find("clean-network").accounts[0].regions[0].clone();
+    let region = &mut inventory.accounts[0].regions[0];
+    region.load_balancers = balanced.load_balancers;
+    let group = balanced.security_groups.into_iter().find(|group| group.rules.is_some()).unwrap();
+    let group_id = group.id.clone();
+    region.security_groups.push(group);
     let name = role.name.clone();
     inventory.accounts[0].principals.push(role);
     let account = &inventory.accounts[0];
@@ -1224,7 +1255,7 @@ fn serves_the_clients_of_others() {
         "\nmock at {}",
         json!({"address": mock.url.trim_start_matches("http://"), "key": KEY_ID, "secret": SECRET, "role": name,
             "user": of(PrincipalKind::User), "group": of(PrincipalKind::Group), "policy": account.policies[0].name,
-            "account": account.account_id, "instances": instances})
+            "account": account.account_id, "instances": instances, "group_of_balancer": group_id})
     );
     // A line names the recording that is served from then on.
     for file in std::io::stdin().lines().map_while(Result::ok).filter(|line| !line.trim().is_empty()) {

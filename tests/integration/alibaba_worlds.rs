@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 use tagaudit::internals::alibaba::{
     Account, ApplicationLoadBalancer, Attachment, Disk, ElasticIp, Instance, Inventory, LoadBalancer, LoadBalancerKind,
-    NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc,
-    service_tag_value,
+    NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable, RulePolicy, SecurityGroup,
+    SecurityGroupRule, VSwitch, Vpc, service_tag_value,
 };
 use tagaudit::internals::tags::Tag;
 
@@ -202,6 +202,7 @@ fn additions() -> String {
 
 const WEB: &str = "22222222-0000-4000-8000-000000000000";
 const API: &str = "33333333-0000-4000-8000-000000000000";
+const EDGE: &str = "44444444-0000-4000-8000-000000000000";
 
 /// A load balancer; what it is called says which product it is of.
 fn balancer(id: &str, marks: &[(&str, &str)]) -> LoadBalancer {
@@ -215,6 +216,7 @@ fn balancer(id: &str, marks: &[(&str, &str)]) -> LoadBalancer {
         address: (!is_network).then(|| "192.168.0.200".to_owned()),
         dns_name: is_network.then(|| format!("{id}.cn-hangzhou.nlb.aliyuncs.com")),
         address_type: Some(if is_network { "Intranet" } else { "intranet" }.to_owned()),
+        security_groups: is_network.then(Vec::new),
         tags: tags(marks),
     }
 }
@@ -290,6 +292,52 @@ fn handmade() -> World {
         services: Some(services),
         arguments: &["--cloud-routes"],
     }
+}
+
+/// The same machines, and a Service whose network load balancer lets one range in.
+fn network() -> World {
+    let mut world = handmade();
+    let region = &mut world.inventory.accounts[0].regions[0];
+    let own = ("ack.aliyun.com", "prod");
+    let mut network = balancer("nlb-bp1edge", &[("kubernetes.do.not.delete", &service_tag_value(EDGE)), own]);
+    network.address_type = Some("Internet".into());
+    network.security_groups = Some(vec!["sg-bp1edge".into()]);
+    region.load_balancers.as_mut().unwrap().push(network);
+    let rule = |priority, policy, source: &str| SecurityGroupRule {
+        priority,
+        policy,
+        protocol: "ALL".into(),
+        ports: Some("-1/-1".into()),
+        source: source.into(),
+        source_ports: None,
+        destination: None,
+    };
+    region.security_groups.push(SecurityGroup {
+        id: "sg-bp1edge".into(),
+        vpc_id: Some("vpc-bp1".into()),
+        rules: Some(vec![rule(1, RulePolicy::Accept, "203.0.113.0/24"), rule(100, RulePolicy::Drop, "0.0.0.0/0")]),
+        ..SecurityGroup::default()
+    });
+    let second = VSwitch { id: "vsw-bp2".into(), zone_id: Some("cn-hangzhou-i".into()), ..region.vswitches[0].clone() };
+    region.route_tables[0].vswitch_ids.push(second.id.clone());
+    region.vswitches.push(second);
+    world.inventory.canonicalise();
+    let mut edge = service(
+        "shop",
+        "edge",
+        EDGE,
+        "LoadBalancer",
+        &[
+            (
+                "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-zone-maps",
+                "cn-hangzhou-h:vsw-bp1,cn-hangzhou-i:vsw-bp2",
+            ),
+            ("service.beta.kubernetes.io/alibaba-cloud-loadbalancer-security-group-ids", "sg-bp1edge"),
+        ],
+    );
+    edge["spec"]["loadBalancerClass"] = json!("alibabacloud.com/nlb");
+    world.services.as_mut().unwrap()["items"].as_array_mut().unwrap().push(edge);
+    World { name: "clean-network", ..world }
 }
 
 /// Rancher on ECS: the controller has the access key of a user, instances have no role, and the cluster is known by its Nodes alone.
@@ -508,5 +556,5 @@ fn untagged() -> World {
 }
 
 pub(crate) fn all() -> Vec<World> {
-    vec![handmade(), rancher(), gardener(), openshift(), two_clusters(), broken(), astray(), untagged()]
+    vec![handmade(), network(), rancher(), gardener(), openshift(), two_clusters(), broken(), astray(), untagged()]
 }

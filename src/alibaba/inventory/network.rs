@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::SecurityGroupRule;
 use crate::tags::Tag;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +67,9 @@ pub struct SecurityGroup {
     /// True if a service of Alibaba Cloud manages it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_service_managed: bool,
+    /// Inbound rules; absent where they were not read: only those of network load balancers of Services are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Vec<SecurityGroupRule>>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,
@@ -142,6 +146,9 @@ pub struct LoadBalancer {
     /// `internet` or `intranet`; network load balancers write them with a capital letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_type: Option<String>,
+    /// Security groups of a network load balancer; absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security_groups: Option<Vec<String>>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,

@@ -104,6 +104,7 @@ fn attributes(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop
             );
         } else {
             let name = format!("k8s-nlb-{}", request.default_name().unwrap_or_else(|| crate::model::UID.to_owned()));
+            note_ranges(request, decision);
             groups.push(format!("new:{name}"));
             decision.new_group = Answer::Is(Some(source_group(request, name)));
             decision.notes.push("the new security group drops all other traffic (0.0.0.0/0, priority 100)".to_owned());
@@ -113,6 +114,28 @@ fn attributes(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop
     }
     decision.lb_groups = Answer::Is(groups);
     Ok(())
+}
+
+/// Rules that a security group has had room for at all times.
+/// Source: ECS 2014-05-26 `AuthorizeSecurityGroup`; later documents count those of all groups of an interface instead.
+const RULES_OF_GROUP: usize = 200;
+
+/// Source ranges that the API may refuse: the controller writes each into the field for IPv4, in one request.
+/// Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/service/nlbv2/loadbalancer.go#buildSecurityGroupPermissionsFromSourceRanges`.
+fn note_ranges(request: &Request<'_>, decision: &mut Decision) {
+    let ranges = &request.service.source_ranges;
+    if let Some(range) = ranges.iter().find(|range| range.contains(':')) {
+        decision.may_fail(format!(
+            "the controller requests the IPv6 range {} as one of IPv4, and the API decides about it",
+            crate::text::printable(range)
+        ));
+    }
+    // One rule for each range, and one that drops everything else.
+    if ranges.len() >= RULES_OF_GROUP {
+        let rules = crate::text::count(ranges.len() + 1, "rule");
+        decision.may_fail(format!("{rules} in one security group may be more than the quota of the account"));
+    }
 }
 
 /// The group that accepts the source ranges, and refuses everything else.

@@ -202,6 +202,20 @@ fn a_network_load_balancer_needs_zones() {
 }
 
 #[test]
+fn source_ranges_that_the_api_may_refuse_are_not_decided() {
+    let zones = "cn-hangzhou-h:vsw-h,cn-hangzhou-g:vsw-g";
+    let with = |ranges: Vec<String>| {
+        let mut ranged = nlb(&[("zone-maps", zones)]);
+        ranged["spec"]["loadBalancerSourceRanges"] = json!(ranges);
+        decide("2.14.0", ranged, |_| {})["error"].clone()
+    };
+    let many = |count: u8| (0..count).map(|n| format!("10.{n}.0.0/16")).collect::<Vec<_>>();
+    assert_eq!(with(many(199)), Value::Null);
+    assert_eq!(with(many(200)), "unknown");
+    assert_eq!(with(vec!["10.0.0.0/8".to_owned(), "2001:db8::/32".to_owned()]), "unknown");
+}
+
+#[test]
 fn source_ranges_get_a_group_of_a_network_load_balancer() {
     let mut ranged = nlb(&[ZONES]);
     ranged["spec"]["loadBalancerSourceRanges"] = json!(["10.0.0.0/8"]);

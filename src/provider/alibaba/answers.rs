@@ -17,6 +17,10 @@ use crate::alibaba::{
 use crate::inventory::Read;
 use crate::tags::Tag;
 
+mod security_group;
+use security_group::RawRulePolicy;
+pub(super) use security_group::inbound;
+
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
         $(#[$meta])*
@@ -153,6 +157,26 @@ shapes! {
         tags: Option<EcsTags>,
     }
 
+    SecurityGroupRules { permissions: SecurityGroupRuleList, next_token: Option<String>, total_count: Option<usize> }
+    SecurityGroupRuleList { #[serde(deserialize_with = "or_nothing")] permission: Vec<RawSecurityGroupRule> }
+    RawSecurityGroupRule {
+        security_group_rule_id: Option<String>,
+        direction: Option<String>,
+        policy: RawRulePolicy,
+        #[serde(deserialize_with = "security_group::priority")]
+        priority: u8,
+        ip_protocol: String,
+        port_range: Option<String>,
+        port_range_list_id: Option<String>,
+        source_cidr_ip: Option<String>,
+        ipv6_source_cidr_ip: Option<String>,
+        source_group_id: Option<String>,
+        source_prefix_list_id: Option<String>,
+        source_port_range: Option<String>,
+        dest_cidr_ip: Option<String>,
+        ipv6_dest_cidr_ip: Option<String>,
+    }
+
     NetworkInterfaces { network_interface_sets: NetworkInterfaceList, next_token: Option<String>, total_count: Option<usize> }
     NetworkInterfaceList { #[serde(deserialize_with = "or_nothing")] network_interface_set: Vec<RawNetworkInterface> }
     RawNetworkInterface {
@@ -228,6 +252,8 @@ shapes! {
         #[serde(rename = "DNSName")]
         dns_name: Option<String>,
         address_type: Option<String>,
+        #[serde(default)]
+        security_group_ids: Option<Vec<String>>,
         #[serde(default)]
         tags: Option<Vec<VpcTag>>,
     }
@@ -347,6 +373,7 @@ macro_rules! pages {
 pages! {
     Instances.instances.instance: RawInstance [instance_id] = EcsDescribeInstances, next_token;
     SecurityGroupAnswer.security_groups.security_group: RawSecurityGroup [security_group_id] = EcsDescribeSecurityGroups, next_token;
+    SecurityGroupRules.permissions.permission: RawSecurityGroupRule [security_group_rule_id ip_protocol port_range source_cidr_ip ipv6_source_cidr_ip source_group_id source_prefix_list_id source_port_range dest_cidr_ip] = EcsDescribeSecurityGroupAttribute, next_token;
     NetworkInterfaces.network_interface_sets.network_interface_set: RawNetworkInterface [network_interface_id] = EcsDescribeNetworkInterfaces, next_token;
     Disks.disks.disk: RawDisk [disk_id] = DescribeDisks, next_token;
     InstanceRoles.instance_ram_role_sets.instance_ram_role_set: InstanceRole [instance_id] = DescribeInstanceRamRole;
@@ -430,6 +457,7 @@ impl From<RawSecurityGroup> for SecurityGroup {
             id: raw.security_group_id,
             name: text(raw.security_group_name),
             vpc_id: text(raw.vpc_id),
+            rules: None,
             is_service_managed: raw.service_managed.unwrap_or(false),
             tags: EcsTags::into_tags(raw.tags),
         }
@@ -473,6 +501,7 @@ impl From<RawLoadBalancer> for LoadBalancer {
             address: text(raw.address),
             dns_name: None,
             address_type: text(raw.address_type),
+            security_groups: None,
             tags: EcsTags::into_tags(raw.tags),
         }
     }
@@ -501,6 +530,7 @@ impl From<RawNetworkLoadBalancer> for LoadBalancer {
             address: None,
             dns_name: text(raw.dns_name),
             address_type: text(raw.address_type),
+            security_groups: Some(raw.security_group_ids.unwrap_or_default()),
             tags: VpcTags::into_tags(raw.tags.map(|tag| VpcTags { tag })),
         }
     }

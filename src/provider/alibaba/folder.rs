@@ -16,19 +16,20 @@ use crate::text;
 use super::answers::{
     self, ApplicationLoadBalancers, AttachmentAnswer, CallerIdentity, Disks, ElasticIps, GroupList, InstanceRoles,
     Instances, LoadBalancers, NetworkInterfaces, NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, Refusal,
-    RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+    RoleAnswer, RouteTables, SecurityGroupAnswer, SecurityGroupRules, VSwitches, Vpcs,
 };
 
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Known files, each with the API call whose output it holds. Those of RAM end with the name of the principal or
-/// policy: `ram-GetRole-NAME.json`.
-pub const FILES: [(&str, Read); 20] = [
+/// policy, `ram-GetRole-NAME.json`, and those of the rules of a security group with its id.
+pub const FILES: [(&str, Read); 21] = [
     ("sts-GetCallerIdentity", Read::GetCallerIdentity),
     ("ecs-DescribeInstances", Read::EcsDescribeInstances),
     ("ecs-DescribeInstanceRamRole", Read::DescribeInstanceRamRole),
     ("ecs-DescribeSecurityGroups", Read::EcsDescribeSecurityGroups),
+    (GROUP_RULES, Read::EcsDescribeSecurityGroupAttribute),
     ("ecs-DescribeNetworkInterfaces", Read::EcsDescribeNetworkInterfaces),
     ("ecs-DescribeDisks", Read::DescribeDisks),
     ("vpc-DescribeVpcs", Read::VpcDescribeVpcs),
@@ -49,6 +50,9 @@ pub const FILES: [(&str, Read); 20] = [
 
 /// File of attachments in resource groups, which another product lists.
 const ATTACHMENTS: &str = "resourcemanager-ListPolicyAttachments";
+
+/// Files of the rules of security groups, each with the id of the group behind its name.
+const GROUP_RULES: &str = "ecs-DescribeSecurityGroupAttribute";
 
 /// File of a role with its trust policy.
 const TRUST: &str = "ram-GetRole";
@@ -153,6 +157,7 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
         let network = files.pages::<NetworkLoadBalancers>()?.into_iter().map(Into::into);
         target.load_balancers = Some(classic.chain(network).collect());
     }
+    files.group_rules(&mut target)?;
     // What only leftovers need is asked for only where it is given.
     if files.names.contains("alb-ListLoadBalancers") {
         let found = files.pages::<ApplicationLoadBalancers>()?.into_iter().map(Into::into);
@@ -266,6 +271,20 @@ impl Files<'_> {
     fn cut(&mut self, name: &str, read: Read, of: Option<&str>) {
         let message = format!("`{name}.json` is incomplete: write it with `--pager`, or append the other pages");
         self.gap(read, of.map(str::to_owned), "Pagination", message);
+    }
+
+    /// Inbound rules of the security groups that have a file; a gap for those of Services that have none.
+    fn group_rules(&mut self, region: &mut Region) -> Result<(), FolderError> {
+        let asked: BTreeSet<String> = region.groups_of_services().into_iter().map(str::to_owned).collect();
+        for id in asked.into_iter().chain(self.behind(GROUP_RULES)).collect::<BTreeSet<_>>() {
+            let Some(group) = region.security_groups.iter_mut().find(|group| group.id == id) else { continue };
+            let gaps = self.gaps.len();
+            let rules = self.all_pages::<SecurityGroupRules>(&format!("{GROUP_RULES}-{id}"), Some(&id))?;
+            if self.gaps.len() == gaps {
+                group.rules = rules.map(answers::inbound);
+            }
+        }
+        Ok(())
     }
 
     /// Sets the role of each instance. The call is made for instances or for a role, so its answer never lists all: an

@@ -21,6 +21,7 @@ use super::keys::Keys;
 mod instances;
 mod machines;
 mod principals;
+mod security_groups;
 
 use machines::{count_machines, is_named, is_of_service_account, named_principals, roles_in_use};
 use principals::Attached;
@@ -280,6 +281,7 @@ impl Session {
                 let classic = joined(classic).into_iter().map(Into::into);
                 classic.chain(joined(network).into_iter().map(Into::into)).collect()
             });
+            self.security_group_rules(&mut region);
             if let Some((application, addresses)) = leftovers {
                 region.application_load_balancers = Some(joined(application).into_iter().map(Into::into).collect());
                 region.elastic_ips = Some(joined(addresses).into_iter().map(Into::into).collect());
