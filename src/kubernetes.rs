@@ -11,6 +11,7 @@ pub(crate) use derived::RRSA_ANNOTATION;
 mod document;
 mod error;
 mod evidence;
+mod field_types;
 pub(crate) mod gcfg;
 pub(crate) mod images;
 mod machines;

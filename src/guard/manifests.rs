@@ -1,9 +1,7 @@
 //! Objects of Kubernetes that are applied with a plan, or without one, in place of their namesakes.
 
-use std::collections::BTreeMap;
-
-use crate::kubernetes::{Document, Evidence, Place, Service, Workload};
-use crate::model::objects::{Objects, document_name};
+use crate::kubernetes::{Evidence, Service, Workload};
+use crate::model::objects::{Objects, document_name, keep_last_of_each};
 
 use super::addresses::ObjectAddress;
 
@@ -15,53 +13,12 @@ pub(crate) struct Manifests {
     namespace: String,
 }
 
-/// Drops all but the last object of each key, in the order of places.
-fn keep_last<T, K: Ord>(objects: &mut Vec<T>, key: impl Fn(&T) -> K, place: impl Fn(&T) -> &Place) {
-    let mut last: BTreeMap<K, Place> = BTreeMap::new();
-    for one in objects.iter() {
-        let held = last.entry(key(one)).or_insert_with(|| place(one).clone());
-        if place(one) > held {
-            *held = place(one).clone();
-        }
-    }
-    objects.retain(|one| last.get(&key(one)) == Some(place(one)));
-}
-
 impl Manifests {
     pub(crate) fn new(mut given: Evidence, namespace: &str) -> Self {
         for workload in given.workloads.iter_mut().filter(|one| one.namespace.is_empty()) {
             namespace.clone_into(&mut workload.namespace);
         }
-        // Of several documents about one object, the last one is what stays.
-        keep_last(
-            &mut given.workloads,
-            |one| (one.kind.name(), one.namespace.clone(), one.name.clone()),
-            |one| &one.place,
-        );
-        if let Some(services) = &mut given.services {
-            let of = |one: &Service| {
-                let space = if one.namespace.is_empty() { namespace } else { &one.namespace };
-                ("Service", space.to_owned(), one.name.clone())
-            };
-            keep_last(services, of, |one| &one.place);
-        }
-        let named = |one: &Document| {
-            let name = document_name(one, namespace);
-            (!name.name.is_empty()).then(|| (one.kind_name().to_owned(), name.namespace, name.name))
-        };
-        let mut at = 0_usize;
-        let numbers: Vec<Option<usize>> = {
-            let mut last = BTreeMap::new();
-            for (index, one) in given.documents.iter().enumerate() {
-                last.extend(named(one).map(|key| (key, index)));
-            }
-            given.documents.iter().map(|one| named(one).and_then(|key| last.get(&key).copied())).collect()
-        };
-        given.documents.retain(|_| {
-            let keeps = numbers.get(at).copied().flatten().is_none_or(|last| last == at);
-            at += 1;
-            keeps
-        });
+        keep_last_of_each(&mut given, namespace);
         Self { given, namespace: namespace.to_owned() }
     }
 

@@ -3,6 +3,7 @@
 use std::string::FromUtf8Error;
 
 use super::cloud_config::CloudConfig;
+use super::field_types::WrongType;
 use super::source::{Place, Source};
 
 /// A text within a document that is not YAML.
@@ -29,6 +30,15 @@ pub struct RepeatedKeys {
     pub is_same: bool,
     /// Number of further repeated keys.
     pub more: usize,
+}
+
+/// An object that the API server rejects: nothing else is known about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// `KIND NAMESPACE/NAME`.
+    pub document: String,
+    /// The first field with a wrong type.
+    pub wrong: WrongType,
 }
 
 /// Reason why an input could not be read.

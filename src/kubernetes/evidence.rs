@@ -14,7 +14,7 @@ use super::arguments::NodeArguments;
 use super::cloud_config::CloudConfig;
 use super::controller::CloudController;
 use super::document::{Document, DocumentKind};
-use super::error::{Malformed, RepeatedKeys};
+use super::error::{Malformed, Rejected, RepeatedKeys};
 use super::service::Service;
 use super::source::{Object, Source};
 use super::workload::{Workload, WorkloadKind};
@@ -40,6 +40,8 @@ pub struct Evidence {
     pub cloud_configs: Vec<CloudConfig>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
+    /// Services and Ingresses that the API server rejects: they are not among the others.
+    pub rejected: Vec<Rejected>,
     /// Number of documents that were read as written, with their places.
     pub read_as_written: usize,
     /// Documents with repeated keys.
@@ -123,6 +125,7 @@ impl Evidence {
         self.malformed.extend(other.malformed);
         self.read_as_written += other.read_as_written;
         self.repeated_keys.extend(other.repeated_keys);
+        self.rejected.extend(other.rejected);
         self.sources.extend(other.sources);
         self.is_whole |= other.is_whole;
         self.gaps.extend(other.gaps);

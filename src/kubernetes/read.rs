@@ -16,8 +16,9 @@ use super::cloud_config::CloudConfig;
 use super::document::{
     Document, DocumentKind, display_name, embedded_texts, inner_texts, kind_from_api, kind_from_keys,
 };
-use super::error::{KubernetesError, Malformed, RepeatedKeys};
+use super::error::{KubernetesError, Malformed, Rejected, RepeatedKeys};
 use super::evidence::Evidence;
+use super::field_types::{WrongType, wrong_in_document, wrong_in_service};
 use super::service::Service;
 use super::source::{Object, Place, Source};
 use super::workload::{Workload, WorkloadKind};
@@ -356,17 +357,17 @@ impl<'f> Reading<'f> {
         source: &Arc<Source>,
         node: Node,
         found: Recognised,
-        (version, kind): (&str, &str),
+        (version, name): (&str, &str),
         pointer: &str,
     ) -> Result<(), KubernetesError> {
-        let api = || (version.to_owned(), kind.to_owned());
+        let api = || (version.to_owned(), name.to_owned());
         let object = Object { source, node: &node };
         let placed = || {
             let place = object.place();
             let pointer = if pointer.is_empty() { String::new() } else { format!("{pointer}, ") };
             format!("{pointer}line {}", place.line)
         };
-        let wrong = |reason: String| self.object(kind, reason, &placed());
+        let wrong = |reason: String| self.object(name, reason, &placed());
         match found {
             Recognised::Other => {
                 self.services_to_come(source, &node);
@@ -379,9 +380,10 @@ impl<'f> Reading<'f> {
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
             }
             Recognised::Service => {
-                let Some(service) = Service::read(object).map_err(|error| wrong(error.to_string()))? else {
+                if self.is_rejected(wrong_in_service(object), &node, name) {
                     return Ok(());
-                };
+                }
+                let Some(service) = Service::read(object) else { return Ok(()) };
                 self.evidence.services.get_or_insert_default().push(service);
             }
             Recognised::Workload(kind) => {
@@ -392,11 +394,22 @@ impl<'f> Reading<'f> {
             Recognised::Document(DocumentKind::Lease) => self.lease(source, node, api()),
             Recognised::Document(kind) => {
                 self.evidence.document_lists.insert(kind);
+                if self.is_rejected(wrong_in_document(object, kind), &node, name) {
+                    return Ok(());
+                }
                 self.keep(source, node, kind, api());
             }
         }
         self.is_known = true;
         Ok(())
+    }
+
+    /// Records an object that the API server rejects, if a field is wrong.
+    fn is_rejected(&mut self, wrong: Option<WrongType>, node: &Node, kind: &str) -> bool {
+        let Some(wrong) = wrong else { return false };
+        self.is_known = true;
+        self.evidence.rejected.push(Rejected { document: display_name(node, kind), wrong });
+        true
     }
 
     /// Records the renewal time of a lease. Leases of kube-system, which name the leader, are kept; leases of nodes are

@@ -2,17 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::policy::json::{Node, Value};
+use crate::policy::json::Value;
 
 use super::source::{Object, Place};
-
-/// A field that is not a string, which the API server rejects.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is {found} instead of a string")]
-pub(super) struct NotAString {
-    name: String,
-    found: &'static str,
-}
 
 /// A Kubernetes Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,9 +111,9 @@ impl Service {
         self.service_type == "LoadBalancer"
     }
 
-    /// Reads a Service; `None` if it has no name, as in a patch.
-    pub(super) fn read(object: Object<'_>) -> Result<Option<Self>, NotAString> {
-        let text = |path: &[&str]| optional_text(object, path);
+    /// Reads a Service whose fields have the types of the API; `None` if it has no name, as in a patch.
+    pub(super) fn read(object: Object<'_>) -> Option<Self> {
+        let text = |path: &[&str]| object.text(path).map(str::to_owned);
         let mut annotations = BTreeMap::new();
         let mut annotation_places = BTreeMap::new();
         let mut not_strings = BTreeMap::new();
@@ -135,17 +127,12 @@ impl Service {
                     not_strings.insert(key.value.clone(), kind);
                     text
                 }
-                (None, Some(text)) => text.to_owned(),
-                (None, None) => {
-                    let name = format!("the annotation `{}`", key.value);
-                    return Err(NotAString { name, found: value.node.kind() });
-                }
+                (None, text) => text.unwrap_or_default().to_owned(),
             };
             annotation_places.insert(key.value.clone(), (key.place, value.place()));
             annotations.insert(key.value, text);
         }
-        let name = object.located(&["metadata", "name"]).or_else(|| object.located(&["metadata", "generateName"]));
-        let Some(name) = name else { return Ok(None) };
+        let name = object.located(&["metadata", "name"]).or_else(|| object.located(&["metadata", "generateName"]))?;
         let ports = object.items(&["spec", "ports"]).map(|port| ServicePort {
             name: port.text(&["name"]).unwrap_or_default().to_owned(),
             port: port.number(&["port"]).unwrap_or_default(),
@@ -164,20 +151,20 @@ impl Service {
         });
         let texts =
             |path: &[&str]| object.items(path).filter_map(|item| item.node.as_str().map(str::to_owned)).collect();
-        Ok(Some(Self {
-            namespace: text(&["metadata", "namespace"])?.unwrap_or_default(),
+        Some(Self {
+            namespace: text(&["metadata", "namespace"]).unwrap_or_default(),
             name: name.value,
-            uid: text(&["metadata", "uid"])?.unwrap_or_default(),
+            uid: text(&["metadata", "uid"]).unwrap_or_default(),
             annotations,
             annotation_places,
             not_strings,
             finalizers: texts(&["metadata", "finalizers"]),
-            service_type: text(&["spec", "type"])?.unwrap_or_else(|| "ClusterIP".to_owned()),
-            load_balancer_class: text(&["spec", "loadBalancerClass"])?,
-            load_balancer_ip: text(&["spec", "loadBalancerIP"])?.filter(|address| !address.is_empty()),
+            service_type: text(&["spec", "type"]).unwrap_or_else(|| "ClusterIP".to_owned()),
+            load_balancer_class: text(&["spec", "loadBalancerClass"]),
+            load_balancer_ip: text(&["spec", "loadBalancerIP"]).filter(|address| !address.is_empty()),
             source_ranges: texts(&["spec", "loadBalancerSourceRanges"]),
             ip_families: texts(&["spec", "ipFamilies"]),
-            ip_family_policy: text(&["spec", "ipFamilyPolicy"])?,
+            ip_family_policy: text(&["spec", "ipFamilyPolicy"]),
             is_local: object.text(&["spec", "externalTrafficPolicy"]) == Some("Local"),
             has_client_affinity: object.text(&["spec", "sessionAffinity"]) == Some("ClientIP"),
             is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),
@@ -187,15 +174,6 @@ impl Service {
             deleted_at: object.text(&["metadata", "deletionTimestamp"]).map(str::to_owned),
             field_places: object.members(&["spec"]).map(|(key, _)| (key.value, key.place)).collect(),
             place: name.place,
-        }))
-    }
-}
-
-/// Text at a path; `None` if it is missing or null.
-pub(super) fn optional_text(object: Object<'_>, path: &[&str]) -> Result<Option<String>, NotAString> {
-    match object.node.at(path).map(|node| (&node.value, node)) {
-        None | Some((Value::Null, _)) => Ok(None),
-        Some((Value::String(text), _)) => Ok(Some(text.to_string())),
-        Some((_, node)) => Err(NotAString { name: format!("`{}`", path.join(".")), found: Node::kind(node) }),
+        })
     }
 }

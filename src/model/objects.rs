@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
 
+mod repeated;
+pub(crate) use repeated::keep_last_of_each;
+
 use super::decision::ObjectName;
 use super::load_balancer_controller::{Config, NEWEST, gives_a_class, has_webhook};
 use super::world::HeldIngresses;
@@ -47,6 +50,7 @@ impl<'e> Objects<'e> {
     /// Adds objects to the evidence of a cluster, in place of those of the same name. What the API server and the
     /// controllers added to an object stays: uid, node ports, class, IP families and status.
     pub(crate) fn new(mut evidence: Evidence, mut given: Evidence, namespace: &str) -> Self {
+        keep_last_of_each(&mut given, namespace);
         let mut services: Vec<Service> = given.services.take().unwrap_or_default();
         for service in &mut services {
             if service.namespace.is_empty() {

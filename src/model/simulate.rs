@@ -1,6 +1,6 @@
 //! Simulation: what the controllers do with objects, in the world of a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -143,6 +143,9 @@ pub(crate) struct Simulation {
     pub(crate) not_modelled: Vec<ObjectName>,
 }
 
+/// Note at a Service with a deletion timestamp.
+const BEING_DELETED: &str = "the Service is being deleted: the controller that created its load balancer deletes it";
+
 /// An existing load balancer keeps its scheme, and with the AWS Load Balancer Controller its subnets.
 /// Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnets`;
 /// kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer`.
@@ -212,6 +215,7 @@ pub(crate) fn simulate(
             decision.notes.push(ASSUMED_CLASS.to_owned());
         }
     }
+    note_deleted(by_object.values_mut().flatten(), evidence);
     for decisions in by_object.into_values() {
         // An object that a controller takes is not shown as one that another leaves.
         let (taken, left): (Vec<Decision>, Vec<Decision>) = decisions.into_iter().partition(|one| one.handled);
@@ -251,6 +255,7 @@ pub(crate) fn simulate_alibaba(
             decision.sorted()
         }));
     }
+    note_deleted(decisions.iter_mut(), evidence);
     decisions.sort_by(|one, other| one.object.cmp(&other.object));
     let controllers = asked_controllers(asked, evidence);
     let (cluster_id, region) = (view.cluster_id.to_owned(), region.region.name.clone());
@@ -265,6 +270,15 @@ pub(crate) fn simulate_alibaba(
         room: Vec::new(),
         not_modelled,
     })
+}
+
+/// Notes at Services that are being deleted why no controller takes them.
+fn note_deleted<'d>(decisions: impl Iterator<Item = &'d mut Decision>, evidence: &Evidence) {
+    let deleted = evidence.services.iter().flatten().filter(|service| service.deleted_at.is_some());
+    let deleted: BTreeSet<ObjectName> = deleted.map(object_name).collect();
+    for decision in decisions.filter(|one| !one.handled && deleted.contains(&one.object)) {
+        decision.notes.push(BEING_DELETED.to_owned());
+    }
 }
 
 /// The one region of a cluster in Alibaba Cloud.

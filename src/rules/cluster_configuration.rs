@@ -35,6 +35,7 @@ mod leader_migration_lock_denied;
 mod leader_migration_one_side;
 mod leader_migration_single_control_plane;
 mod node_name_constant;
+mod object_field_type;
 mod provider_id_constant;
 mod rancher_chart_values_unknown;
 mod rancher_machine_metadata_off;

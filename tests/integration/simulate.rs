@@ -158,6 +158,55 @@ fn wrong_input_is_refused_with_its_reason() {
     assert!(on_alibaba(&["--controller-version", "2.4.0"]).contains("begins with version 2.5.1"));
 }
 
+/// What the API server rejects is no object without that field.
+#[test]
+fn objects_that_the_api_server_rejects_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = |metadata: &str, spec: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  namespace: shop\n{metadata}spec:\n  type: LoadBalancer\n{spec}"
+        )
+    };
+    let ports = "  ports:\n  - port: 80\n";
+    for (text, expected) in [
+        (
+            service("", "  ports:\n  - port: \"80\"\n"),
+            "`spec.ports[0].port` is a string instead of an integer\ncause: ",
+        ),
+        (
+            service("", &format!("  loadBalancerSourceRanges: 10.0.0.0/8\n{ports}")),
+            "`spec.loadBalancerSourceRanges` is a string instead of a list",
+        ),
+        (service("  annotations: [a]\n", ports), "`metadata.annotations` is a list instead of an object"),
+        (
+            service("  annotations:\n    service.beta.kubernetes.io/aws-load-balancer-internal: true\n", ports),
+            "is a boolean instead of a string",
+        ),
+    ] {
+        let output = on_kubeadm(&[&manifest(&folder, &text)]);
+        let said = self::text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("the API server rejects Service shop/web: ") && said.contains(expected), "{said}");
+        assert!(said.contains("manifest.yaml:"), "{said}");
+    }
+}
+
+/// `kubectl apply` takes one document after the other.
+#[test]
+fn of_two_documents_about_one_object_the_last_one_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = |kind: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: twice}}\nspec: {{type: {kind}, ports: [{{port: 80}}]}}\n"
+        )
+    };
+    let file = manifest(&folder, &format!("{}---\n{}", service("LoadBalancer"), service("ClusterIP")));
+    let output = on_kubeadm(&["--format", "json", &file]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let objects = found["objects"].as_array().unwrap();
+    assert_eq!((objects.len(), &objects[0]["handled"]), (1, &Value::Bool(false)), "{found}");
+}
+
 fn on_alibaba(more: &[&str]) -> Output {
     let inventory = ["simulate", "--cluster-id", "prod", "--inventory", "fixtures/alibaba/clean-handmade.json"];
     let nodes = ["--nodes", "fixtures/alibaba/clean-handmade.nodes.json"];

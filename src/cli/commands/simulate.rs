@@ -32,9 +32,13 @@ pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let format = chosen(args.output.format, args.output.output.as_deref())?;
     input::check_stdin(&args.evidence, &args.source, &args.files)?;
     let objects = if args.files.is_empty() { Evidence::default() } else { kubernetes_files::evidence(&args.files)? };
+    kubernetes_files::check_accepted(&objects)?;
     let (evidence, rights) = (args.evidence.clone(), args.rights.clone());
     let audit = AuditArgs { evidence, rights, ..AuditArgs::default() };
     let mut scope = Scope::read(&args.cluster_id, &audit, &args.source.connection, &args.output.terminal)?;
+    if args.files.is_empty() {
+        kubernetes_files::check_accepted(&scope.kubernetes)?;
+    }
     let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
     scope.take(&estate);
     let objects = Objects::new(std::mem::take(&mut scope.kubernetes), objects, &args.namespace);

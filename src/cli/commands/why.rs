@@ -21,6 +21,7 @@ use crate::cli::io::failure::provider_failure;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files::{MAX_NODES_BYTES, read_bytes};
 use crate::cli::io::input;
+use crate::cli::io::kubernetes_files::check_accepted_object;
 use crate::cli::io::output::{self, chosen, emit};
 use crate::cli::session::{self, Scope, kubernetes as cluster};
 
@@ -163,6 +164,11 @@ fn object(
     let mut scope = Scope::read(cluster_id, audit, &source.connection, &output.terminal)?;
     let estate = session::collect(source, &output.terminal, Some(&scope))?;
     scope.take(&estate);
+    match named {
+        Named::Service(name) => check_accepted_object(&scope.kubernetes, "Service", name)?,
+        Named::Ingress(name) => check_accepted_object(&scope.kubernetes, "Ingress", name)?,
+        Named::Node(_) | Named::Pod(..) => {}
+    }
     let kind = if source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let (audited, _) = scope.audited_for(estate.as_ref(), &RULES, kind, Purpose::Report)?;
     let report = scope.written(&audited);

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::kubernetes::{CloudConfig, Evidence, KubernetesError, NotUtf8, Source};
+use crate::kubernetes::{CloudConfig, Evidence, KubernetesError, NotUtf8, Place, Source};
 use crate::kubernetes_lint::KubernetesLint;
+use crate::text;
 
+use crate::cli::args::values::NamespacedName;
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files;
 use crate::cli::io::output;
@@ -44,7 +46,56 @@ pub(in crate::cli) fn manifests(paths: &[PathBuf]) -> Result<Evidence, Failure> 
         return Err(Failure::usage(format!("cannot read all of --manifests: {skipped}")));
     }
     let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
+    check_accepted(&all)?;
     Ok(all.without_sources())
+}
+
+/// Checks that the API server takes all Services and Ingresses of files that are to be applied.
+pub(in crate::cli) fn check_accepted(evidence: &Evidence) -> Result<(), Failure> {
+    refusals(evidence).next().map_or(Ok(()), |refusal| Err(refusal.into_failure()))
+}
+
+/// Checks that the API server takes an object, as [`check_accepted`] does for all.
+pub(in crate::cli) fn check_accepted_object(
+    evidence: &Evidence,
+    kind: &str,
+    named: &NamespacedName,
+) -> Result<(), Failure> {
+    let document = format!("{kind} {}/{}", named.namespace, named.name);
+    refusals(evidence).find(|one| one.document == document).map_or(Ok(()), |refusal| Err(refusal.into_failure()))
+}
+
+/// An object that the API server rejects.
+struct Refusal<'e> {
+    /// `KIND NAMESPACE/NAME`.
+    document: String,
+    reason: String,
+    place: &'e Place,
+}
+
+impl Refusal<'_> {
+    fn into_failure(self) -> Failure {
+        let document = text::printable(&self.document);
+        Failure::usage(format!("the API server rejects {document}: {}", self.reason))
+            .cause(format!("{}:{}:{}", text::printable(&self.place.file), self.place.line, self.place.column))
+            .help("`tagaudit lint` lists all such objects of a file")
+    }
+}
+
+fn refusals(evidence: &Evidence) -> impl Iterator<Item = Refusal<'_>> {
+    let wrong = evidence.rejected.iter().map(|one| {
+        let field = text::printable(&one.wrong.field);
+        let reason = format!("`{field}` is {} instead of {}", one.wrong.found, one.wrong.expected);
+        Refusal { document: one.document.clone(), reason, place: &one.wrong.place }
+    });
+    let unquoted = evidence.services.iter().flatten().filter_map(|service| {
+        let (key, found) = service.not_strings.first_key_value()?;
+        let reason = format!("the annotation `{}` is {found} instead of a string", text::printable(key));
+        let place = service.annotation_places.get(key).map_or(&service.place, |(_, value)| value);
+        let document = format!("Service {}", service.full_name().trim_start_matches('/'));
+        Some(Refusal { document, reason, place })
+    });
+    wrong.chain(unquoted)
 }
 
 /// Evidence of all `--kubernetes` paths; files of folders that hold none are ignored.
