@@ -4,11 +4,20 @@
 use std::sync::LazyLock;
 
 mod alibaba;
+mod alibaba_build;
 mod cloud_controller;
+mod cloud_controller_build;
+mod ingress_build;
+mod load_balancer_build;
 mod load_balancer_controller;
 mod nodes;
 mod scaling;
 mod storage;
+
+/// Components that write messages of several tables.
+const ALIBABA: &str = "cloud controller (Alibaba Cloud)";
+const CLOUD_CONTROLLER: &str = "cloud controller (AWS)";
+const LOAD_BALANCER_CONTROLLER: &str = "AWS Load Balancer Controller";
 
 /// Rules that find why a call was refused, the most probable first.
 pub(crate) mod refusals {
@@ -86,6 +95,10 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
     let tables = [
         cloud_controller::MESSAGES,
         load_balancer_controller::MESSAGES,
+        load_balancer_build::MESSAGES,
+        ingress_build::MESSAGES,
+        cloud_controller_build::MESSAGES,
+        alibaba_build::MESSAGES,
         storage::MESSAGES,
         scaling::MESSAGES,
         nodes::MESSAGES,

@@ -205,3 +205,66 @@ fn several_clusters_need_a_name() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("--cluster-id"), "{output:?}");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("fix "), "{output:?}");
 }
+
+/// Errors of the model in its source: file, line and text.
+fn errors_of_the_model() -> Vec<(String, String)> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/model");
+    let literal = regex::Regex::new(r#"Stop::error\(\s*(?:format!\(\s*)?"((?:[^"\\]|\\[\s\S])*)""#).unwrap();
+    let mut found = Vec::new();
+    for entry in ignore::Walk::new(&root).map(Result::unwrap) {
+        let file = entry.path().strip_prefix(&root).unwrap().display().to_string();
+        if entry.path().extension().is_none_or(|extension| extension != "rs") || file.starts_with("tests") {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        for one in literal.captures_iter(&text) {
+            let written = regex::Regex::new(r"\\\n\s*").unwrap().replace_all(&one[1], "").replace("\\\"", "\"");
+            found.push((file.clone(), written));
+        }
+    }
+    found
+}
+
+/// What the model prints as the error of a controller is a message that `why -` knows.
+#[test]
+fn errors_of_the_model_are_known_messages() {
+    // Texts whose constant part is in their variables, or is one of other programs too.
+    let open = [
+        "{at}{error}",
+        "{prefix}build",
+        "apply model error: {at}: {protocol} protocol is not supported",
+        "failed to parse annotation {}={raw}",
+        "ingress: {}/{}: {message}",
+        "missing {suffix} configuration",
+        "port range [{item}] is invalid",
+        "strconv.ParseInt: parsing {}: invalid syntax",
+    ];
+    let named = [
+        ("{what} must be", "IPv6 addresses must be"),
+        ("{what} (", "EIP AllocationIDs ("),
+        ("missing {what}", "missing RedirectConfig"),
+        ("invalid {what}", "invalid RedirectConfig"),
+        ("{words}", "target group attributes annotation"),
+        ("{format}", "VGroupPort format must be like 'rsp-id:443'"),
+    ];
+    let hole = regex::Regex::new(r"\{[^{}]*\}").unwrap();
+    let all = errors_of_the_model();
+    assert!(all.len() > 140, "{}", all.len());
+    let is_closed = |text: &str| !open.iter().any(|open| text.starts_with(open));
+    let mut unknown = Vec::new();
+    for (file, text) in all.iter().filter(|(_, text)| is_closed(text)) {
+        let filled = named.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
+        let filled = hole.replace_all(&filled.replace("{{", "(").replace("}}", ")"), "web-1").into_owned();
+        let start = if file.starts_with("cloud_provider_alibaba") {
+            "Error syncing load balancer [lb-1]: "
+        } else if file.starts_with("cloud_provider_aws") {
+            "Error syncing load balancer: failed to ensure load balancer: "
+        } else {
+            "Warning  FailedBuildModel  service/web  Failed build model due to "
+        };
+        if answers(&format!("{start}{filled}"))["lines"][0]["known"] != true {
+            unknown.push((file, text));
+        }
+    }
+    assert!(unknown.is_empty(), "not in src/rules/messages: {unknown:#?}");
+}

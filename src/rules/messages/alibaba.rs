@@ -1,8 +1,6 @@
 //! Messages of the cloud controller of Alibaba Cloud.
 
-use super::{Message, defect, harmless};
-
-const CCM: &str = "cloud controller (Alibaba Cloud)";
+use super::{ALIBABA as CCM, Message, defect, harmless};
 
 pub(super) const MESSAGES: &[Message] = &[
     defect(

@@ -1,8 +1,7 @@
 //! Messages of the cloud controller of AWS, and of the library that all cloud controllers share.
 
-use super::{Message, defect, harmless};
+use super::{CLOUD_CONTROLLER as CCM, Message, defect, harmless};
 
-const CCM: &str = "cloud controller (AWS)";
 const ANY: &str = "cloud controller";
 
 /// Words of the controllers of other clouds.

@@ -1,8 +1,6 @@
 //! Messages of the AWS Load Balancer Controller.
 
-use super::{Message, defect, harmless};
-
-const LBC: &str = "AWS Load Balancer Controller";
+use super::{LOAD_BALANCER_CONTROLLER as LBC, Message, defect, harmless};
 
 pub(super) const MESSAGES: &[Message] = &[
     defect(

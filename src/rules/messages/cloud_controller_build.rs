@@ -1,0 +1,108 @@
+//! What the AWS cloud controller writes when the annotations of a Service do not fit: the errors that `crate::model` prints,
+//! among them.
+
+use super::{CLOUD_CONTROLLER as CCM, Message, defect};
+
+const SERVICE: &[&str] = &["svc-sync-fails"];
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(
+        CCM,
+        &["is not valid. Expecting a comma-separated list of source IP ranges"],
+        "1.20..1.36",
+        "kubernetes/cloud-provider service/helpers/helper.go#GetLoadBalancerSourceRanges",
+    )
+    .rules(SERVICE)
+    .means("an annotation with source ranges holds something else"),
+    defect(
+        CCM,
+        &["service.Spec.LoadBalancerSourceRanges:", "is not valid. Expecting a list of IP ranges"],
+        "1.20..1.36",
+        "kubernetes/cloud-provider service/helpers/helper.go#GetLoadBalancerSourceRanges",
+    )
+    .rules(SERVICE)
+    .means("`loadBalancerSourceRanges` holds something else than ranges"),
+    defect(
+        CCM,
+        &["error creating load balancer: Must have same number of"],
+        "1.20..1.36",
+        "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
+    )
+    .rules(SERVICE)
+    .means("the annotation needs as many addresses as there are subnets"),
+    defect(
+        CCM,
+        &["invalid NLB security group mode"],
+        "1.35..1.36",
+        "pkg/providers/v1/config/config.go#IsNLBSecurityGroupModeManaged",
+    )
+    .rules(SERVICE)
+    .means("`NLBSecurityGroupMode` of the cloud configuration has an unknown value"),
+    defect(
+        CCM,
+        &["Unsupported health check protocol"],
+        "1.20..1.36",
+        "pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration",
+    )
+    .rules(SERVICE)
+    .means("the annotation with the protocol of the health check has an unknown value")
+    .unless(&["Failed build model", "FailedBuildModel"]),
+    defect(
+        CCM,
+        &["Unsupported ClusterServiceLoadBalancerHealthProbeMode"],
+        "1.33..1.36",
+        "pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration",
+    )
+    .rules(SERVICE)
+    .means("the cloud configuration has an unknown mode of health checks"),
+    defect(CCM, &["failed to parse annotation"], "1.20..1.36", "pkg/providers/v1/aws.go#parseInt32Annotation")
+        .rules(SERVICE)
+        .means("an annotation is not a number")
+        .in_context(),
+    defect(
+        CCM,
+        &["Invalid health check port '"],
+        "1.20..1.36",
+        "pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration",
+    )
+    .rules(SERVICE)
+    .means("the annotation with the port of the health check has an unknown value"),
+    defect(
+        CCM,
+        &["target group annotations attribute is only supported for NLB"],
+        "1.32..1.34",
+        "pkg/providers/v1/aws_validations.go#validateServiceAnnotations",
+    )
+    .rules(SERVICE)
+    .means("a Classic Load Balancer has no target groups"),
+    defect(
+        CCM,
+        &["target group attributes annotation is only supported for NLB"],
+        "1.35..1.36",
+        "pkg/providers/v1/aws_validations.go#validateServiceAnnotations",
+    )
+    .rules(SERVICE)
+    .means("a Classic Load Balancer has no target groups"),
+    defect(
+        CCM,
+        &["only supported for NLB", "BYO security group annotation"],
+        "1.35..1.36",
+        "pkg/providers/v1/aws_validations.go#validateServiceAnnotations",
+    )
+    .rules(SERVICE)
+    .means("the annotation is for another kind of load balancer"),
+    defect(
+        CCM,
+        &["error validating target group attributes"],
+        "1.32..1.36",
+        "pkg/providers/v1/aws_validations.go#validateServiceAnnotationTargetGroupAttributes",
+    )
+    .rules(SERVICE)
+    .means("an attribute of the annotation, or its value, is not known"),
+    defect(CCM, &["requested load balancer with no ports"], "1.20..1.36", "pkg/providers/v1/aws.go#EnsureLoadBalancer")
+        .rules(SERVICE)
+        .means("the Service has no ports"),
+    defect(CCM, &["Invalid backend protocol", "in"], "1.20..1.36", "pkg/providers/v1/aws.go#buildListener")
+        .rules(SERVICE)
+        .means("the annotation with the backend protocol has an unknown value"),
+];
